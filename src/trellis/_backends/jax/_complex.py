@@ -1,0 +1,75 @@
+"""Complex functions at infinities and NaNs, as C99 and the Array API standard want them; XLA answers NaN.
+
+Each function takes a complex array and the value JAX computed for it, and mends the corners.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+
+def _mend(value: Any, where: Any, real: Any, imag: Any) -> Any:
+    part = value.real.dtype
+    corner = lax.complex(*jnp.broadcast_arrays(jnp.asarray(real, part), jnp.asarray(imag, part)))
+    return jnp.where(where, corner, value)
+
+
+def exp(z: Any, value: Any) -> Any:
+    odd = ~jnp.isfinite(z.imag)
+    value = _mend(value, jnp.isneginf(z.real) & odd, 0.0, 0.0)
+    return _mend(value, jnp.isposinf(z.real) & odd, jnp.inf, jnp.nan)
+
+
+def expm1(z: Any, value: Any) -> Any:
+    odd = ~jnp.isfinite(z.imag)
+    value = _mend(value, jnp.isneginf(z.real) & odd, -1.0, 0.0)
+    return _mend(value, jnp.isposinf(z.real) & odd, jnp.inf, jnp.nan)
+
+
+def log(z: Any, value: Any) -> Any:
+    """Also log1p."""
+    odd = jnp.isinf(z.real) & jnp.isnan(z.imag) | jnp.isnan(z.real) & jnp.isinf(z.imag)
+    return _mend(value, odd, jnp.inf, jnp.nan)
+
+
+def sqrt(z: Any, value: Any) -> Any:
+    value = _mend(value, jnp.isneginf(z.real) & jnp.isnan(z.imag), jnp.nan, jnp.inf)
+    return _mend(value, jnp.isposinf(z.real) & jnp.isnan(z.imag), jnp.inf, jnp.nan)
+
+
+def sinh(z: Any, value: Any) -> Any:
+    odd = ~jnp.isfinite(z.imag)
+    value = _mend(value, (z.real == 0) & odd, z.real, jnp.nan)
+    return _mend(value, jnp.isinf(z.real) & odd, z.real, jnp.nan)
+
+
+def cosh(z: Any, value: Any) -> Any:
+    odd = ~jnp.isfinite(z.imag)
+    value = _mend(value, (z.real == 0) & odd, jnp.nan, 0.0)
+    return _mend(value, jnp.isinf(z.real) & odd, jnp.inf, jnp.nan)
+
+
+def tanh(z: Any, value: Any) -> Any:
+    value = _mend(value, (z.real == 0) & ~jnp.isfinite(z.imag), z.real, jnp.nan)
+    zero = jnp.copysign(jnp.zeros_like(z.imag), z.imag)
+    return _mend(value, jnp.isinf(z.real), jnp.sign(z.real), zero)
+
+
+def acos(z: Any, value: Any) -> Any:
+    return _mend(value, (z.real == 0) & jnp.isnan(z.imag), jnp.pi / 2, jnp.nan)
+
+
+def acosh(z: Any, value: Any) -> Any:
+    return _mend(value, (z.real == 0) & jnp.isnan(z.imag), jnp.nan, jnp.pi / 2)
+
+
+def asinh(z: Any, value: Any) -> Any:
+    return _mend(value, jnp.isnan(z.real) & (z.imag == 0), jnp.nan, z.imag)
+
+
+def atanh(z: Any, value: Any) -> Any:
+    is_odd = jnp.isnan(z.imag) | jnp.isnan(z.real) & jnp.isfinite(z.imag)
+    vanishes = jnp.isnan(z.imag) & ((z.real == 0) | jnp.isinf(z.real))
+    real = jnp.where(vanishes, jnp.copysign(jnp.zeros_like(z.real), z.real), jnp.nan)
+    return _mend(value, is_odd, real, jnp.nan)

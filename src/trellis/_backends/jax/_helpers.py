@@ -1,0 +1,26 @@
+"""What several files of this backend need."""
+
+from typing import Any
+
+import jax
+
+from ..._errors import TracingError
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array of JAX; tracers are not subclasses of `jax.Array`."""
+    return isinstance(x, (jax.Array, jax.core.Tracer))
+
+
+def is_abstract(x: Any) -> bool:
+    """Whether `x` has no value yet: inside `jax.jit`, `vmap` or `scan`, but not inside `jax.grad` alone."""
+    return isinstance(x, jax.core.Tracer) and not jax.core.is_concrete(x)
+
+
+def refuse_abstract(x: Any, function: str, instead: str) -> None:
+    """Raise where the shape of a result would depend on values that tracing does not know."""
+    if is_abstract(x):
+        raise TracingError(
+            f"{function}() has a result whose shape depends on the values of its input, and inside jax.jit, "
+            f"vmap or scan there are no values yet. Call it outside the compiled function, or {instead}."
+        )

@@ -1,0 +1,161 @@
+"""New arrays."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._errors import ArgumentTypeError, CopyError, PrecisionError
+from ._helpers import is_array
+from .datatypes import _default_int, _default_of, as_dtype
+from .device import _as_device
+from .interchange import _from_numpy, from_dlpack
+
+__all__ = [
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
+    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+_numbers = (bool, int, float, complex)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    dtype, device = as_dtype(dtype), _as_device(device)
+    if is_array(obj):
+        return _from_native(obj, dtype, device, copy)
+    if isinstance(obj, (np.ndarray, np.generic)):
+        return _from_numpy(np.asarray(obj), dtype, device, copy)
+    if not isinstance(obj, (*_numbers, list, tuple, range)):
+        return _from_foreign(obj, dtype, device, copy)
+    if copy is False:
+        raise CopyError(f"A {type(obj).__name__} cannot become an array without a copy. Leave copy=False out.")
+    leaves = obj if isinstance(obj, range) else jax.tree_util.tree_leaves(obj)
+    if any([is_array(leaf) for leaf in leaves]):
+        # Python numbers beside arrays take the arrays' dtype; naming it keeps the result from being weak.
+        array = jnp.asarray(obj, dtype=dtype, device=device)
+        return array if dtype is not None else array.astype(array.dtype)
+    kinds = {getattr(leaf, "dtype", type(leaf)) for leaf in leaves}
+    if dtype is None and not kinds <= set(_numbers):
+        if str in kinds or bytes in kinds:
+            raise ArgumentTypeError("Text cannot become an array of JAX, only numbers can.")
+        examples = [kind(0) if kind in _numbers else kind for kind in kinds]
+        return _from_numpy(np.array(obj, np.result_type(*examples)), None, device, None)
+    return _from_numbers(obj, kinds, dtype, device)
+
+
+def _from_native(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
+    if copy is False and dtype is not None and x.dtype != dtype:
+        raise CopyError(f"From {x.dtype} to {dtype} needs a copy. Leave copy=False out.")
+    if copy:
+        return jnp.array(x, dtype=dtype, device=device, copy=True)
+    return jnp.asarray(x, dtype=dtype, device=device)
+
+
+def _from_foreign(obj: Any, dtype: Any, device: Any, copy: Any) -> Any:
+    """Anything that exports its memory: array.array, memoryview, tensors of other frameworks."""
+    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__") or hasattr(obj, "__buffer__"):
+        return _from_numpy(np.asarray(obj), dtype, device, copy)
+    try:
+        view = memoryview(obj)
+    except TypeError:
+        kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
+        raise ArgumentTypeError(
+            f"asarray() expects numbers, nested lists of numbers or an array, got {kind}."
+        ) from None
+    return _from_numpy(np.asarray(view), dtype, device, copy)
+
+
+def _from_numbers(obj: Any, kinds: set[Any], dtype: Any, device: Any) -> Any:
+    if dtype is None:
+        widest = [kind for kind in (complex, float, int, bool) if kind in kinds]
+        dtype = _default_of(widest[0] if widest else float)
+    try:
+        return jnp.asarray(np.array(obj, dtype), device=device)
+    except OverflowError as error:
+        if jax.config.jax_enable_x64:
+            raise
+        raise PrecisionError(
+            f"{error}, the integer type of JAX without 64-bit types. Write floats, or turn 64-bit types on: "
+            'jax.config.update("jax_enable_x64", True).'
+        ) from None
+
+
+def _dtype_of(fill_value: Any) -> Any:
+    return fill_value.dtype if hasattr(fill_value, "dtype") else _default_of(type(fill_value))
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.zeros(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.ones(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.empty(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.full(shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=_as_device(device))
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.zeros_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.ones_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.empty_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return jnp.full_like(x, fill_value, dtype=as_dtype(dtype), device=_as_device(device))
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Any:
+    if stop is None:
+        start, stop = 0, start
+    is_integer = not any([isinstance(value, float) for value in (start, stop, step)])
+    dtype = as_dtype(dtype) or (_default_int() if is_integer else _default_of(float))
+    return jnp.arange(start, stop, step, dtype=dtype, device=_as_device(device))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Any:
+    is_complex = isinstance(start, complex) or isinstance(stop, complex)
+    dtype = as_dtype(dtype) or _default_of(complex if is_complex else float)
+    return jnp.linspace(start, stop, num, endpoint, dtype=dtype, device=_as_device(device))
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Any:
+    dtype = as_dtype(dtype) or _default_of(float)
+    return jnp.eye(n_rows, n_cols, k, dtype=dtype, device=_as_device(device))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    return tuple(jnp.meshgrid(*arrays, indexing=indexing))
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    return jnp.tril(x, k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    return jnp.triu(x, k)

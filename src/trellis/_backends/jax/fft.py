@@ -1,0 +1,100 @@
+"""The `fft` extension of the Array API standard."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from .datatypes import _default_of, as_dtype
+from .device import _as_device
+
+__all__ = [
+    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
+    "rfftfreq", "rfftn",
+]  # fmt: skip
+
+
+def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.fft(x, n, axis, norm)
+
+
+def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.ifft(x, n, axis, norm)
+
+
+def fftn(
+    x: Any,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    return jnp.fft.fftn(x, s, axes, norm)
+
+
+def ifftn(
+    x: Any,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    return jnp.fft.ifftn(x, s, axes, norm)
+
+
+def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.rfft(x, n, axis, norm)
+
+
+def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.irfft(x, n, axis, norm)
+
+
+def rfftn(
+    x: Any,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    return jnp.fft.rfftn(x, s, axes, norm)
+
+
+def irfftn(
+    x: Any,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Any:
+    return jnp.fft.irfftn(x, s, axes, norm)
+
+
+def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.hfft(x, n, axis, norm)
+
+
+def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    return jnp.fft.ihfft(x, n, axis, norm)
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    dtype = as_dtype(dtype) or _default_of(float)
+    return jnp.fft.fftfreq(n, d, dtype=dtype, device=_as_device(device))
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    dtype = as_dtype(dtype) or _default_of(float)
+    return jnp.fft.rfftfreq(n, d, dtype=dtype, device=_as_device(device))
+
+
+def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
+    return jnp.fft.fftshift(x, axes)
+
+
+def ifftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
+    return jnp.fft.ifftshift(x, axes)

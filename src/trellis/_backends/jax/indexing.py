@@ -1,0 +1,116 @@
+"""Elements by position: reading, functional updates, sums by segment."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..._errors import ShapeError, TracingError
+from ._helpers import is_abstract
+
+__all__ = [
+    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take", "take_along_axis",
+]  # fmt: skip
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    if axis is None and x.ndim != 1:
+        raise ShapeError(f"take() needs an axis for an array of {x.ndim} dimensions. Write axis=0, for example.")
+    return jnp.take(x, indices, axis=axis)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    return jnp.take_along_axis(x, indices, axis=axis)
+
+
+def index_set(x: Any, idx: Any, value: Any) -> Any:
+    """`x` with `x[idx]` replaced by `value`."""
+    mask = _as_mask(x, idx, value)
+    if mask is not None:
+        return jnp.where(mask, jnp.asarray(value, x.dtype), x)
+    return x.at[idx].set(value)
+
+
+def index_add(x: Any, idx: Any, value: Any) -> Any:
+    """`x` with `value` added at `x[idx]`, once per time that a position occurs in `idx`."""
+    mask = _as_mask(x, idx, value)
+    if mask is not None:
+        return jnp.where(mask, x + jnp.asarray(value, x.dtype), x)
+    return x.at[idx].add(value)
+
+
+def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+    """`x` with `x[idx]` multiplied by `value`, once per time that a position occurs in `idx`."""
+    mask = _as_mask(x, idx, value)
+    if mask is not None:
+        return jnp.where(mask, x * jnp.asarray(value, x.dtype), x)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return x.at[idx].multiply(value)
+    # JAX has no gradient for a product with repeated positions, so the factors are collected first.
+    positions = jnp.arange(x.size).reshape(x.shape)[idx]
+    factors = jnp.broadcast_to(jnp.asarray(value, x.dtype), positions.shape)
+    return x * _collected_product(factors.ravel(), positions.ravel(), x.size).reshape(x.shape)
+
+
+def index_min(x: Any, idx: Any, value: Any) -> Any:
+    """`x` with the smaller of `x[idx]` and `value` at `x[idx]`."""
+    mask = _as_mask(x, idx, value)
+    if mask is not None:
+        return jnp.where(mask, jnp.minimum(x, jnp.asarray(value, x.dtype)), x)
+    return x.at[idx].min(value)
+
+
+def index_max(x: Any, idx: Any, value: Any) -> Any:
+    """`x` with the larger of `x[idx]` and `value` at `x[idx]`."""
+    mask = _as_mask(x, idx, value)
+    if mask is not None:
+        return jnp.where(mask, jnp.maximum(x, jnp.asarray(value, x.dtype)), x)
+    return x.at[idx].max(value)
+
+
+def _as_mask(x: Any, idx: Any, value: Any) -> Any:
+    """The mask in the shape of `x` where one value serves all its places, which needs no dynamic shape."""
+    mask = idx[0] if isinstance(idx, tuple) and len(idx) == 1 else idx
+    if getattr(mask, "dtype", None) != bool or mask.ndim == 0:
+        _refuse_abstract_masks(idx)
+        return None
+    if jnp.ndim(value) > 0 or mask.shape != x.shape[: mask.ndim]:
+        _refuse_abstract_masks(idx)
+        return None
+    return jnp.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
+
+
+def _refuse_abstract_masks(idx: Any) -> None:
+    for part in idx if isinstance(idx, tuple) else (idx,):
+        if getattr(part, "dtype", None) == bool and is_abstract(part):
+            raise TracingError(
+                "A boolean mask with one value per place has a size that jax.jit cannot know. "
+                "Write where(mask, values_of_full_shape, x), or give a single number as value."
+            )
+
+
+def _collected_product(factors: Any, positions: Any, size: int) -> Any:
+    return _product_at(factors, positions, jnp.ones(size, factors.dtype))
+
+
+@jax.custom_jvp
+def _product_at(factors: Any, positions: Any, start: Any) -> Any:
+    return start.at[positions].multiply(factors)
+
+
+@_product_at.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    factors, positions, start = primals
+    product = _product_at(factors, positions, start)
+    # The product of the other factors at the same place, right even where one or more of them are 0.
+    is_zero = factors == 0
+    zeros_there = jnp.zeros(start.shape, "int32").at[positions].add(is_zero.astype("int32"))[positions]
+    nonzero = jnp.where(is_zero, jnp.ones_like(factors), factors)
+    without_zeros = _product_at(nonzero, positions, start)[positions]
+    none_left = zeros_there - is_zero == 0
+    others = jnp.where(none_left, without_zeros / nonzero, jnp.zeros_like(factors))
+    return product, jnp.zeros_like(start).at[positions].add(others * tangents[0])
+
+
+def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+    return jax.ops.segment_sum(x, segment_ids, num_segments)

@@ -1,0 +1,49 @@
+"""What this namespace can do, in the form of the Array API standard."""
+
+from typing import Any
+
+import jax
+
+from ..._dtypes import KINDS, default_complex, default_dtype
+from ..._errors import ArgumentError
+from . import datatypes
+from .datatypes import _default_int, _lookup, _needs_x64
+from .device import default_device
+
+__all__ = ["__array_namespace_info__"]
+
+_STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
+
+
+class _Info:
+    def capabilities(self) -> dict[str, Any]:
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Any:
+        return default_device()
+
+    def devices(self) -> list[Any]:
+        return jax.devices()
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        return {
+            "real floating": _lookup(default_dtype()),
+            "complex floating": _lookup(default_complex()),
+            "integral": _default_int(),
+            "indexing": _default_int(),
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        names: list[str] = []
+        for k in kinds:
+            if k is not None and k not in KINDS:
+                raise ArgumentError(f"Unknown kind {k!r}. The kinds are {', '.join(KINDS)}.")
+            names += _STANDARD if k is None else KINDS[k]
+        found = {name: getattr(datatypes, name) for name in _STANDARD if name in names}
+        is_wide = jax.config.jax_enable_x64
+        return {name: dtype for name, dtype in found.items() if is_wide or dtype not in _needs_x64}
+
+
+def __array_namespace_info__() -> _Info:
+    return _Info()

@@ -1,0 +1,121 @@
+"""The `linalg` extension of the Array API standard."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from .datatypes import as_dtype
+from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    return jnp.linalg.cholesky(x, upper=upper)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return jnp.linalg.cross(x1, x2, axis=axis)
+
+
+def det(x: Any, /) -> Any:
+    return jnp.linalg.det(x)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return jnp.linalg.diagonal(x, offset=offset)
+
+
+def eigh(x: Any, /) -> EighResult:
+    return EighResult(*jnp.linalg.eigh(x))
+
+
+def eigvalsh(x: Any, /) -> Any:
+    return jnp.linalg.eigvalsh(x)
+
+
+def inv(x: Any, /) -> Any:
+    return jnp.linalg.inv(x)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    return jnp.linalg.matrix_power(x, n)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    return jnp.linalg.matrix_rank(x, rtol)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    return jnp.linalg.outer(x1, x2)
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    return jnp.linalg.pinv(x, rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+    return QRResult(*jnp.linalg.qr(x, mode))
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    return SlogdetResult(*jnp.linalg.slogdet(x))
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    return jnp.linalg.solve(x1, x2)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    return SVDResult(*jnp.linalg.svd(x, full_matrices=full_matrices))
+
+
+def svdvals(x: Any, /) -> Any:
+    return jnp.linalg.svdvals(x)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return jnp.linalg.trace(x, offset=offset, dtype=as_dtype(dtype))
+
+
+def vector_norm(
+    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    if ord != 2:
+        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    squared = jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims)
+    # The square root has no derivative at 0; its gradient there is 0 here, not NaN.
+    is_zero = squared == 0
+    return jnp.where(is_zero, 0, jnp.sqrt(jnp.where(is_zero, 1, squared)))

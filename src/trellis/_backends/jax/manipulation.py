@@ -1,0 +1,91 @@
+"""Shapes: changing, joining, repeating, padding."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..._errors import ShapeError
+from ..._shapes import normal_axis, pad_pairs
+
+__all__ = [
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",
+    "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(jnp.broadcast_arrays(*arrays))
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    return jnp.broadcast_to(x, shape)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    return jnp.concat(arrays, axis=axis)
+
+
+def expand_dims(x: Any, /, axis: Any) -> Any:
+    return jnp.expand_dims(x, axis)
+
+
+def flip(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
+    return jnp.flip(x, axis)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    return jnp.moveaxis(x, source, destination)
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    return jnp.permute_dims(x, axes)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    return jnp.repeat(x, repeats, axis=axis)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    return jnp.reshape(x, shape, copy=copy)
+
+
+def roll(x: Any, /, shift: Any, *, axis: int | Sequence[int] | None = None) -> Any:
+    return jnp.roll(x, shift, axis)
+
+
+def squeeze(x: Any, /, axis: Any) -> Any:
+    return jnp.squeeze(x, axis)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    return jnp.stack(arrays, axis)
+
+
+def tile(x: Any, repetitions: Any, /) -> Any:
+    return jnp.tile(x, repetitions)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    return tuple(jnp.unstack(x, axis=axis))
+
+
+def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+    pairs = pad_pairs(pad_width, x.ndim, mode)
+    if mode == "constant":
+        return jnp.pad(x, pairs, mode, constant_values=constant_values)
+    return jnp.pad(x, pairs, mode)
+
+
+def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+    """Windows along `axis`, each as a new last axis."""
+    axis = normal_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if not 1 <= window <= size or step < 1:
+        raise ShapeError(
+            f"A window of {window} with step {step} does not fit an axis of {size}. The window has to be "
+            "between 1 and the axis, the step at least 1."
+        )
+    starts = jnp.arange((size - window) // step + 1) * step
+    windows = jnp.take(x, starts[:, None] + jnp.arange(window), axis=axis)
+    return jnp.moveaxis(windows, axis + 1, -1)

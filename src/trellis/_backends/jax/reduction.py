@@ -1,0 +1,93 @@
+"""Many elements to one: sums, extremes, moments, and running sums."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .datatypes import as_dtype
+
+__all__ = [
+    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min", "prod", "std",
+    "sum", "var",
+]  # fmt: skip
+
+
+def all(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    return jnp.all(x, axis, keepdims=keepdims)
+
+
+def any(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    return jnp.any(x, axis, keepdims=keepdims)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    return jnp.cumulative_prod(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    return jnp.cumulative_sum(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    return jnp.diff(x, n, axis, prepend, append)
+
+
+def logsumexp(
+    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Any:
+    return jax.scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+def max(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    return jnp.max(x, axis, keepdims=keepdims)
+
+
+def mean(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    return jnp.mean(x, axis, keepdims=keepdims)
+
+
+def min(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    return jnp.min(x, axis, keepdims=keepdims)
+
+
+def prod(
+    x: Any, /, *, axis: int | Sequence[int] | None = None, dtype: Any = None, keepdims: bool = False
+) -> Any:
+    return jnp.prod(x, axis, dtype=as_dtype(dtype), keepdims=keepdims)
+
+
+def std(
+    x: Any,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Any:
+    variance = jnp.var(x, axis, correction=correction, keepdims=keepdims)
+    # The square root has no derivative at 0; the gradient there is 0 here, not NaN.
+    is_zero = variance == 0
+    return jnp.where(is_zero, 0, jnp.sqrt(jnp.where(is_zero, 1, variance)))
+
+
+def sum(
+    x: Any, /, *, axis: int | Sequence[int] | None = None, dtype: Any = None, keepdims: bool = False
+) -> Any:
+    return jnp.sum(x, axis, dtype=as_dtype(dtype), keepdims=keepdims)
+
+
+def var(
+    x: Any,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> Any:
+    return jnp.var(x, axis, correction=correction, keepdims=keepdims)

@@ -1,0 +1,54 @@
+"""Where elements are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..._errors import ArgumentError
+from ._helpers import refuse_abstract
+from .datatypes import _default_int
+from .elementwise import _scalars
+
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    return jnp.argmax(x, axis, keepdims=keepdims)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    return jnp.argmin(x, axis, keepdims=keepdims)
+
+
+def count_nonzero(
+    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Any:
+    return jnp.count_nonzero(x, axis, keepdims=keepdims)
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    refuse_abstract(x, "nonzero", "work with a mask: where(x != 0, a, b)")
+    return jnp.nonzero(x)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    return jnp.searchsorted(x1, x2, side, sorter).astype(_default_int())
+
+
+def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+    """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower position."""
+    if not 0 <= k <= x.shape[axis]:
+        raise ArgumentError(f"topk() can take 0 to {x.shape[axis]} elements of this axis, got k={k}.")
+    if largest and x.dtype.kind != "c":
+        values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
+        indices = indices.astype(_default_int())
+        return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis)
+    order = jnp.argsort(x, axis, stable=True, descending=largest)
+    indices = jax.lax.slice_in_dim(order, 0, k, axis=axis)
+    return jnp.take_along_axis(x, indices, axis), indices
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    return jnp.where(condition, *_scalars(x1, x2))

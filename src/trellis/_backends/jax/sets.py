@@ -1,0 +1,50 @@
+"""Distinct elements. The results have as many elements as there are values, so jax.jit refuses them."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from ._helpers import refuse_abstract
+
+__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+_INSTEAD = 'sort(x), which keeps the shape'
+
+
+class UniqueAllResult(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /) -> UniqueAllResult:
+    refuse_abstract(x, "unique_all", _INSTEAD)
+    found = jnp.unique_all(x)
+    # JAX's values have lost the gradient; picked from `x` they keep it.
+    values = jnp.ravel(x)[found.indices]
+    return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)
+
+
+def unique_counts(x: Any, /) -> UniqueCountsResult:
+    found = unique_all(x)
+    return UniqueCountsResult(found.values, found.counts)
+
+
+def unique_inverse(x: Any, /) -> UniqueInverseResult:
+    found = unique_all(x)
+    return UniqueInverseResult(found.values, found.inverse_indices)
+
+
+def unique_values(x: Any, /) -> Any:
+    return unique_all(x).values

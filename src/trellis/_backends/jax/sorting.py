@@ -1,0 +1,15 @@
+"""Order."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+__all__ = ["argsort", "sort"]
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    return jnp.argsort(x, axis, descending=descending, stable=stable)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    return jnp.sort(x, axis, descending=descending, stable=stable)

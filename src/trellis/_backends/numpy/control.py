@@ -1,0 +1,32 @@
+"""Control flow on NumPy is Python's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import tree
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+
+
+def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
+    state = init
+    while bool(cond_fn(state)):
+        state = body_fn(state)
+    return state
+
+
+def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
+    leaves, spec = tree.flatten(xs)
+    carry, outputs = init, []
+    for i in range(leaves[0].shape[0]):
+        carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
+        outputs.append(y)
+    if not outputs:
+        from ..._errors import ShapeError
+
+        raise ShapeError("scan() over an axis of length 0 cannot know the shape of its outputs.")
+    return carry, tree.map(lambda *ys: np.stack(ys), *outputs)

@@ -1,0 +1,150 @@
+"""Arrays out of nothing, on NumPy. The default float is the library's, not NumPy's float64."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._dtypes import default_complex, default_dtype
+from ..._errors import CopyError
+from .datatypes import _check_device, as_dtype
+
+
+def _float(dtype: Any) -> Any:
+    return np.dtype(str(default_dtype())) if dtype is None else as_dtype(dtype)
+
+
+def _of_value(value: Any, dtype: Any) -> Any:
+    """The dtype for a Python number when none is named."""
+    if dtype is not None:
+        return as_dtype(dtype)
+    if hasattr(value, "dtype"):
+        return value.dtype
+    if isinstance(value, complex):
+        return np.dtype(str(default_complex()))
+    return np.dtype(str(default_dtype())) if isinstance(value, float) else np.asarray(value).dtype
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Any:
+    _check_device(device)
+    start, stop = (0, start) if stop is None else (start, stop)
+    if dtype is None and any([isinstance(v, float) for v in (start, stop, step)]):
+        dtype = default_dtype()
+    return np.arange(start, stop, step, dtype=as_dtype(dtype))
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    _check_device(device)
+    dtype = as_dtype(dtype)
+    if dtype is None and not hasattr(obj, "dtype"):
+        dtype = _of_python(obj)
+    try:
+        if type(obj) is np.ndarray or isinstance(obj, np.ndarray):
+            return np.array(obj, dtype=dtype, copy=copy, subok=False)
+        from .tape import TracedArray, array_from
+
+        if isinstance(obj, TracedArray):
+            return obj if dtype is None or obj.dtype == dtype else np.astype(obj, dtype)
+        try:
+            return np.array(obj, dtype=dtype, copy=copy)
+        except NotImplementedError:
+            return array_from(obj, dtype)
+    except ValueError as error:
+        if copy is False:
+            raise CopyError(
+                f"asarray(copy=False) cannot use the memory of {type(obj).__name__} as it is; "
+                "leave copy out to allow a copy."
+            ) from error
+        raise
+
+
+def _of_python(obj: Any) -> Any:
+    """The dtype for numbers in nested lists: Python floats mean the library's default float."""
+    leaf = obj
+    while isinstance(leaf, (list, tuple)) and len(leaf) > 0:
+        leaf = leaf[0]
+    if hasattr(leaf, "dtype"):
+        return None
+    if isinstance(leaf, (list, tuple)):
+        return np.dtype(str(default_dtype()))
+    try:
+        kind = np.asarray(obj).dtype
+    except NotImplementedError:  # a traced array inside the list
+        return None
+    if kind == np.float64:
+        return np.dtype(str(default_dtype()))
+    return np.dtype(str(default_complex())) if kind == np.complex128 else None
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.empty(shape, dtype=_float(dtype))
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.empty(x.shape, dtype=as_dtype(dtype) or x.dtype)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Any:
+    _check_device(device)
+    return np.eye(n_rows, n_cols, k=k, dtype=_float(dtype))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    return np.from_dlpack(x, device=device, copy=copy)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.full(shape, fill_value, dtype=_of_value(fill_value, dtype))
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.full(x.shape, fill_value, dtype=as_dtype(dtype) or x.dtype)
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Any:
+    _check_device(device)
+    if dtype is None:
+        is_complex = isinstance(start, complex) or isinstance(stop, complex)
+        dtype = default_complex() if is_complex else default_dtype()
+    return np.linspace(start, stop, num, endpoint=endpoint, dtype=as_dtype(dtype))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    return tuple(np.meshgrid(*arrays, indexing=indexing))
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.ones(shape, dtype=_float(dtype))
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.ones(x.shape, dtype=as_dtype(dtype) or x.dtype)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    return np.tril(x, k=k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    return np.triu(x, k=k)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.zeros(shape, dtype=_float(dtype))
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.zeros(x.shape, dtype=as_dtype(dtype) or x.dtype)

@@ -1,0 +1,102 @@
+"""Data types on NumPy: the native constants, and canonical names turned into them."""
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from ... import _dtypes
+from ..._errors import DtypeError
+
+bool = np.bool_
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+complex64, complex128 = np.complex64, np.complex128
+
+# Every spelling of a dtype that a caller may use, so that `as_dtype` is one look-up.
+_native: dict[Any, np.dtype[Any] | None] = {None: None}
+for _name in ("bool", *_dtypes.NUMERIC):
+    if _name != "bfloat16":
+        for _spelling in (_name, np.dtype(_name), np.dtype(_name).type):
+            _native[_spelling] = np.dtype(_name)
+# Python's own types, as NumPy accepts them.
+_native[builtins.bool], _native[int] = np.dtype("bool"), np.dtype("int64")
+
+
+def as_dtype(dtype: Any) -> Any:
+    """The native dtype of a canonical name, a native dtype or a scalar type; None stays None."""
+    try:
+        return _native[dtype]
+    except (KeyError, TypeError):
+        return _uncommon_dtype(dtype)
+
+
+def _uncommon_dtype(dtype: Any) -> Any:
+    if dtype is float:
+        return np.dtype(str(_dtypes.default_dtype()))
+    if dtype is complex:
+        return np.dtype(str(_dtypes.default_complex()))
+    if _dtypes.name_of(dtype) == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DtypeError(
+                "NumPy has no bfloat16 of its own. Run: pip install ml_dtypes, or use float32."
+            ) from None
+        return np.dtype(ml_dtypes.bfloat16)
+    name = _dtypes.name_of(dtype)
+    if name in ("bool", *_dtypes.NUMERIC):
+        return np.dtype(name)
+    raise DtypeError(f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'.")
+
+
+def dtype_name(dtype: Any) -> str:
+    """The canonical name of a native dtype."""
+    return np.dtype(dtype).name
+
+
+def default_float() -> Any:
+    return np.dtype(str(_dtypes.default_dtype()))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
+    _check_device(device)
+    dtype = as_dtype(dtype)
+    if not copy and x.dtype == dtype:
+        return x
+    if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
+        raise DtypeError(
+            f"astype() cannot turn {x.dtype} into {dtype}: the imaginary part would be lost. "
+            "Write real(x) first."
+        )
+    return np.astype(x, dtype, copy=copy)
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    source = np.dtype(from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)).name
+    target = np.dtype(as_dtype(to)).name
+    return _dtypes._promotion.get((source, target)) == target
+
+
+def finfo(type: Any, /) -> Any:
+    return np.finfo(type.dtype if hasattr(type, "dtype") else as_dtype(type))
+
+
+def iinfo(type: Any, /) -> Any:
+    return np.iinfo(type.dtype if hasattr(type, "dtype") else as_dtype(type))
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    return _dtypes.is_kind(dtype_name(as_dtype(dtype)), kind, as_name=lambda d: as_dtype(d).name)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return np.dtype(_dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name))
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and device != "cpu":
+        from ..._errors import DeviceError
+
+        raise DeviceError(f"NumPy arrays live on 'cpu'; there is no device {device!r}.")

@@ -1,0 +1,71 @@
+"""The fft extension on NumPy. Float32 in gives complex64 out."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._dtypes import default_dtype
+from .datatypes import _check_device, as_dtype
+
+
+def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.fft(x, n=n, axis=axis, norm=norm)
+
+
+def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.ifft(x, n=n, axis=axis, norm=norm)
+
+
+def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.rfft(x, n=n, axis=axis, norm=norm)
+
+
+def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.irfft(x, n=n, axis=axis, norm=norm)
+
+
+def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.hfft(x, n=n, axis=axis, norm=norm)
+
+
+def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    return np.fft.ihfft(x, n=n, axis=axis, norm=norm)
+
+
+def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
+    return np.fft.fftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+
+
+def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
+    return np.fft.ifftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+
+
+def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
+    return np.fft.rfftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+
+
+def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
+    return np.fft.irfftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.astype(np.fft.fftfreq(n, d=d), as_dtype(dtype or default_dtype()))
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    _check_device(device)
+    return np.astype(np.fft.rfftfreq(n, d=d), as_dtype(dtype or default_dtype()))
+
+
+def fftshift(x: Any, /, *, axes: Any = None) -> Any:
+    return np.fft.fftshift(x, axes=axes)
+
+
+def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
+    return np.fft.ifftshift(x, axes=axes)
+
+
+def _axes(x: Any, s: Any, axes: Any) -> Any:
+    """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
+    return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes

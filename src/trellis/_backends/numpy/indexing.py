@@ -1,0 +1,52 @@
+"""Reading and functional writing at indices, on NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from .rules_indexing import (
+    index_add_at,
+    index_extreme_at,
+    index_multiply_at,
+    index_set_at,
+    segment_sum_rows,
+)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    return np.take(x, indices, axis=axis)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    return np.take_along_axis(x, indices, axis=axis)
+
+
+def index_set(x: Any, idx: Any, value: Any) -> Any:
+    return index_set_at(x, _cast(value, x), idx)
+
+
+def index_add(x: Any, idx: Any, value: Any) -> Any:
+    return index_add_at(x, _cast(value, x), idx)
+
+
+def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+    return index_multiply_at(x, _cast(value, x), idx)
+
+
+def index_min(x: Any, idx: Any, value: Any) -> Any:
+    return index_extreme_at(x, _cast(value, x), idx, np.minimum)
+
+
+def index_max(x: Any, idx: Any, value: Any) -> Any:
+    return index_extreme_at(x, _cast(value, x), idx, np.maximum)
+
+
+def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+    return segment_sum_rows(x, segment_ids, num_segments)
+
+
+def _cast(value: Any, x: Any) -> Any:
+    """The value to write, in the dtype of the array it is written to."""
+    if hasattr(value, "dtype"):
+        return value if value.dtype == x.dtype else np.astype(value, x.dtype)
+    return np.asarray(value, dtype=x.dtype)

@@ -1,0 +1,39 @@
+"""What the NumPy namespace can do, in the standard's form."""
+
+from typing import Any
+
+import numpy as np
+
+from ... import _dtypes
+from .datatypes import as_dtype
+
+
+class Info:
+    """`__array_namespace_info__()` of the NumPy backend."""
+
+    __module__ = "trellis"
+
+    def capabilities(self) -> dict[str, Any]:
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> str:
+        return "cpu"
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        return {
+            "real floating": as_dtype(_dtypes.default_dtype()),
+            "complex floating": as_dtype(_dtypes.default_complex()),
+            "integral": np.dtype("int64"),
+            "indexing": np.dtype("int64"),
+        }
+
+    def devices(self) -> list[str]:
+        return ["cpu"]
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        names = [name for name in ("bool", *_dtypes.NUMERIC) if name not in ("bfloat16", "float16")]
+        return {name: as_dtype(name) for name in _dtypes.names_of_kind(names, kind)}
+
+
+def __array_namespace_info__() -> Info:
+    return Info()

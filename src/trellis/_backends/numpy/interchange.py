@@ -1,0 +1,21 @@
+"""To and from NumPy, on NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._errors import TracingError
+from .tape import TracedArray
+
+
+def to_numpy(x: Any, /) -> Any:
+    if isinstance(x, TracedArray):
+        raise TracingError(
+            "An array that is being differentiated cannot leave its framework: the gradient would be lost. "
+            "Convert the result after grad(), or write stop_gradient(x) if it is meant as a constant."
+        )
+    return np.asarray(x)
+
+
+def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    return np.array(x, copy=copy)

@@ -1,0 +1,97 @@
+"""The linalg extension on NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._dtypes import name_of
+from ..._errors import ShapeError
+from .datatypes import as_dtype
+from .linear_algebra import matmul as matmul
+from .linear_algebra import matrix_transpose as matrix_transpose
+from .linear_algebra import tensordot as tensordot
+from .linear_algebra import vecdot as vecdot
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    return np.linalg.cholesky(x, upper=upper)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ShapeError(
+            f"cross() needs vectors of length 3 along axis {axis}, got {x1.shape[axis]} and {x2.shape[axis]}."
+        )
+    return np.cross(x1, x2, axisa=axis, axisb=axis, axisc=axis)
+
+
+def det(x: Any, /) -> Any:
+    return np.linalg.det(x)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return np.linalg.diagonal(x, offset=offset)
+
+
+def eigh(x: Any, /) -> Any:
+    return np.linalg.eigh(x)
+
+
+def eigvalsh(x: Any, /) -> Any:
+    return np.linalg.eigvalsh(x)
+
+
+def inv(x: Any, /) -> Any:
+    return np.linalg.inv(x)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    return np.linalg.matrix_power(x, n)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    return np.linalg.matrix_rank(x, rtol=rtol) if rtol is not None else np.linalg.matrix_rank(x)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    return np.linalg.outer(x1, x2)
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * np.finfo(x.dtype).eps
+    return np.linalg.pinv(x, rtol=rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+    return np.linalg.qr(x, mode=mode)  # type: ignore[call-overload]
+
+
+def slogdet(x: Any, /) -> Any:
+    return np.linalg.slogdet(x)
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    return np.linalg.solve(x1, x2)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+    return np.linalg.svd(x, full_matrices=full_matrices)
+
+
+def svdvals(x: Any, /) -> Any:
+    return np.linalg.svdvals(x)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    if dtype is None and name_of(x.dtype) == "bool":
+        dtype = "int64"
+    return np.sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=as_dtype(dtype))
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -1,0 +1,78 @@
+"""Shapes changed, arrays joined and split, on NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._shapes import normal_axis, pad_pairs
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([np.broadcast_to(x, shape) for x in arrays])
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    return np.broadcast_to(x, shape)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    return np.concat(tuple(arrays), axis=axis)
+
+
+def expand_dims(x: Any, /, *, axis: Any = 0) -> Any:
+    return np.expand_dims(x, axis)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    return np.flip(x, axis=axis)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    return np.moveaxis(x, source, destination)
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    return np.permute_dims(x, axes)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    return np.repeat(x, repeats, axis=axis)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    return np.reshape(x, shape) if copy is None else np.reshape(x, shape, copy=copy)
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    return np.roll(x, shift, axis=axis)
+
+
+def squeeze(x: Any, /, axis: Any) -> Any:
+    return np.squeeze(x, axis)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    return np.stack(tuple(arrays), axis=axis)
+
+
+def tile(x: Any, repetitions: Any, /) -> Any:
+    return np.tile(x, repetitions)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    return tuple(np.unstack(x, axis=axis))
+
+
+def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+    pairs = pad_pairs(pad_width, x.ndim, mode)
+    if mode == "constant":
+        return np.pad(x, pairs, mode="constant", constant_values=constant_values)
+    return np.pad(x, pairs, mode=mode)
+
+
+def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+    axis = normal_axis(axis, x.ndim)
+    starts = np.arange(0, x.shape[axis] - window + 1, step)
+    windows = np.take(x, starts[:, None] + np.arange(window)[None, :], axis=axis)
+    return np.moveaxis(windows, axis + 1, -1)

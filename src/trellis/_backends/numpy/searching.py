@@ -1,0 +1,44 @@
+"""Finding elements, on NumPy."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._shapes import normal_axis
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    return np.argmax(x, axis=axis, keepdims=keepdims)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    return np.argmin(x, axis=axis, keepdims=keepdims)
+
+
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))[()]
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    return tuple(np.nonzero(x))
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+    return np.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    return np.where(condition, x1, x2)
+
+
+def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+    axis = normal_axis(axis, x.ndim)
+    order = _descending_order(x, axis) if largest else np.argsort(x, axis=axis, stable=True)
+    indices = np.take(order, np.arange(k), axis=axis)
+    return np.take_along_axis(x, indices, axis=axis), indices
+
+
+def _descending_order(x: Any, axis: int) -> Any:
+    """Stable: of equal elements the one with the lower index comes first."""
+    backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=True)
+    return x.shape[axis] - 1 - np.flip(backwards, axis=axis)

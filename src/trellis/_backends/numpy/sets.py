@@ -1,0 +1,16 @@
+"""Unique elements, on NumPy. The shapes of the results depend on the data."""
+
+from typing import Any
+
+import numpy as np
+
+unique_all = np.unique_all
+unique_counts = np.unique_counts
+
+
+def unique_inverse(x: Any, /) -> Any:
+    return np.unique_inverse(x)
+
+
+def unique_values(x: Any, /) -> Any:
+    return np.unique_values(x)

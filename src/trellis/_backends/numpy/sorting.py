@@ -1,0 +1,19 @@
+"""Order, on NumPy. Stable always: an unstable sort would differ between frameworks."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._shapes import normal_axis
+from .searching import _descending_order
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if descending:
+        return _descending_order(x, normal_axis(axis, x.ndim))
+    return np.argsort(x, axis=axis, stable=True)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    ordered = np.sort(x, axis=axis, stable=True)
+    return np.flip(ordered, axis=axis) if descending else ordered

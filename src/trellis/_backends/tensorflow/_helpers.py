@@ -1,0 +1,258 @@
+"""What the files of this backend share: promotion, axes, sizes, safe square roots, sort keys."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ... import _dtypes
+from ..._errors import ArgumentError, DtypeError, ShapeError
+
+SCALARS = (bool, int, float, complex)
+FLOATING = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
+COMPLEX = frozenset([tf.complex64, tf.complex128])
+INEXACT = FLOATING | COMPLEX
+SIGNED = frozenset([tf.int8, tf.int16, tf.int32, tf.int64])
+UNSIGNED = frozenset([tf.uint8, tf.uint16, tf.uint32, tf.uint64])
+SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
+
+_by_name = {name: tf.as_dtype(name) for name in ("bool", *_dtypes.NUMERIC)}
+_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in _dtypes._promotion.items()}
+_int_range = {d: (int(d.min), int(d.max)) for d in SIGNED | UNSIGNED}
+
+
+def default_float() -> Any:
+    return _by_name[_dtypes.default_dtype()]
+
+
+def default_complex() -> Any:
+    return _by_name[_dtypes.default_complex()]
+
+
+def promote(a: Any, b: Any) -> Any:
+    """The native dtype that holds both, by the standard's table."""
+    try:
+        return _promoted[a, b]
+    except KeyError:
+        raise DtypeError(
+            f"{a.name} and {b.name} have no common data type. Cast one of the arrays first, "
+            f"for example trellis.astype(x, {('int64' if 'uint64' in (a.name, b.name) else a.name)!r})."
+        ) from None
+
+
+def dtype_beside(value: Any, dtype: Any) -> Any:
+    """The dtype in which a Python number and an array of `dtype` meet. Numbers never widen arrays."""
+    if isinstance(value, bool) or dtype in COMPLEX:
+        return dtype
+    if isinstance(value, int):
+        return tf.int64 if dtype is tf.bool else dtype
+    if isinstance(value, float):
+        return dtype if dtype in FLOATING else default_float()
+    if dtype in FLOATING:
+        return tf.complex128 if dtype is tf.float64 else tf.complex64
+    return default_complex()
+
+
+def tensor(x: Any) -> Any:
+    """A tf.Tensor: variables are read, everything else converted."""
+    return x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x)
+
+
+def scalar(value: Any, dtype: Any) -> Any:
+    """A Python number as a 0-d tensor; integers that do not fit raise instead of wrapping around."""
+    if dtype in _int_range:
+        low, high = _int_range[dtype]
+        if not low <= value <= high:
+            raise ArgumentError(f"{value!r} does not fit into {dtype.name}. Cast the array to a wider type.")
+    elif dtype is tf.bool:
+        value = bool(value)
+    return tf.constant(value, dtype)
+
+
+def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Both arguments in their common dtype."""
+    if isinstance(x1, SCALARS):
+        x2 = tensor(x2)
+        dtype = dtype_beside(x1, x2.dtype)
+        return scalar(x1, dtype), cast(x2, dtype)
+    if isinstance(x2, SCALARS):
+        x1 = tensor(x1)
+        dtype = dtype_beside(x2, x1.dtype)
+        return cast(x1, dtype), scalar(x2, dtype)
+    if x1.dtype is x2.dtype:
+        return x1, x2
+    x1, x2 = tensor(x1), tensor(x2)
+    dtype = promote(x1.dtype, x2.dtype)
+    return cast(x1, dtype), cast(x2, dtype)
+
+
+def common(xs: Any) -> list[Any]:
+    """Several arrays in their common dtype."""
+    xs = [x if isinstance(x, SCALARS) else tensor(x) for x in xs]
+    dtype = None
+    for x in xs:
+        if not isinstance(x, SCALARS):
+            dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
+    for x in xs:
+        if isinstance(x, SCALARS):
+            dtype = dtype_beside(x, dtype)
+    return [scalar(x, dtype) if isinstance(x, SCALARS) else cast(x, dtype) for x in xs]
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    return x if x.dtype is dtype else tf.cast(x, dtype)
+
+
+def floating(x: Any) -> Any:
+    """`x` itself where it is floating-point or complex, else in the default float."""
+    return x if x.dtype in INEXACT else tf.cast(x, default_float())
+
+
+def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
+    x1, x2 = pair(x1, x2)
+    return floating(x1), floating(x2)
+
+
+# Shapes ----------------------------------------------------------------------------------------------
+
+
+def rank(x: Any) -> int:
+    ndim = x.shape.rank
+    if ndim is None:
+        raise ShapeError("The number of axes must be known while tracing. Give tf.function an input_signature.")
+    return int(ndim)
+
+
+def sizes(x: Any) -> list[Any]:
+    """The size of every axis: an int where it is known, a scalar tensor where not (inside tf.function)."""
+    rank(x)
+    static: list[Any] = x.shape.as_list()
+    if None not in static:
+        return static
+    dynamic = tf.shape(x)
+    return [dynamic[i] if n is None else n for i, n in enumerate(static)]
+
+
+def size(x: Any) -> Any:
+    """The number of elements, an int where it is known."""
+    count = x.shape.num_elements()
+    return tf.size(x) if count is None else count
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """A non-negative axis."""
+    axis = int(axis)
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"axis {axis} is out of range for an array with {ndim} axes.")
+    return axis % ndim
+
+
+def axes(axis: Any, ndim: int) -> list[int]:
+    """Non-negative axes of an int, a sequence of ints or None (all)."""
+    if axis is None:
+        return list(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        found = [one_axis(a, ndim) for a in axis]
+        if len(set(found)) != len(found):
+            raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
+        return found
+    return [one_axis(axis, ndim)]
+
+
+def move(x: Any, source: int, destination: int) -> Any:
+    """Move one axis; nothing is done where it is in place already."""
+    ndim = rank(x)
+    source, destination = source % ndim, destination % ndim
+    if source == destination:
+        return x
+    order = [i for i in range(ndim) if i != source]
+    order.insert(destination, source)
+    return tf.transpose(x, order)
+
+
+def as_shape(shape: Any) -> Any:
+    """A shape as a list for TensorFlow; a number is a shape of one axis."""
+    if isinstance(shape, (tuple, list)):
+        return list(shape)
+    if isinstance(shape, tf.TensorShape):
+        return shape.as_list()
+    if isinstance(shape, tf.Tensor) and shape.shape.rank == 1:
+        return shape
+    return [shape]
+
+
+def broadcast_shape(xs: Any) -> Any:
+    """The shape that all arrays broadcast to: a list of ints, or a tensor where sizes are unknown."""
+    static = xs[0].shape
+    for x in xs[1:]:
+        try:
+            static = tf.broadcast_static_shape(static, x.shape)
+        except ValueError:
+            shapes = ", ".join([str(tuple(x.shape)) for x in xs])
+            raise ShapeError(f"The shapes {shapes} do not broadcast together.") from None
+    if static.is_fully_defined():
+        return static.as_list()
+    dynamic = tf.shape(xs[0])
+    for x in xs[1:]:
+        dynamic = tf.broadcast_dynamic_shape(dynamic, tf.shape(x))
+    return dynamic
+
+
+def broadcast(x: Any, shape: Any) -> Any:
+    if isinstance(shape, list) and x.shape.as_list() == shape:
+        return x
+    return tf.broadcast_to(x, shape)
+
+
+# Values ----------------------------------------------------------------------------------------------
+
+
+def safe_sqrt(x: Any) -> Any:
+    """The square root of a sum of squares, whose gradient at zero is zero and not NaN."""
+    zero = tf.equal(x, tf.zeros([], x.dtype))
+    root = tf.sqrt(tf.where(zero, tf.ones([], x.dtype), x))
+    return tf.where(zero, tf.zeros([], x.dtype), root)
+
+
+def bits(x: Any) -> Any:
+    """The bit pattern of a float as a signed integer of the same width."""
+    return tf.bitcast(x, SIGNED_OF_WIDTH[x.dtype.size])
+
+
+def sort_key(x: Any) -> Any:
+    """Integers in the order of `x`: both zeros are equal and NaN, of either sign, is the greatest."""
+    if x.dtype is tf.bool:
+        return tf.cast(x, tf.uint8)
+    if x.dtype not in FLOATING:
+        return x
+    nan = tf.math.is_nan(x)
+    x = tf.where(tf.equal(x, tf.zeros([], x.dtype)), tf.zeros([], x.dtype), x)
+    pattern = bits(x)
+    highest = tf.constant(pattern.dtype.max, pattern.dtype)
+    key = tf.where(pattern < 0, tf.bitwise.bitwise_xor(pattern, highest), pattern)
+    return tf.where(nan, highest, key)
+
+
+def order(x: Any, descending: bool) -> Any:
+    """Indices that sort the last axis, stable, as int64."""
+    if x.dtype in COMPLEX:
+        first = order(tf.math.imag(x), descending)
+        by_imag = tf.gather(tf.math.real(x), first, batch_dims=rank(x) - 1)
+        return tf.gather(first, order(by_imag, descending), batch_dims=rank(x) - 1)
+    key = sort_key(x)
+    # top_k puts the lower index first among equals. Inverting bits reverses the order without overflow.
+    if not descending:
+        key = tf.bitwise.invert(key)
+    return tf.math.top_k(key, sizes(x)[-1], index_type=tf.int64).indices
+
+
+def wrapped(indices: Any, count: Any) -> Any:
+    """Indices in which the negative ones count from the end."""
+    if indices.dtype not in (tf.int32, tf.int64):
+        indices = tf.cast(indices, tf.int64)
+    return tf.where(indices < 0, indices + tf.cast(count, indices.dtype), indices)
+
+
+def numpy_value(value: Any, dtype: Any) -> Any:
+    """A tensor of Python numbers or NumPy data by way of NumPy, which checks the range of integers."""
+    return tf.constant(np.asarray(value, dtype=dtype.as_numpy_dtype))

@@ -1,0 +1,213 @@
+"""New arrays."""
+
+import math as _math
+from typing import Any as _Any
+
+import numpy as _np
+import tensorflow as tf
+
+from ..._errors import ArgumentError as _ArgumentError, CopyError as _CopyError
+from . import _helpers as _h
+from .datatypes import as_dtype as _as_dtype, astype as _astype
+from .device import to_device as _to_device
+
+_CONTIGUOUS_TYPES = (_np.ndarray, _np.generic)
+
+
+def asarray(obj: _Any, /, *, dtype: _Any = None, device: _Any = None, copy: _Any = None) -> _Any:
+    dtype = _as_dtype(dtype)
+    if isinstance(obj, (tf.Tensor, tf.Variable)):
+        x = tf.convert_to_tensor(obj)
+        if copy is False and dtype is not None and dtype is not x.dtype:
+            raise _CopyError(f"copy=False: {x.dtype.name} cannot become {dtype.name} without a copy.")
+        if dtype is not None:
+            x = _astype(x, dtype, copy=False)
+        if copy or isinstance(obj, tf.Variable):
+            x = tf.identity(x)
+    elif copy is False:
+        raise _CopyError("copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out copy.")
+    else:
+        x = _from_python(obj, dtype)
+    return x if device is None else _to_device(x, device)
+
+
+def _from_python(obj: _Any, dtype: _Any) -> _Any:
+    leaf = obj
+    while isinstance(leaf, (list, tuple)) and len(leaf) > 0:
+        leaf = leaf[0]
+    if isinstance(obj, (list, tuple)) and _holds_tensor(obj):
+        # Stacking keeps gradients and symbolic tensors.
+        parts = _h.common([x if isinstance(x, _h.SCALARS) else asarray(x) for x in obj])
+        x = tf.stack(parts)
+        return x if dtype is None else _astype(x, dtype)
+    if dtype is not None and not isinstance(obj, _CONTIGUOUS_TYPES):
+        return _h.numpy_value(obj, dtype)
+    values = _np.asarray(obj)
+    if isinstance(leaf, (list, tuple)) or type(leaf) in (float, complex, bool, int):
+        # Python's numbers have no width: they take the defaults.
+        if values.dtype == _np.float64:
+            values = values.astype(_h.default_float().as_numpy_dtype)
+        elif values.dtype == _np.complex128:
+            values = values.astype(_h.default_complex().as_numpy_dtype)
+    x = tf.constant(values)
+    return x if dtype is None else _astype(x, dtype, copy=False)
+
+
+def _holds_tensor(obj: _Any) -> bool:
+    for x in obj:
+        if isinstance(x, (tf.Tensor, tf.Variable)):
+            return True
+        if isinstance(x, (list, tuple)) and _holds_tensor(x):
+            return True
+    return False
+
+
+def from_dlpack(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
+    if isinstance(x, (tf.Tensor, tf.Variable)):
+        return asarray(x, device=device, copy=copy)
+    result = tf.experimental.dlpack.from_dlpack(x.__dlpack__())
+    if copy:
+        # tf.identity would share the foreign memory, which its owner may still write to.
+        result = tf.constant(_np.array(result))
+    return result if device is None else _to_device(result, device)
+
+
+def _on(device: _Any) -> _Any:
+    return tf.device(device)
+
+
+def zeros(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+    with _on(device):
+        return tf.zeros(_h.as_shape(shape), dtype)
+
+
+def ones(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+    with _on(device):
+        return tf.ones(_h.as_shape(shape), dtype)
+
+
+def empty(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def full(shape: _Any, fill_value: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    with _on(device):
+        return tf.fill(_h.as_shape(shape), asarray(fill_value, dtype=dtype))
+
+
+def zeros_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    with _on(device):
+        return tf.zeros_like(x, _as_dtype(dtype))
+
+
+def ones_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    with _on(device):
+        return tf.ones_like(x, _as_dtype(dtype))
+
+
+def empty_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def full_like(x: _Any, /, fill_value: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+    dtype = x.dtype if dtype is None else _as_dtype(dtype)
+    return full(_h.sizes(x), fill_value, dtype=dtype, device=device)
+
+
+def arange(
+    start: _Any, /, stop: _Any = None, step: _Any = 1, *, dtype: _Any = None, device: _Any = None
+) -> _Any:
+    if stop is None:
+        start, stop = 0, start
+    dtype = _as_dtype(dtype)
+    with _on(device):
+        if isinstance(start, tf.Tensor) or isinstance(stop, tf.Tensor) or isinstance(step, tf.Tensor):
+            x = tf.range(start, stop, step)
+            return x if dtype is None else _astype(x, dtype, copy=False)
+        if step == 0:
+            raise _ArgumentError("arange() expects a step other than 0.")
+        whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
+        if dtype is None:
+            dtype = tf.int64 if whole else _h.default_float()
+        # Whole numbers are counted exactly: dividing them as floats is off by one beyond 2**53.
+        count = -((start - stop) // step) if whole else _math.ceil((stop - start) / step)
+        index = tf.range(max(count, 0), dtype=tf.int64)
+        if dtype.is_integer and whole:
+            # int64 wraps around, so uint64 beyond its range comes out right as well.
+            return tf.cast(index * _int64(step) + _int64(start), dtype)
+        values = tf.cast(index, tf.float64) * float(step) + float(start)
+        return _astype(values, dtype, copy=False)
+
+
+def _int64(value: int) -> _Any:
+    return tf.constant((value + 2**63) % 2**64 - 2**63, tf.int64)
+
+
+def linspace(
+    start: _Any,
+    stop: _Any,
+    /,
+    num: int,
+    *,
+    dtype: _Any = None,
+    device: _Any = None,
+    endpoint: bool = True,
+) -> _Any:
+    dtype = _as_dtype(dtype)
+    with _on(device):
+        first, last = asarray(start), asarray(stop)
+        if dtype is None:
+            dtype = _h.promote(_h.promote(first.dtype, last.dtype), _h.default_float())
+        work = tf.complex128 if _h.COMPLEX & {dtype, first.dtype, last.dtype} else tf.float64
+        # Python numbers go straight to the wide type: the default float would round them first.
+        first = tf.constant(start, work) if isinstance(start, _h.SCALARS) else tf.cast(first, work)
+        last = tf.constant(stop, work) if isinstance(stop, _h.SCALARS) else tf.cast(last, work)
+        index = tf.range(num, dtype=tf.int64)
+        parts = max(num - 1 if endpoint else num, 1)
+        values = first + tf.cast(index, work) * ((last - first) / tf.constant(parts, work))
+        if endpoint and num > 1:
+            values = tf.where(index == num - 1, last, values)
+        if dtype.is_integer:
+            values = tf.floor(values)
+        return _astype(values, dtype, copy=False)
+
+
+def eye(
+    n_rows: int, n_cols: _Any = None, /, *, k: int = 0, dtype: _Any = None, device: _Any = None
+) -> _Any:
+    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+    with _on(device):
+        return tf.cast(tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), k), dtype)
+
+
+def _offsets(n_rows: _Any, n_cols: _Any) -> _Any:
+    """Column number minus row number: the number of the diagonal that each entry is on."""
+    return tf.range(n_cols)[None, :] - tf.range(n_rows)[:, None]
+
+
+def tril(x: _Any, /, *, k: int = 0) -> _Any:
+    n_rows, n_cols = _h.sizes(x)[-2:]
+    return tf.where(_offsets(n_rows, n_cols) <= k, x, tf.zeros([], x.dtype))
+
+
+def triu(x: _Any, /, *, k: int = 0) -> _Any:
+    n_rows, n_cols = _h.sizes(x)[-2:]
+    return tf.where(_offsets(n_rows, n_cols) >= k, x, tf.zeros([], x.dtype))
+
+
+def meshgrid(*arrays: _Any, indexing: str = "xy") -> list[_Any]:
+    if indexing not in ("xy", "ij"):
+        raise _ArgumentError(f"meshgrid() expects indexing 'xy' or 'ij', got {indexing!r}.")
+    count = len(arrays)
+    lengths = [_h.size(x) for x in arrays]
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[0], places[1] = 1, 0
+        lengths[0], lengths[1] = lengths[1], lengths[0]
+    grids = []
+    for x, place in zip(arrays, places, strict=True):
+        shape = [-1 if i == place else 1 for i in range(count)]
+        grids.append(tf.broadcast_to(tf.reshape(x, shape), lengths) if count else x)
+    return grids

@@ -1,0 +1,46 @@
+"""Devices are TensorFlow's device names, in the full form that `tensor.device` has."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ..._errors import DeviceError as _DeviceError
+
+
+def default_device() -> str:
+    """Where TensorFlow puts an op that names no device: the first GPU, else the CPU."""
+    gpus = tf.config.list_logical_devices("GPU")
+    return _full_name(gpus[0].name if gpus else "/device:CPU:0")
+
+
+def device(x: _Any, /) -> str:
+    # A symbolic tensor has no device before the graph is placed: its name is then empty.
+    return x.device or default_device()
+
+
+def to_device(x: _Any, device: _Any, /, *, stream: _Any = None) -> _Any:
+    if stream is not None:
+        raise _DeviceError("TensorFlow has no streams to choose from. Leave out the argument stream.")
+    try:
+        with tf.device(device):
+            return tf.identity(x)
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+        known = ", ".join([d.name for d in tf.config.list_logical_devices()])
+        raise _DeviceError(f"Unknown device {device!r}. TensorFlow sees {known}.") from error
+
+
+def same_device(*xs: _Any) -> None:
+    """Raise where the arrays live on different devices; symbolic tensors fit anywhere."""
+    found = [x.device for x in xs if getattr(x, "device", "")]
+    for name in found[1:]:
+        if name != found[0]:
+            raise _DeviceError(
+                f"Arrays on different devices: {found[0]} and {name}. "
+                f"Move one first, for example trellis.to_device(x, {found[0]!r})."
+            )
+
+
+def _full_name(name: str) -> str:
+    spec = tf.DeviceSpec(job="localhost", replica=0, task=0)
+    full: str = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
+    return full

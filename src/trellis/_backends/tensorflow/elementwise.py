@@ -1,0 +1,430 @@
+"""Functions of each element by itself, or of two elements at the same place."""
+
+import math as _math
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from . import _helpers as _h
+
+_LN2, _LN10 = _math.log(2), _math.log(10)
+
+
+# Arithmetic ------------------------------------------------------------------------------------------
+
+
+def add(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.add(x1, x2)
+
+
+def subtract(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.subtract(x1, x2)
+
+
+def multiply(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.multiply(x1, x2)
+
+
+def divide(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    return tf.divide(x1, x2)
+
+
+def floor_divide(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.math.floordiv(x1, x2)
+
+
+def remainder(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.math.floormod(x1, x2)
+
+
+def pow(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    if x1.dtype in _h.UNSIGNED:
+        # No kernel for these. Multiplication wraps around alike in int64.
+        return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
+    return tf.pow(x1, x2)
+
+
+def negative(x: _Any, /) -> _Any:
+    if x.dtype in _h.UNSIGNED:
+        return tf.subtract(tf.zeros([], x.dtype), x)
+    return tf.negative(x)
+
+
+def positive(x: _Any, /) -> _Any:
+    return tf.identity(x)
+
+
+def abs(x: _Any, /) -> _Any:
+    if x.dtype in _h.UNSIGNED or x.dtype is tf.bool:
+        return tf.identity(x)
+    return tf.abs(x)
+
+
+def sign(x: _Any, /) -> _Any:
+    if x.dtype in _h.UNSIGNED:
+        return tf.cast(tf.not_equal(x, tf.zeros([], x.dtype)), x.dtype)
+    return tf.sign(x)
+
+
+def square(x: _Any, /) -> _Any:
+    return tf.square(x)
+
+
+def sqrt(x: _Any, /) -> _Any:
+    return tf.sqrt(_h.floating(x))
+
+
+def reciprocal(x: _Any, /) -> _Any:
+    return tf.math.reciprocal(_h.floating(x))
+
+
+def hypot(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    one = tf.ones([], x1.dtype)
+    # Scaled by the larger one, so that squares neither overflow nor vanish.
+    scale = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
+    scale = tf.where(tf.math.is_finite(scale) & (scale > 0), scale, one)
+    length = scale * _h.safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
+    infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
+    return tf.where(infinite, tf.constant(_math.inf, x1.dtype), length)
+
+
+def maximum(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.maximum(x1, x2)
+
+
+def minimum(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.minimum(x1, x2)
+
+
+def clip(x: _Any, /, min: _Any = None, max: _Any = None) -> _Any:
+    result = x
+    if min is not None:
+        result = maximum(result, min)
+    if max is not None:
+        result = minimum(result, max)
+    return tf.identity(x) if result is x else _h.cast(result, x.dtype)
+
+
+def copysign(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    size = tf.abs(x1)
+    return tf.where(signbit(x2), -size, size)
+
+
+def nextafter(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    if x1.dtype in (tf.float32, tf.float64):
+        return tf.math.nextafter(x1, x2)
+    return _nextafter_half(x1, x2)
+
+
+def _nextafter_half(x1: _Any, x2: _Any) -> _Any:
+    """The 16-bit floats have no kernel: count in bit patterns instead."""
+    x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
+    pattern = _h.bits(x1)
+    one = tf.ones([], pattern.dtype)
+    away = tf.equal(x2 > x1, x1 > 0)
+    stepped = tf.where(away, pattern + one, pattern - one)
+    smallest = tf.where(x2 > 0, one, one + tf.constant(pattern.dtype.min, pattern.dtype))
+    stepped = tf.where(tf.equal(x1, tf.zeros([], x1.dtype)), smallest, stepped)
+    result = tf.where(tf.equal(x1, x2), x2, tf.bitcast(stepped, x1.dtype))
+    return tf.where(tf.math.is_nan(x1) | tf.math.is_nan(x2), x1 + x2, result)
+
+
+# Rounding --------------------------------------------------------------------------------------------
+
+
+def floor(x: _Any, /) -> _Any:
+    return tf.floor(x) if x.dtype in _h.FLOATING else tf.identity(x)
+
+
+def ceil(x: _Any, /) -> _Any:
+    return tf.math.ceil(x) if x.dtype in _h.FLOATING else tf.identity(x)
+
+
+def trunc(x: _Any, /) -> _Any:
+    if x.dtype not in _h.FLOATING:
+        return tf.identity(x)
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
+
+
+def round(x: _Any, /) -> _Any:
+    if x.dtype in _h.COMPLEX:
+        return tf.complex(tf.round(tf.math.real(x)), tf.round(tf.math.imag(x)))
+    return tf.round(x) if x.dtype in _h.FLOATING else tf.identity(x)
+
+
+# Exponentials and logarithms -------------------------------------------------------------------------
+
+
+def exp(x: _Any, /) -> _Any:
+    return tf.exp(_h.floating(x))
+
+
+def expm1(x: _Any, /) -> _Any:
+    return tf.math.expm1(_h.floating(x))
+
+
+def log(x: _Any, /) -> _Any:
+    return tf.math.log(_h.floating(x))
+
+
+def log1p(x: _Any, /) -> _Any:
+    return tf.math.log1p(_h.floating(x))
+
+
+def log2(x: _Any, /) -> _Any:
+    x = _h.floating(x)
+    return tf.math.log(x) / tf.constant(_LN2, x.dtype)
+
+
+def log10(x: _Any, /) -> _Any:
+    x = _h.floating(x)
+    return tf.math.log(x) / tf.constant(_LN10, x.dtype)
+
+
+def logaddexp(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    first = x1 >= x2
+    high, low = tf.where(first, x1, x2), tf.where(first, x2, x1)
+    # Two equal infinities differ by NaN, where the sum is that infinity.
+    level = tf.equal(high, low) & tf.math.is_inf(high)
+    distance = tf.where(level, tf.zeros([], x1.dtype), low - high)
+    return tf.where(level, high, high + tf.math.softplus(distance))
+
+
+def erf(x: _Any, /) -> _Any:
+    return tf.math.erf(_h.floating(x))
+
+
+# Angles ----------------------------------------------------------------------------------------------
+
+
+def sin(x: _Any, /) -> _Any:
+    return tf.sin(_h.floating(x))
+
+
+def cos(x: _Any, /) -> _Any:
+    return tf.cos(_h.floating(x))
+
+
+def tan(x: _Any, /) -> _Any:
+    return tf.tan(_h.floating(x))
+
+
+def asin(x: _Any, /) -> _Any:
+    return tf.asin(_h.floating(x))
+
+
+def acos(x: _Any, /) -> _Any:
+    return tf.acos(_h.floating(x))
+
+
+def atan(x: _Any, /) -> _Any:
+    return tf.atan(_h.floating(x))
+
+
+def atan2(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    return tf.math.atan2(x1, x2)
+
+
+def sinh(x: _Any, /) -> _Any:
+    return tf.sinh(_h.floating(x))
+
+
+def cosh(x: _Any, /) -> _Any:
+    return tf.cosh(_h.floating(x))
+
+
+def tanh(x: _Any, /) -> _Any:
+    return tf.tanh(_h.floating(x))
+
+
+def asinh(x: _Any, /) -> _Any:
+    return tf.asinh(_h.floating(x))
+
+
+def acosh(x: _Any, /) -> _Any:
+    return tf.acosh(_h.floating(x))
+
+
+def atanh(x: _Any, /) -> _Any:
+    return tf.atanh(_h.floating(x))
+
+
+# Comparisons -----------------------------------------------------------------------------------------
+
+
+def equal(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.equal(x1, x2)
+
+
+def not_equal(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.not_equal(x1, x2)
+
+
+def _ordered_pair(x1: _Any, x2: _Any) -> tuple[_Any, _Any]:
+    x1, x2 = _h.pair(x1, x2)
+    if x1.dtype is tf.bool:
+        return tf.cast(x1, tf.uint8), tf.cast(x2, tf.uint8)
+    return x1, x2
+
+
+def less(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _ordered_pair(x1, x2)
+    return tf.less(x1, x2)
+
+
+def less_equal(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _ordered_pair(x1, x2)
+    return tf.less_equal(x1, x2)
+
+
+def greater(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _ordered_pair(x1, x2)
+    return tf.greater(x1, x2)
+
+
+def greater_equal(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _ordered_pair(x1, x2)
+    return tf.greater_equal(x1, x2)
+
+
+def isclose(
+    x1: _Any, x2: _Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    near = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
+    result = tf.equal(x1, x2) | (near & isfinite(x1) & isfinite(x2))
+    return result | (isnan(x1) & isnan(x2)) if equal_nan else result
+
+
+# Kinds of values -------------------------------------------------------------------------------------
+
+
+def _of_parts(fn: _Any, x: _Any, join: _Any, otherwise: _Any) -> _Any:
+    if x.dtype in _h.FLOATING:
+        return fn(x)
+    if x.dtype in _h.COMPLEX:
+        return join(fn(tf.math.real(x)), fn(tf.math.imag(x)))
+    return otherwise(x, tf.bool)
+
+
+def isnan(x: _Any, /) -> _Any:
+    return _of_parts(tf.math.is_nan, x, tf.logical_or, tf.zeros_like)
+
+
+def isinf(x: _Any, /) -> _Any:
+    return _of_parts(tf.math.is_inf, x, tf.logical_or, tf.zeros_like)
+
+
+def isfinite(x: _Any, /) -> _Any:
+    return _of_parts(tf.math.is_finite, x, tf.logical_and, tf.ones_like)
+
+
+def signbit(x: _Any, /) -> _Any:
+    return tf.less(_h.bits(tf.convert_to_tensor(x)), 0) if x.dtype in _h.FLOATING else tf.less(x, 0)
+
+
+def nan_to_num(
+    x: _Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> _Any:
+    if x.dtype in _h.COMPLEX:
+        parts = [
+            nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
+            for part in (tf.math.real(x), tf.math.imag(x))
+        ]
+        return tf.complex(parts[0], parts[1])
+    if x.dtype not in _h.FLOATING:
+        return tf.identity(x)
+    high = x.dtype.max if posinf is None else posinf
+    low = x.dtype.min if neginf is None else neginf
+    infinite = tf.math.is_inf(x)
+    x = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)
+    x = tf.where(infinite & (x > 0), tf.constant(high, x.dtype), x)
+    return tf.where(infinite & (x < 0), tf.constant(low, x.dtype), x)
+
+
+# Complex numbers -------------------------------------------------------------------------------------
+
+
+def real(x: _Any, /) -> _Any:
+    return tf.math.real(x) if x.dtype in _h.COMPLEX else tf.identity(x)
+
+
+def imag(x: _Any, /) -> _Any:
+    return tf.math.imag(x) if x.dtype in _h.COMPLEX else tf.zeros_like(x)
+
+
+def conj(x: _Any, /) -> _Any:
+    return tf.math.conj(x) if x.dtype in _h.COMPLEX else tf.identity(x)
+
+
+# Logic and bits --------------------------------------------------------------------------------------
+
+
+def _bools(x1: _Any, x2: _Any) -> tuple[_Any, _Any]:
+    return tf.cast(x1, tf.bool), tf.cast(x2, tf.bool)
+
+
+def logical_and(x1: _Any, x2: _Any, /) -> _Any:
+    return tf.logical_and(*_bools(x1, x2))
+
+
+def logical_or(x1: _Any, x2: _Any, /) -> _Any:
+    return tf.logical_or(*_bools(x1, x2))
+
+
+def logical_xor(x1: _Any, x2: _Any, /) -> _Any:
+    return tf.not_equal(*_bools(x1, x2))
+
+
+def logical_not(x: _Any, /) -> _Any:
+    return tf.logical_not(tf.cast(x, tf.bool))
+
+
+def bitwise_and(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_and(x1, x2)
+
+
+def bitwise_or(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_or(x1, x2)
+
+
+def bitwise_xor(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    return tf.not_equal(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_xor(x1, x2)
+
+
+def bitwise_invert(x: _Any, /) -> _Any:
+    return tf.logical_not(x) if x.dtype is tf.bool else tf.bitwise.invert(x)
+
+
+def bitwise_left_shift(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
+    inside = x2 < x1.dtype.size * 8
+    return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
+
+
+def bitwise_right_shift(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    width = x1.dtype.size * 8
+    if x1.dtype in _h.SIGNED:
+        return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
+    return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))

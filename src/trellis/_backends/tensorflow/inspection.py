@@ -1,0 +1,43 @@
+"""What the namespace can do: `__array_namespace_info__` of the standard."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ... import _dtypes
+from . import _helpers as _h
+from .device import _full_name, default_device as _default_device
+
+
+class _Info:
+    """The inspection object of the standard."""
+
+    def capabilities(self) -> dict[str, _Any]:
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
+
+    def default_device(self) -> str:
+        return _default_device()
+
+    def default_dtypes(self, *, device: _Any = None) -> dict[str, _Any]:
+        return {
+            "real floating": _h.default_float(),
+            "complex floating": _h.default_complex(),
+            "integral": tf.int64,
+            "indexing": tf.int64,
+        }
+
+    def dtypes(self, *, device: _Any = None, kind: _Any = None) -> dict[str, _Any]:
+        if kind is None:
+            names: tuple[str, ...] = ("bool", *_dtypes.NUMERIC)
+        elif isinstance(kind, tuple):
+            names = tuple([name for k in kind for name in _dtypes.KINDS[k]])
+        else:
+            names = _dtypes.KINDS[kind]
+        return {name: tf.as_dtype(name) for name in names if name not in ("float16", "bfloat16")}
+
+    def devices(self) -> list[str]:
+        return [_full_name(d.name) for d in tf.config.list_logical_devices()]
+
+
+def __array_namespace_info__() -> _Info:
+    return _Info()

@@ -1,0 +1,37 @@
+"""To and from NumPy."""
+
+from typing import Any as _Any
+
+import numpy as _np
+import tensorflow as tf
+
+from ..._errors import CopyError as _CopyError, TracingError as _TracingError
+
+
+def to_numpy(x: _Any, /) -> _Any:
+    """The values as a NumPy array; a read-only view of the tensor's memory on the CPU.
+
+    bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
+    """
+    if not hasattr(x, "numpy"):
+        raise _TracingError(
+            "to_numpy() cannot read a symbolic tensor: it has no value while tf.function is tracing. "
+            "Return the tensor from the function and convert the result."
+        )
+    return _np.asarray(tf.convert_to_tensor(x))
+
+
+def from_numpy(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
+    """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the memory."""
+    if copy is False:
+        try:
+            return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
+        except Exception as error:
+            raise _CopyError(
+                "copy=False: TensorFlow can share only writeable, contiguous CPU memory of a plain data type. "
+                "Leave out copy."
+            ) from error
+    if device is None:
+        return tf.constant(x)
+    with tf.device(device):
+        return tf.constant(x)

@@ -1,0 +1,47 @@
+"""The PyTorch backend. The package itself is an Array API namespace."""
+
+import sys
+
+import torch
+from torch.utils import _pytree
+
+from ..._container import Container, flatten_container, unflatten_container
+from ..._dispatch import register
+from . import fft as fft
+from . import linalg as linalg
+from .control import *  # noqa: F403
+from .creation import *  # noqa: F403
+from .datatypes import *  # noqa: F403
+from .device import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .indexing import *  # noqa: F403
+from .inspection import __array_namespace_info__ as __array_namespace_info__
+from .interchange import *  # noqa: F403
+from .linear_algebra import *  # noqa: F403
+from .manipulation import *  # noqa: F403
+from .reduction import *  # noqa: F403
+from .searching import *  # noqa: F403
+from .sets import *  # noqa: F403
+from .sorting import *  # noqa: F403
+
+__array_api_version__ = "2024.12"
+
+e = torch.e
+pi = torch.pi
+inf = torch.inf
+nan = torch.nan
+newaxis = None
+
+register(sys.modules[__name__], torch.Tensor, torch.nn.Parameter)
+
+# So that Containers pass through torch.compile, torch.func and torch.cond.
+_pytree.register_pytree_node(
+    Container,
+    flatten_container,
+    lambda children, static: unflatten_container(static, children),
+    serialized_type_name="trellis.Container",
+)
+
+# Names that the imports above brought along and that are not part of the namespace.
+del sys, torch, register, Container, flatten_container, unflatten_container
+del Any, Callable, NamedTuple, builtins  # noqa: F821

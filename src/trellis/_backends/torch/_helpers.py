@@ -1,0 +1,144 @@
+"""What the files of this backend share: data type tables, promotion, and the unsigned types' detour.
+
+PyTorch has few kernels for uint16, uint32 and uint64. Those types are computed in int64: arithmetic modulo
+2**64 is the same for both, and casting back keeps the low bits. Where the order of values counts, uint64 is
+shifted by 2**63 first, so that int64 compares as the unsigned type would.
+"""
+
+from typing import Any
+
+import torch
+
+from ... import _dtypes
+from ..._errors import ArgumentTypeError, DtypeError
+
+_NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *_dtypes.NUMERIC)}
+_NAMES: dict[Any, str] = {native: name for name, native in _NATIVE.items()}
+
+_FEW_KERNELS = frozenset((torch.uint16, torch.uint32, torch.uint64))
+_UNSIGNED = frozenset((torch.uint8, torch.uint16, torch.uint32, torch.uint64))
+_INTEGER = frozenset(_NATIVE[name] for name in _dtypes.INTEGER)
+_FLOATING = frozenset(_NATIVE[name] for name in _dtypes.FLOATING)
+_COMPLEX = frozenset(_NATIVE[name] for name in _dtypes.COMPLEX)
+_INEXACT = _FLOATING | _COMPLEX
+
+_PROMOTED: dict[tuple[Any, Any], Any] = {}
+for _a in _NATIVE:
+    for _b in _NATIVE:
+        try:
+            _PROMOTED[_NATIVE[_a], _NATIVE[_b]] = _NATIVE[_dtypes.promote(_a, _b)]
+        except KeyError:  # uint64 beside a signed integer: no type holds both
+            pass
+
+# Pairs of a tensor's dtype and a Python number's type where PyTorch's own rule is ours: the number takes
+# the tensor's dtype.
+_NUMBER_FITS = frozenset(
+    [(d, kind) for d in _INEXACT for kind in (int, float)]
+    + [(d, int) for d in _INTEGER - _FEW_KERNELS]
+    + [(d, complex) for d in _COMPLEX]
+)
+_NUMBERS = frozenset((bool, int, float, complex))
+
+_SMALLEST_INT64 = -(2**63)
+
+
+# Dynamo cannot trace context variables; the default is read once, when a function is compiled.
+@torch.compiler.assume_constant_result
+def _default_float() -> Any:
+    return _NATIVE[str(_dtypes.default_dtype())]
+
+
+@torch.compiler.assume_constant_result
+def _default_complex() -> Any:
+    return _NATIVE[str(_dtypes.default_complex())]
+
+
+def _promote(a: Any, b: Any) -> Any:
+    if a is b:
+        return a
+    try:
+        return _PROMOTED[a, b]
+    except KeyError:
+        raise DtypeError(
+            f"No data type holds both {_NAMES.get(a, a)} and {_NAMES.get(b, b)}. "
+            "Cast one of the arrays first, for example trellis.astype(x, 'float64')."
+        ) from None
+
+
+def _number_dtype(number: Any, dtype: Any) -> Any:
+    """The dtype of an operation between a tensor of `dtype` and a Python number."""
+    if isinstance(number, bool):
+        return dtype
+    if isinstance(number, int):
+        return torch.int64 if dtype is torch.bool else dtype
+    if isinstance(number, float):
+        return dtype if dtype in _INEXACT else _default_float()
+    if isinstance(number, complex):
+        if dtype in _COMPLEX:
+            return dtype
+        if dtype in _FLOATING:
+            return torch.complex128 if dtype is torch.float64 else torch.complex64
+        return _default_complex()
+    raise ArgumentTypeError(
+        f"Expected a torch.Tensor or a Python number, got {type(number).__module__}."
+        f"{type(number).__qualname__}. Write trellis.asarray(...) around it first."
+    )
+
+
+def _filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
+    """A tensor of one value; uint16 to uint64 are filled through int64."""
+    if dtype in _FEW_KERNELS:
+        wrapped = int(value)
+        wrapped = wrapped - 2**64 if wrapped >= 2**63 else wrapped
+        return torch.full(shape, wrapped, dtype=torch.int64, device=device).to(dtype)
+    return torch.full(shape, value, dtype=dtype, device=device)
+
+
+def _both(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Two arguments, one of which may be a number, as tensors of one promoted dtype.
+
+    Casting both also keeps 0-d tensors from being weak, as PyTorch's own promotion has them.
+    """
+    if not isinstance(x1, torch.Tensor):
+        dtype = _number_dtype(x1, x2.dtype)
+        return _filled(x1, dtype, x2.device), x2.to(dtype)
+    if not isinstance(x2, torch.Tensor):
+        dtype = _number_dtype(x2, x1.dtype)
+        return x1.to(dtype), _filled(x2, dtype, x1.device)
+    if x1.dtype is x2.dtype:
+        return x1, x2
+    dtype = _promote(x1.dtype, x2.dtype)
+    return x1.to(dtype), x2.to(dtype)
+
+
+def _all_same(xs: Any) -> Any:
+    """Tensors, cast to the one dtype that holds them all."""
+    dtype = xs[0].dtype
+    for x in xs:
+        dtype = _promote(dtype, x.dtype)
+    return [x.to(dtype) for x in xs]
+
+
+def _ordered(x: Any) -> Any:
+    """An int64 tensor in the order of the unsigned tensor `x`."""
+    carrier = x.to(torch.int64)
+    return carrier ^ _SMALLEST_INT64 if x.dtype is torch.uint64 else carrier
+
+
+def _unordered(carrier: Any, dtype: Any) -> Any:
+    """The inverse of `_ordered`."""
+    return (carrier ^ _SMALLEST_INT64 if dtype is torch.uint64 else carrier).to(dtype)
+
+
+def _as_float(x: Any) -> Any:
+    """Integers and bools become the default float."""
+    return x if x.dtype in _INEXACT else x.to(_default_float())
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes as a tuple of numbers from 0; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, int):
+        return (axis % ndim if ndim else axis,)
+    return tuple([a % ndim for a in axis])

@@ -1,0 +1,217 @@
+"""Creation: from shapes, ranges, lists, NumPy arrays and other libraries' arrays."""
+
+from typing import Any
+
+import numpy as _np
+import torch
+
+from ..._errors import ArgumentTypeError as _ArgumentTypeError
+from ..._errors import CopyError as _CopyError
+from ._helpers import _FEW_KERNELS, _default_complex, _default_float, _filled
+from .datatypes import as_dtype as _as_dtype
+from .interchange import from_numpy as _from_numpy
+
+
+def _inferred(value: Any) -> Any:
+    """The dtype of a Python number."""
+    if isinstance(value, bool):
+        return torch.bool
+    if isinstance(value, int):
+        return torch.int64
+    return _default_float() if isinstance(value, float) else _default_complex()
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Any:
+    if stop is None:
+        start, stop = 0, start
+    native = _as_dtype(dtype)
+    if native is None:
+        all_ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
+        native = torch.int64 if all_ints else _default_float()
+    if (stop - start) * step <= 0:  # PyTorch refuses ranges that run the wrong way
+        return torch.empty((0,), dtype=native, device=device)
+    if native in _FEW_KERNELS:
+        return torch.arange(start, stop, step, dtype=torch.int64, device=device).to(native)
+    return torch.arange(start, stop, step, dtype=native, device=device)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    """A tensor from a tensor, number, nested list, NumPy array, buffer or DLPack object.
+
+    Memory is shared where that is possible, unless `copy=True`; `copy=False` raises where it is not.
+    Lists that contain tensors are stacked, so gradients flow through them.
+    """
+    native = _as_dtype(dtype)
+    if isinstance(obj, torch.Tensor):
+        return _from_tensor(obj, native, device, copy)
+    if isinstance(obj, (_np.ndarray, _np.generic)):
+        return _from_tensor(_from_numpy(obj, copy=copy), native, device, None if copy else copy)
+    if isinstance(obj, (bool, int, float, complex)):
+        _refuse_no_copy(copy, obj)
+        return _filled(obj, _inferred(obj) if native is None else native, device)
+    if isinstance(obj, (list, tuple)):
+        _refuse_no_copy(copy, obj)
+        return _from_list(obj, native, device)
+    if hasattr(obj, "__dlpack__"):
+        return _from_tensor(torch.from_dlpack(obj), native, device, copy)
+    try:
+        view = memoryview(obj)
+    except TypeError:
+        raise _ArgumentTypeError(
+            f"asarray() expects an array, a number or nested lists of numbers, got {type(obj).__name__}."
+        ) from None
+    return asarray(_np.asarray(view), dtype=native, device=device, copy=copy)
+
+
+def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
+    if copy:
+        return x.to(device=device, dtype=dtype, copy=True)
+    moved = x.to(device=device, dtype=dtype)
+    if copy is False and moved is not x:
+        raise _CopyError(
+            f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} only by "
+            "copying. Write copy=None."
+        )
+    return moved
+
+
+def _refuse_no_copy(copy: Any, obj: Any) -> None:
+    if copy is False:
+        raise _CopyError(f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None.")
+
+
+def _from_list(items: Any, dtype: Any, device: Any) -> Any:
+    leaves = _leaves(items)
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            return _stacked(items, dtype, device)
+    for leaf in leaves:
+        if isinstance(leaf, (_np.ndarray, _np.generic)):
+            return _from_tensor(_from_numpy(_np.asarray(items)), dtype, device, None)
+    if dtype is None:
+        kinds = [type(leaf) for leaf in leaves]
+        if complex in kinds:
+            dtype = _default_complex()
+        elif float in kinds or not kinds:
+            dtype = _default_float()
+    if dtype in _FEW_KERNELS:
+        return torch.tensor(_wrapped(items), dtype=torch.int64, device=device).to(dtype)
+    return torch.tensor(items, dtype=dtype, device=device)
+
+
+def _leaves(items: Any) -> list[Any]:
+    leaves = []
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            leaves += _leaves(item)
+        else:
+            leaves.append(item)
+    return leaves
+
+
+def _wrapped(items: Any) -> Any:
+    """Integers of uint64 as the int64 of the same bits."""
+    if isinstance(items, (list, tuple)):
+        return [_wrapped(item) for item in items]
+    return items - 2**64 if items >= 2**63 else int(items)
+
+
+def _stacked(items: Any, dtype: Any, device: Any) -> Any:
+    from .manipulation import stack
+
+    return stack([asarray(item, dtype=dtype, device=device) for item in items])
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.empty(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.empty_like(x, dtype=_as_dtype(dtype), device=device)
+
+
+def eye(
+    n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Any:
+    columns = n_rows if n_cols is None else n_cols
+    native = _as_dtype(dtype) or _default_float()
+    if k == 0 and native not in _FEW_KERNELS:
+        return torch.eye(n_rows, columns, dtype=native, device=device)
+    row = torch.arange(n_rows, device=device)
+    column = torch.arange(columns, device=device)
+    return (column == row[:, None] + k).to(native)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    return torch.from_dlpack(x, device=device, copy=copy)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    native = _as_dtype(dtype)
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(fill_value, torch.Tensor):
+        return fill_value.to(device=device, dtype=native).broadcast_to(size).clone()
+    return _filled(fill_value, _inferred(fill_value) if native is None else native, device, size)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    native = _as_dtype(dtype) or x.dtype
+    if isinstance(fill_value, torch.Tensor) or native in _FEW_KERNELS:
+        return full(x.shape, fill_value, dtype=native, device=device or x.device)
+    return torch.full_like(x, fill_value, dtype=native, device=device)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Any:
+    native = _as_dtype(dtype)
+    if native is None:
+        is_complex = isinstance(start, complex) or isinstance(stop, complex)
+        native = _default_complex() if is_complex else _default_float()
+    if native in _FEW_KERNELS:
+        points = linspace(start, stop, num, dtype=torch.float64, device=device, endpoint=endpoint)
+        return points.to(torch.int64).to(native)
+    if not endpoint:
+        return torch.linspace(start, stop, num + 1, dtype=native, device=device)[:-1]
+    return torch.linspace(start, stop, num, dtype=native, device=device)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
+    return list(torch.meshgrid(*arrays, indexing=indexing)) if arrays else []
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.ones(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.ones_like(x, dtype=_as_dtype(dtype), device=device)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    if x.dtype in _FEW_KERNELS:
+        return torch.tril(x.to(torch.int64), k).to(x.dtype)
+    return torch.tril(x, k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    if x.dtype in _FEW_KERNELS:
+        return torch.triu(x.to(torch.int64), k).to(x.dtype)
+    return torch.triu(x, k)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.zeros(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    return torch.zeros_like(x, dtype=_as_dtype(dtype), device=device)

@@ -1,0 +1,305 @@
+"""Element by element: PyTorch's functions where they conform for tensors of one dtype, a detour elsewhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ._helpers import (
+    _COMPLEX,
+    _FEW_KERNELS,
+    _FLOATING,
+    _INEXACT,
+    _NUMBER_FITS,
+    _NUMBERS,
+    _as_float,
+    _both,
+    _default_float,
+    _filled,
+    _number_dtype,
+    _ordered,
+    _unordered,
+)
+
+# Functions of one array ----------------------------------------------------------------------------
+
+acos = torch.acos
+acosh = torch.acosh
+asin = torch.asin
+asinh = torch.asinh
+atan = torch.atan
+atanh = torch.atanh
+ceil = torch.ceil
+cos = torch.cos
+cosh = torch.cosh
+exp = torch.exp
+floor = torch.floor
+isfinite = torch.isfinite
+isinf = torch.isinf
+isnan = torch.isnan
+log = torch.log
+log10 = torch.log10
+log2 = torch.log2
+logical_not = torch.logical_not
+positive = torch.positive
+real = torch.real
+reciprocal = torch.reciprocal
+signbit = torch.signbit
+sin = torch.sin
+sinh = torch.sinh
+sqrt = torch.sqrt
+tan = torch.tan
+tanh = torch.tanh
+trunc = torch.trunc
+erf = torch.erf
+expm1 = torch.expm1
+log1p = torch.log1p
+
+
+def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, /) -> Any:
+        if x.dtype in _FEW_KERNELS:
+            return fn(x.to(torch.int64)).to(x.dtype)
+        return fn(x)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
+negative = _unary("negative", torch.neg)
+square = _unary("square", torch.square)
+
+
+def abs(x: Any, /) -> Any:
+    return x.clone() if x.dtype in _FEW_KERNELS else torch.abs(x)
+
+
+def conj(x: Any, /) -> Any:
+    # torch.conj only sets a flag, which NumPy and DLPack exchange refuse.
+    return torch.conj_physical(x)
+
+
+def imag(x: Any, /) -> Any:
+    return torch.imag(x) if x.dtype in _COMPLEX else torch.zeros_like(x)
+
+
+def round(x: Any, /) -> Any:
+    if x.dtype in _COMPLEX:
+        return torch.complex(torch.round(x.real), torch.round(x.imag))
+    return torch.round(x)
+
+
+def sign(x: Any, /) -> Any:
+    if x.dtype in _FEW_KERNELS:
+        return (x != 0).to(x.dtype)
+    if x.dtype in _INEXACT:
+        # PyTorch answers 0 for NaN.
+        return torch.where(torch.isnan(x), x, torch.sgn(x))
+    return torch.sgn(x)
+
+
+def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.dtype in _COMPLEX:
+        return torch.complex(
+            torch.nan_to_num(x.real, nan, posinf, neginf), torch.nan_to_num(x.imag, nan, posinf, neginf)
+        )
+    return torch.nan_to_num(x, nan, posinf, neginf)
+
+
+# Functions of two arrays ---------------------------------------------------------------------------
+
+
+def _carried(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """For uint16 to uint64: the same function on int64, its result cast back."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
+
+    return call
+
+
+def _compared(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(_ordered(x1), _ordered(x2))
+
+    return call
+
+
+def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that PyTorch also takes numbers for; `few` serves uint16 to uint64."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
+            return fn(x1, x2)
+        kind = type(x2)
+        if kind in _NUMBERS:
+            if (x1.dtype, kind) in _NUMBER_FITS:
+                return fn(x1, x2)
+        else:
+            kind = type(x1)
+            if kind in _NUMBERS and (x2.dtype, kind) in _NUMBER_FITS:
+                return fn(x1, x2)
+        x1, x2 = _both(x1, x2)
+        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for which PyTorch wants tensors on both sides."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
+            return fn(x1, x2)
+        x1, x2 = _both(x1, x2)
+        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """PyTorch takes a number on the right of a comparison only."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
+            return fn(x1, x2)
+        if type(x2) in _NUMBERS and (x1.dtype, type(x2)) in _NUMBER_FITS:
+            return fn(x1, x2)
+        x1, x2 = _both(x1, x2)
+        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of real floating-point arrays; integers are cast to the default float."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype in _FLOATING:
+            return fn(x1, x2)
+        x1, x2 = _both(x1, x2)
+        return fn(_as_float(x1), _as_float(x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _divide_unsigned(x1: Any, x2: Any) -> Any:
+    """Quotient of uint64 tensors in int64 arithmetic."""
+    if x1.dtype is not torch.uint64:
+        return torch.floor_divide(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
+    n, d = x1.to(torch.int64), x2.to(torch.int64)
+    is_large = d < 0  # 2**63 and more: the quotient is 0 or 1
+    safe = torch.where(is_large, 1, d)
+    half = (n >> 1) & (2**63 - 1)
+    quotient = torch.floor_divide(half, safe) << 1
+    rest = n - quotient * safe
+    smallest = _ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
+    quotient = quotient + ((rest ^ smallest) >= (safe ^ smallest)).to(torch.int64)
+    at_least = ((n ^ smallest) >= (d ^ smallest)).to(torch.int64)
+    return torch.where(is_large, at_least, quotient).to(torch.uint64)
+
+
+def _remainder_unsigned(x1: Any, x2: Any) -> Any:
+    quotient = _divide_unsigned(x1, x2).to(torch.int64)
+    return (x1.to(torch.int64) - quotient * x2.to(torch.int64)).to(x1.dtype)
+
+
+def _shift_right_unsigned(x1: Any, x2: Any) -> Any:
+    n, by = x1.to(torch.int64), x2.to(torch.int64)
+    if x1.dtype is torch.uint64:  # int64 would shift its sign in
+        shifted = ((n >> 1) & (2**63 - 1)) >> torch.clamp(by - 1, min=0)
+        return torch.where(by == 0, n, shifted).to(x1.dtype)
+    return (n >> by).to(x1.dtype)
+
+
+def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return _unordered(fn(_ordered(x1), _ordered(x2)), x1.dtype)
+
+    return call
+
+
+def _logical(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(x1 != 0, x2 != 0)
+
+    return call
+
+
+def _divide_as_floats(x1: Any, x2: Any) -> Any:
+    return torch.div(x1.to(_default_float()), x2.to(_default_float()))
+
+
+add = _binary("add", torch.add, _carried(torch.add))
+subtract = _binary("subtract", torch.sub, _carried(torch.sub))
+multiply = _binary("multiply", torch.mul, _carried(torch.mul))
+divide = _binary("divide", torch.div, _divide_as_floats)
+floor_divide = _binary("floor_divide", torch.floor_divide, _divide_unsigned)
+remainder = _binary("remainder", torch.remainder, _remainder_unsigned)
+pow = _binary("pow", torch.pow, _carried(torch.pow))
+bitwise_and = _binary("bitwise_and", torch.bitwise_and, torch.bitwise_and)
+bitwise_or = _binary("bitwise_or", torch.bitwise_or, torch.bitwise_or)
+bitwise_xor = _binary("bitwise_xor", torch.bitwise_xor, torch.bitwise_xor)
+bitwise_left_shift = _binary(
+    "bitwise_left_shift", torch.bitwise_left_shift, _carried(torch.bitwise_left_shift)
+)
+bitwise_right_shift = _binary(
+    "bitwise_right_shift", torch.bitwise_right_shift, _shift_right_unsigned
+)
+
+equal = _comparison("equal", torch.eq, torch.eq)
+not_equal = _comparison("not_equal", torch.ne, torch.ne)
+less = _comparison("less", torch.lt, _compared(torch.lt))
+less_equal = _comparison("less_equal", torch.le, _compared(torch.le))
+greater = _comparison("greater", torch.gt, _compared(torch.gt))
+greater_equal = _comparison("greater_equal", torch.ge, _compared(torch.ge))
+
+maximum = _tensors_only("maximum", torch.maximum, _extremum(torch.maximum))
+minimum = _tensors_only("minimum", torch.minimum, _extremum(torch.minimum))
+logical_and = _tensors_only("logical_and", torch.logical_and, _logical(torch.logical_and))
+logical_or = _tensors_only("logical_or", torch.logical_or, _logical(torch.logical_or))
+logical_xor = _tensors_only("logical_xor", torch.logical_xor, _logical(torch.logical_xor))
+
+atan2 = _floating("atan2", torch.atan2)
+copysign = _floating("copysign", torch.copysign)
+hypot = _floating("hypot", torch.hypot)
+logaddexp = _floating("logaddexp", torch.logaddexp)
+nextafter = _floating("nextafter", torch.nextafter)
+
+
+def isclose(
+    x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    x1, x2 = _both(x1, x2)
+    if x1.dtype in _FEW_KERNELS:
+        x1, x2 = x1.to(torch.float64), x2.to(torch.float64)
+    return torch.isclose(x1, x2, rtol, atol, equal_nan)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """`x` kept between `min` and `max`; each may be None, a number or an array. The dtype stays that of `x`."""
+    if min is None and max is None:
+        return x.clone()
+    if (min is None or (x.dtype, type(min)) in _NUMBER_FITS) and (
+        max is None or (x.dtype, type(max)) in _NUMBER_FITS
+    ):
+        return torch.clamp(x, min, max)
+    low = None if min is None else _bound(min, x)
+    high = None if max is None else _bound(max, x)
+    if x.dtype in _FEW_KERNELS:
+        low = None if low is None else _ordered(low)
+        high = None if high is None else _ordered(high)
+        return _unordered(torch.clamp(_ordered(x), low, high), x.dtype)
+    return torch.clamp(x, low, high)
+
+
+def _bound(value: Any, x: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(x.dtype)
+    _number_dtype(value, x.dtype)  # refuses what is not a number
+    return _filled(value, x.dtype, x.device)

@@ -1,0 +1,121 @@
+"""Reading and functional writing at indices.
+
+The `index_*` functions turn any index that a tensor accepts into places of the flattened tensor. So one
+functional kernel serves all of them: it differentiates, works under vmap, and counts duplicates right.
+"""
+
+from typing import Any
+
+import torch
+
+from ..._errors import ShapeError as _ShapeError
+from ._helpers import _FEW_KERNELS, _filled, _ordered, _unordered
+
+
+def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+    """Elements at `indices` along an axis; negative indices count from the end."""
+    if axis is None:
+        if x.ndim != 1:
+            raise _ShapeError(f"take() from an array of {x.ndim} axes needs an axis. Write axis=0, for example.")
+        axis = 0
+    # uint8 would be taken for a mask.
+    places = indices if indices.dtype is torch.int64 else indices.to(torch.int64)
+    return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim) + (places,)]
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    places = indices.to(torch.int64)
+    places = torch.where(places < 0, places + x.shape[axis], places)
+    if x.dtype in _FEW_KERNELS:
+        return torch.take_along_dim(x.to(torch.int64), places, axis).to(x.dtype)
+    return torch.take_along_dim(x, places, axis)
+
+
+def _value_of(value: Any, x: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value if value.dtype is x.dtype else value.to(x.dtype)
+    if isinstance(value, (bool, int, float, complex)):
+        return _filled(value, x.dtype, x.device)
+    return torch.as_tensor(value, device=x.device).to(x.dtype)
+
+
+def _is_mask_of_one_value(idx: Any, value: Any, x: Any) -> bool:
+    """Whether the same value goes to every place of a mask: then no shape depends on the mask's contents."""
+    return (
+        isinstance(idx, torch.Tensor)
+        and idx.dtype is torch.bool
+        and value.ndim <= x.ndim - idx.ndim
+    )
+
+
+def _spread(mask: Any, x: Any) -> Any:
+    return mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim))
+
+
+def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
+    """Indices into the flattened `x`, and a value for each."""
+    places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[idx]
+    while value.ndim > places.ndim and value.shape[0] == 1:  # as x[idx] = value allows it
+        value = value[0]
+    return places.reshape(-1), value.broadcast_to(places.shape).reshape(-1)
+
+
+def index_set(x: Any, idx: Any, value: Any) -> Any:
+    """A copy of `x` in which `x[idx]` is `value`."""
+    value = _value_of(value, x)
+    if x.dtype in _FEW_KERNELS:
+        return index_set(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
+    if _is_mask_of_one_value(idx, value, x):
+        return torch.where(_spread(idx, x), value, x)
+    places, values = _places(x, idx, value)
+    return torch.index_put(x.reshape(-1), (places,), values).reshape(x.shape)
+
+
+def index_add(x: Any, idx: Any, value: Any) -> Any:
+    """A copy of `x` with `value` added at `x[idx]`; duplicates add up."""
+    value = _value_of(value, x)
+    if x.dtype in _FEW_KERNELS:
+        return index_add(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
+    if _is_mask_of_one_value(idx, value, x):
+        return torch.where(_spread(idx, x), x + value, x)
+    places, values = _places(x, idx, value)
+    return torch.index_add(x.reshape(-1), 0, places, values).reshape(x.shape)
+
+
+def _index_reduce(x: Any, idx: Any, value: Any, reduce: str, combine: Any) -> Any:
+    if _is_mask_of_one_value(idx, value, x):
+        return torch.where(_spread(idx, x), combine(x, value), x)
+    places, values = _places(x, idx, value)
+    return torch.scatter_reduce(x.reshape(-1), 0, places, values, reduce).reshape(x.shape)
+
+
+def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+    """A copy of `x` multiplied by `value` at `x[idx]`; duplicates multiply up."""
+    value = _value_of(value, x)
+    if x.dtype in _FEW_KERNELS:
+        return index_multiply(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
+    return _index_reduce(x, idx, value, "prod", torch.mul)
+
+
+def index_min(x: Any, idx: Any, value: Any) -> Any:
+    """A copy of `x` that at `x[idx]` is at most `value`."""
+    value = _value_of(value, x)
+    if x.dtype in _FEW_KERNELS:
+        return _unordered(index_min(_ordered(x), idx, _ordered(value)), x.dtype)
+    return _index_reduce(x, idx, value, "amin", torch.minimum)
+
+
+def index_max(x: Any, idx: Any, value: Any) -> Any:
+    """A copy of `x` that at `x[idx]` is at least `value`."""
+    value = _value_of(value, x)
+    if x.dtype in _FEW_KERNELS:
+        return _unordered(index_max(_ordered(x), idx, _ordered(value)), x.dtype)
+    return _index_reduce(x, idx, value, "amax", torch.maximum)
+
+
+def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+    """Row i of the result is the sum of the rows of `x` whose segment id is i."""
+    if x.dtype in _FEW_KERNELS:
+        return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)
+    totals = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype, device=x.device)
+    return torch.index_add(totals, 0, segment_ids.to(torch.int64), x)

@@ -1,0 +1,55 @@
+"""To and from NumPy, without copying where that is possible."""
+
+from typing import Any
+
+import numpy as _np
+import torch
+
+from ..._errors import CopyError as _CopyError
+from ..._errors import DtypeError as _DtypeError
+from ._helpers import _NATIVE
+
+
+def to_numpy(x: Any, /) -> Any:
+    """The values as a NumPy array, detached from any gradient; shares memory for tensors on the CPU.
+
+    bfloat16 becomes `ml_dtypes.bfloat16` where that package is installed, else float32.
+    """
+    plain = x.detach().cpu().resolve_conj().resolve_neg()
+    if plain.dtype is torch.bfloat16:
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            return plain.to(torch.float32).numpy()
+        return plain.view(torch.uint16).numpy().view(bfloat16)
+    return plain.numpy()
+
+
+def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """A tensor of a NumPy array; shares memory unless the array is read-only or has negative strides.
+
+    PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
+    """
+    array = _np.asarray(x)
+    name = array.dtype.name
+    if name not in _NATIVE:
+        raise _DtypeError(f"PyTorch has no data type for NumPy's {name}. Cast the array first.")
+    must_copy = not array.flags.writeable or not array.dtype.isnative or isinstance(x, _np.generic)
+    for stride in array.strides:
+        # Strides between elements must also be whole: a field of a record array has others.
+        must_copy = must_copy or stride < 0 or stride % array.itemsize != 0
+    if must_copy and copy is False:
+        raise _CopyError(
+            "copy=False, but PyTorch cannot share the memory of a read-only, byte-swapped or reversed "
+            "NumPy array. Write copy=None."
+        )
+    if must_copy or copy:
+        array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
+    if name == "bfloat16":
+        tensor = torch.from_numpy(array.view(_np.uint16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(array)
+    moved = tensor if device is None else tensor.to(device)
+    if copy is False and moved is not tensor:
+        raise _CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
+    return moved

@@ -1,0 +1,106 @@
+"""The linear algebra extension."""
+
+from typing import Any, NamedTuple
+
+import torch
+
+from ._helpers import _FEW_KERNELS, _both
+from .elementwise import multiply as _multiply
+from .linear_algebra import matmul as matmul
+from .linear_algebra import matrix_transpose as matrix_transpose
+from .linear_algebra import tensordot as tensordot
+from .linear_algebra import vecdot as vecdot
+from .reduction import sum as _sum
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+det = torch.linalg.det
+eigvalsh = torch.linalg.eigvalsh
+inv = torch.linalg.inv
+matrix_power = torch.linalg.matrix_power
+svdvals = torch.linalg.svdvals
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    return torch.linalg.cholesky(x, upper=upper)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = _both(x1, x2)
+    if x1.dtype in _FEW_KERNELS:
+        return torch.linalg.cross(x1.to(torch.int64), x2.to(torch.int64), dim=axis).to(x1.dtype)
+    return torch.linalg.cross(x1, x2, dim=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return torch.diagonal(x, offset, -2, -1)
+
+
+def eigh(x: Any, /) -> EighResult:
+    return EighResult(*torch.linalg.eigh(x))
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return torch.linalg.matrix_norm(x, ord, (-2, -1), keepdims)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    return torch.linalg.matrix_rank(x, rtol=rtol)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    return _multiply(x1[:, None], x2[None, :])
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    return torch.linalg.pinv(x, rtol=rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+    return QRResult(*torch.linalg.qr(x, mode))
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    return SlogdetResult(*torch.linalg.slogdet(x))
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = _both(x1, x2)
+    # PyTorch takes x2 for a batch of vectors where the standard sees one matrix.
+    if x2.ndim > 1 and x2.ndim == x1.ndim - 1 and x2.shape == x1.shape[:-1]:
+        x2 = x2[None]
+    return torch.linalg.solve(x1, x2)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    return SVDResult(*torch.linalg.svd(x, full_matrices))
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    if axis == ():
+        return torch.linalg.vector_norm(x[None], ord, 0)
+    return torch.linalg.vector_norm(x, ord, axis, keepdims)

@@ -1,0 +1,162 @@
+"""Shapes: joining, splitting, moving, repeating, padding."""
+
+from typing import Any
+
+import torch
+
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import CopyError as _CopyError
+from ..._errors import ShapeError as _ShapeError
+from ._helpers import _FEW_KERNELS, _all_same, _axes
+
+
+def broadcast_arrays(*arrays: Any) -> Any:
+    return list(torch.broadcast_tensors(*arrays)) if arrays else []
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    return torch.broadcast_to(x, shape)
+
+
+def _joinable(arrays: Any) -> Any:
+    dtype = arrays[0].dtype
+    for x in arrays:
+        if x.dtype is not dtype:
+            return _all_same(arrays)
+    return arrays
+
+
+def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+    same = _joinable(arrays)
+    if axis is None:
+        return torch.cat([x.reshape(-1) for x in same])
+    return torch.cat(same, axis)
+
+
+def expand_dims(x: Any, /, axis: int) -> Any:
+    return torch.unsqueeze(x, axis)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    axes = _axes(axis, x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if x.dtype in _FEW_KERNELS:
+        return torch.flip(x.to(torch.int64), axes).to(x.dtype)
+    return torch.flip(x, axes)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    return torch.movedim(x, source, destination)
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    return torch.permute(x, axes)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+    if isinstance(repeats, torch.Tensor) and repeats.dtype is not torch.int64:
+        repeats = repeats.to(torch.int64)
+    return torch.repeat_interleave(x, repeats, axis)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+    if copy is None:
+        return x.reshape(shape)
+    if copy:
+        return x.clone().reshape(shape)
+    try:
+        return x.view(shape)
+    except RuntimeError as error:
+        raise _CopyError(
+            f"copy=False, but a tensor of shape {tuple(x.shape)} and strides {x.stride()} can become "
+            f"{shape} only by copying. Write copy=None."
+        ) from error
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    if axis is None or isinstance(shift, int) == isinstance(axis, int):
+        return torch.roll(x, shift, axis)
+    if isinstance(shift, int):
+        return torch.roll(x, (shift,) * len(axis), axis)
+    return torch.roll(x, shift, (axis,) * len(shift))
+
+
+def squeeze(x: Any, /, axis: Any) -> Any:
+    for a in axis if isinstance(axis, tuple) else (axis,):
+        if x.shape[a] != 1:
+            raise _ShapeError(
+                f"squeeze() can drop axes of size 1 only; axis {a} of shape {tuple(x.shape)} has "
+                f"{x.shape[a]}."
+            )
+    return torch.squeeze(x, axis)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    return torch.stack(_joinable(arrays), axis)
+
+
+def tile(x: Any, repetitions: Any, /) -> Any:
+    return torch.tile(x, repetitions)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    return torch.unbind(x, axis)
+
+
+def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """`x` with elements before and behind each axis.
+
+    `pad_width` is a number, one pair for all axes, or a pair per axis. Modes as in NumPy: "constant",
+    "reflect", "edge" and "wrap".
+    """
+    pairs = _pairs(pad_width, x)
+    if mode == "constant":
+        flat: list[int] = []
+        for low, high in reversed(pairs):
+            flat += [low, high]
+        if x.dtype in _FEW_KERNELS:
+            return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(x.dtype)
+        return torch.nn.functional.pad(x, flat, value=constant_values)
+    if mode not in ("reflect", "edge", "wrap"):
+        raise _ArgumentError(
+            f"Unknown padding mode {mode!r}. The modes are constant, reflect, edge and wrap."
+        )
+    for axis, (low, high) in enumerate(pairs):
+        if low or high:
+            index = _source_index(x.shape[axis], low, high, mode, x.device)
+            x = x[(slice(None),) * axis + (index,)]
+    return x
+
+
+def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
+    if isinstance(pad_width, int):
+        pairs = [(pad_width, pad_width)] * x.ndim
+    elif len(pad_width) == 2 and isinstance(pad_width[0], int):
+        pairs = [(pad_width[0], pad_width[1])] * x.ndim
+    else:
+        pairs = [(low, high) for low, high in pad_width]
+        if len(pairs) == 1:
+            pairs = pairs * x.ndim
+    if len(pairs) != x.ndim:
+        raise _ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
+    for low, high in pairs:
+        if low < 0 or high < 0:
+            raise _ArgumentError(f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead.")
+    return pairs
+
+
+def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:
+    """For each place of the padded axis, the place that its element comes from."""
+    if size == 0:
+        raise _ShapeError(f"pad() with mode {mode!r} cannot extend an empty axis.")
+    index = torch.arange(-low, size + high, device=device)
+    if mode == "wrap":
+        return index % size
+    if mode == "edge" or size == 1:
+        return torch.clamp(index, 0, size - 1)
+    period = 2 * (size - 1)
+    return size - 1 - torch.abs(index % period - (size - 1))
+
+
+def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+    """All windows along an axis, as a new last axis; a view."""
+    return x.unfold(axis, window, step)

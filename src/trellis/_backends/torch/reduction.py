@@ -1,0 +1,152 @@
+"""Reductions and running totals."""
+
+import builtins
+from typing import Any
+
+import torch
+
+from ..._errors import ShapeError as _ShapeError
+from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
+from .datatypes import as_dtype as _as_dtype
+
+
+def _total_dtype(x: Any, dtype: Any) -> Any:
+    """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the others."""
+    if dtype is not None:
+        return _as_dtype(dtype)
+    return torch.uint64 if x.dtype in _UNSIGNED else None
+
+
+def _carried(fn: Any, x: Any, native: Any) -> Any:
+    """`fn(x, dtype)` where either type may have few kernels; modulo 2**64 int64 is as good as uint64."""
+    if native in _FEW_KERNELS:
+        return fn(x.to(torch.int64), torch.int64).to(native)
+    return fn(x.to(torch.int64) if x.dtype in _FEW_KERNELS else x, native)
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if axis == ():
+        return _unreduced(x, dtype)
+    native = _total_dtype(x, dtype)
+    if native in _FEW_KERNELS:
+        return torch.sum(x.to(torch.int64), axis, keepdims).to(native)
+    return torch.sum(x, axis, keepdims, dtype=native)
+
+
+def _unreduced(x: Any, dtype: Any) -> Any:
+    native = _total_dtype(x, dtype)
+    is_small_int = not (x.dtype.is_floating_point or x.dtype.is_complex)
+    return x.to(torch.int64 if native is None and is_small_int else native or x.dtype, copy=True)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if axis == ():
+        return _unreduced(x, dtype)
+    native = _total_dtype(x, dtype)
+    if native in _FEW_KERNELS:
+        return prod(x.to(torch.int64), axis=axis, keepdims=keepdims).to(native)
+    if isinstance(axis, int):
+        return torch.prod(x, axis, keepdims, dtype=native)
+    if axis is None and not keepdims:
+        return torch.prod(x, dtype=native)
+    axes = sorted(_axes(axis, x.ndim), reverse=True)
+    out = x
+    for a in axes:  # PyTorch multiplies along one axis at a time
+        out = torch.prod(out, a, keepdims, dtype=native)
+    return out if axes else torch.prod(x, dtype=native)
+
+
+def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis == ():
+        return x.clone()
+    if x.dtype in _FEW_KERNELS:
+        return _unordered(max(_ordered(x), axis=axis, keepdims=keepdims), x.dtype)
+    return torch.amax(x, () if axis is None else axis, keepdims)
+
+
+def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis == ():
+        return x.clone()
+    if x.dtype in _FEW_KERNELS:
+        return _unordered(min(_ordered(x), axis=axis, keepdims=keepdims), x.dtype)
+    return torch.amin(x, () if axis is None else axis, keepdims)
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis == ():
+        return _as_float(x).clone()
+    return torch.mean(_as_float(x), axis, keepdims)
+
+
+def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    if axis == ():
+        return torch.sqrt(var(x, axis=axis, correction=correction))
+    return torch.std(_as_float(x), axis, correction=correction, keepdim=keepdims)
+
+
+def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    if axis == ():
+        return torch.var(_as_float(x)[None], 0, correction=correction)
+    return torch.var(_as_float(x), axis, correction=correction, keepdim=keepdims)
+
+
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    # PyTorch answers uint8 with uint8, and lacks kernels for other unsigned types.
+    truth = x if x.dtype is torch.bool else x != 0
+    if axis is None and not keepdims:
+        return torch.all(truth)
+    return truth if axis == () else torch.all(truth, _axes(axis, x.ndim), keepdims)
+
+
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    truth = x if x.dtype is torch.bool else x != 0
+    if axis is None and not keepdims:
+        return torch.any(truth)
+    return truth if axis == () else torch.any(truth, _axes(axis, x.ndim), keepdims)
+
+
+def _single_axis(x: Any, axis: Any, name: str) -> int:
+    if axis is not None:
+        return int(axis)
+    if x.ndim > 1:
+        raise _ShapeError(f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example.")
+    return 0
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    along = _single_axis(x, axis, "cumulative_sum")
+    out = _carried(lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype))
+    return _with_initial(out, along, 0) if include_initial else out
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    along = _single_axis(x, axis, "cumulative_prod")
+    out = _carried(lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype))
+    return _with_initial(out, along, 1) if include_initial else out
+
+
+def _with_initial(x: Any, axis: int, value: int) -> Any:
+    if x.ndim == 0:
+        x = x[None]
+    shape = list(x.shape)
+    shape[axis] = 1
+    return torch.cat([torch.full(shape, value, dtype=x.dtype, device=x.device), x], axis)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    pieces = [piece for piece in (prepend, x, append) if piece is not None]
+    joined = torch.cat(_all_same(pieces), axis) if builtins.len(pieces) > 1 else x
+    if joined.dtype in _FEW_KERNELS:
+        return torch.diff(joined.to(torch.int64), n, axis).to(joined.dtype)
+    return torch.diff(joined, n, axis)
+
+
+def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) without overflow."""
+    if axis == ():
+        return _as_float(x).clone()
+    return torch.logsumexp(_as_float(x), _axes(axis, x.ndim), keepdims)

@@ -1,0 +1,68 @@
+"""Where elements are."""
+
+from typing import Any
+
+import torch
+
+from ..._errors import ShapeError as _ShapeError
+from ._helpers import _FEW_KERNELS, _both, _ordered
+
+
+def _ranked(x: Any) -> Any:
+    """`x` in a dtype that PyTorch can compare, in the same order."""
+    if x.dtype in _FEW_KERNELS:
+        return _ordered(x)
+    return x.to(torch.uint8) if x.dtype is torch.bool else x
+
+
+def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return torch.argmax(_ranked(x), axis, keepdims)
+
+
+def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return torch.argmin(_ranked(x), axis, keepdims)
+
+
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    nonzero = x if x.dtype is torch.bool else x != 0
+    return nonzero.to(torch.int64) if axis == () else torch.sum(nonzero, axis, keepdims)
+
+
+def nonzero(x: Any, /) -> Any:
+    if x.ndim == 0:
+        raise _ShapeError("nonzero() needs an array of at least one axis. Write x[None] for a 0-d array.")
+    return torch.nonzero(x != 0 if x.dtype in _FEW_KERNELS else x, as_tuple=True)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    x1, x2 = _both(x1, x2)
+    order = None if sorter is None else sorter.to(torch.int64)
+    # PyTorch warns of hidden copies of tensors that are not contiguous.
+    return torch.searchsorted(_ranked(x1).contiguous(), _ranked(x2).contiguous(), side=side, sorter=order)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    if isinstance(x1, torch.Tensor) or isinstance(x2, torch.Tensor):
+        x1, x2 = _both(x1, x2)
+        if x1.dtype in _FEW_KERNELS:
+            return torch.where(condition, x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
+        return torch.where(condition, x1, x2)
+    from .creation import asarray
+    from .datatypes import result_type
+
+    dtype = result_type(x1, x2)
+    return torch.where(
+        condition,
+        asarray(x1, dtype=dtype, device=condition.device),
+        asarray(x2, dtype=dtype, device=condition.device),
+    )
+
+
+def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
+    """The `k` largest (or smallest) elements along an axis, in order, and their indices.
+
+    Of equal elements the one with the lower index comes first. torch.topk promises no such order, so this
+    is a stable sort.
+    """
+    values, indices = torch.sort(x, dim=axis, descending=largest, stable=True)
+    return torch.narrow(values, axis, 0, k), torch.narrow(indices, axis, 0, k)

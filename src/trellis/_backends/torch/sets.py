@@ -1,0 +1,68 @@
+"""Distinct elements. NaNs are all distinct; shapes depend on values, so these do not compile."""
+
+from typing import Any, NamedTuple
+
+import torch
+
+
+class UniqueAllResult(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+def _unique(x: Any) -> tuple[Any, Any, Any]:
+    """Values, inverse indices, counts."""
+    if x.dtype.is_complex:
+        return _unique_complex(x)
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    return values, inverse.reshape(x.shape), counts
+
+
+def _unique_complex(x: Any) -> tuple[Any, Any, Any]:
+    """PyTorch does not sort complex numbers: sort by the imaginary part, then stably by the real one."""
+    flat = x.reshape(-1)
+    order = torch.sort(flat.imag, stable=True).indices
+    order = order[torch.sort(flat.real[order], stable=True).indices]
+    ordered = flat[order]
+    is_new = torch.ones_like(order, dtype=torch.bool)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    group = torch.cumsum(is_new, 0) - 1
+    inverse = torch.empty_like(order)
+    inverse[order] = group
+    values = ordered[is_new]
+    counts = torch.bincount(group, minlength=values.shape[0])
+    return values, inverse.reshape(x.shape), counts
+
+
+def unique_all(x: Any, /) -> UniqueAllResult:
+    values, inverse, counts = _unique(x)
+    first = torch.full_like(counts, inverse.numel())
+    place = torch.arange(inverse.numel(), device=x.device)
+    first = first.scatter_reduce(0, inverse.reshape(-1), place, "amin")
+    return UniqueAllResult(values, first, inverse, counts)
+
+
+def unique_counts(x: Any, /) -> UniqueCountsResult:
+    values, _, counts = _unique(x)
+    return UniqueCountsResult(values, counts)
+
+
+def unique_inverse(x: Any, /) -> UniqueInverseResult:
+    values, inverse, _ = _unique(x)
+    return UniqueInverseResult(values, inverse)
+
+
+def unique_values(x: Any, /) -> Any:
+    return _unique(x)[0] if x.dtype.is_complex else torch.unique(x)

@@ -1,0 +1,71 @@
+"""The exception tree. Every member also inherits the builtin it refines.
+
+    TrellisError
+    ├── ShapeError                (ValueError)           sizes, ranks, axes, structures that do not fit
+    ├── ArgumentError             (ValueError)           a value outside what the function accepts
+    ├── ArgumentTypeError         (TypeError)            an argument of a kind the function cannot take
+    │   └── MixedBackendsError                           arrays of two frameworks in one call
+    ├── DtypeError                (TypeError)            a data type that cannot be used here
+    ├── PrecisionError            (ValueError)           a data type the framework would silently narrow
+    ├── DeviceError               (ValueError)           arrays on different devices, or an unknown device
+    ├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
+    ├── KeyChainError             (KeyError)             a missing key or key chain of a nest
+    ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
+    ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
+    └── TracingError              (RuntimeError)         what would go wrong silently inside a compiled function
+"""
+
+
+class TrellisError(Exception):
+    """Base of all errors that Trellis raises on purpose."""
+
+
+class ShapeError(TrellisError, ValueError):
+    """Shapes, axes or structures that do not fit together."""
+
+
+class ArgumentError(TrellisError, ValueError):
+    """A value outside what the function accepts."""
+
+
+class ArgumentTypeError(TrellisError, TypeError):
+    """An argument of a kind the function cannot take."""
+
+
+class MixedBackendsError(ArgumentTypeError):
+    """Arrays of two frameworks in one call."""
+
+
+class DtypeError(TrellisError, TypeError):
+    """A data type that cannot be used here."""
+
+
+class PrecisionError(TrellisError, ValueError):
+    """A data type that the framework, as it is set up, would silently narrow."""
+
+
+class DeviceError(TrellisError, ValueError):
+    """Arrays on different devices, or a device that does not exist."""
+
+
+class CopyError(TrellisError, ValueError):
+    """`copy=False` was asked for where only a copy is possible."""
+
+
+class KeyChainError(TrellisError, KeyError):
+    """A missing key or key chain."""
+
+    # KeyError shows its argument's repr, which hides line breaks of a helpful message.
+    __str__ = Exception.__str__
+
+
+class BackendNotInstalledError(TrellisError, ImportError):
+    """A framework that was named but is not installed."""
+
+
+class NotSupportedError(TrellisError, NotImplementedError):
+    """What the framework truly cannot do."""
+
+
+class TracingError(TrellisError, RuntimeError):
+    """What would go wrong silently inside a compiled function."""

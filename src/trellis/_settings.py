@@ -1,0 +1,47 @@
+"""A setting with a process-wide value that a thread or an async task can override for itself."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Setting(Generic[T]):
+    """In the main program `set` counts for the whole process; in a thread or a task only there.
+
+    >>> colour = Setting("colour", "green")
+    >>> with colour.using("red"):
+    ...     colour.get()
+    'red'
+    >>> colour.get()
+    'green'
+    """
+
+    def __init__(self, name: str, default: T):
+        self._process_wide = default
+        self._here: ContextVar[T | None] = ContextVar(name, default=None)
+
+    def get(self) -> T:
+        here = self._here.get()
+        return self._process_wide if here is None else here
+
+    def set(self, value: T) -> None:
+        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets a
+        # default in the main program expects worker threads to follow it.
+        in_main_program = threading.current_thread() is threading.main_thread()
+        if in_main_program and asyncio._get_running_loop() is None and self._here.get() is None:
+            self._process_wide = value
+        else:
+            self._here.set(value)
+
+    @contextmanager
+    def using(self, value: T) -> Iterator[None]:
+        token = self._here.set(value)
+        try:
+            yield
+        finally:
+            self._here.reset(token)

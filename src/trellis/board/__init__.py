@@ -1,0 +1,21 @@
+"""The conformance board: which behaviour works on which backend, and can be trusted.
+
+The board stands alone: it imports nothing else of Trellis and serves any pytest project that runs
+its tests over several backends. A tour, in the order of a result's life:
+
+==================  ==============================================================
+`comparisons`       counts what a running test really compared
+`observers`         lets `numpy.testing` and friends report to that count
+`plugin`            ``pytest --board STORE``: from test reports to a recorded part
+`records`           what is recorded, as plain dataclasses and as JSON
+`store`             SQLite or PostgreSQL; a part is recorded whole or not at all
+`queries`           latest cells, history, the results of a run or commit
+`tables`            Markdown tables, read and written
+`diff`              what changed between two runs or commits
+`page_data`         the documents behind the web page
+`static_page`       the page as a folder
+`server`            the page and the HTTP API
+==================  ==============================================================
+
+Importing this package loads nothing but the standard library.
+"""

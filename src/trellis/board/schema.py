@@ -1,0 +1,109 @@
+"""The tables of a store, as the newest schema version has them; `migrations` builds them.
+
+::
+
+    project --< run --< part --< result >-- test >-- module >-- project
+                                        >-- backend >-- project
+    project --< token
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import UniqueConstraint as Unique
+
+__all__ = ["backend", "metadata", "module", "part", "project", "result", "run", "test", "token"]
+
+metadata = MetaData()
+
+
+def _table(name: str, *rest: Column[object] | Unique | Index) -> Table:
+    return Table(name, metadata, Column("id", Integer, primary_key=True), *rest)
+
+
+def _text(name: str, nullable: bool = False) -> Column[object]:
+    return Column(name, Text, nullable=nullable)
+
+
+def _number(name: str, nullable: bool = False) -> Column[object]:
+    return Column(name, Integer, nullable=nullable)
+
+
+def _real(name: str, nullable: bool = False) -> Column[object]:
+    return Column(name, Double, nullable=nullable)
+
+
+def _of(table: str) -> Column[object]:
+    return Column(f"{table}_id", Integer, ForeignKey(f"{table}.id"), nullable=False)
+
+
+project = _table("project", _text("name"), Unique("name"))
+
+run = _table(
+    "run",
+    _of("project"),
+    _text("name"),
+    _text("commit", nullable=True),
+    _text("branch", nullable=True),
+    _real("started"),
+    Unique("project_id", "name"),
+)
+
+part = _table(
+    "part",
+    _of("run"),
+    _text("shard"),
+    _real("started"),
+    _text("link", nullable=True),
+    _text("python", nullable=True),
+    _text("platform", nullable=True),
+    _text("versions"),  # JSON
+    Unique("run_id", "shard"),
+)
+
+module = _table(
+    "module",
+    _of("project"),
+    _text("name"),
+    _text("columns", nullable=True),  # JSON: the order of backends an imported table had
+    Unique("project_id", "name"),
+)
+
+test = _table(
+    "test",
+    _of("module"),
+    _text("name"),
+    _number("position"),
+    Unique("module_id", "name"),
+)
+
+backend = _table("backend", _of("project"), _text("name"), Unique("project_id", "name"))
+
+result = _table(
+    "result",
+    _of("run"),
+    _of("part"),
+    _of("test"),
+    _of("backend"),
+    _text("outcome"),
+    _real("duration", nullable=True),
+    _number("comparisons", nullable=True),
+    _number("attempts"),
+    _text("message"),
+    _real("at"),
+    _text("link", nullable=True),
+    Index("result_by_cell", "test_id", "backend_id"),
+    Index("result_by_part", "part_id"),
+    Index("result_by_run", "run_id"),
+)
+
+token = _table(
+    "token",
+    _of("project"),
+    _text("scope"),
+    _text("label"),
+    _text("hash"),
+    _real("created"),
+    _real("revoked", nullable=True),
+    Unique("hash"),
+)

@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.fixture(params=["numpy", "torch"])
+def backend(request):
+    return request.param

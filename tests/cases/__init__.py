@@ -1,0 +1,47 @@
+"""One row per op and corner: what goes in, what comes out, and whether it has a gradient."""
+
+from . import (
+    control,
+    creation,
+    datatypes,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    linear_algebra,
+    manipulation,
+    reduction,
+    searching,
+    sets,
+    sorting,
+)
+from .case import Case as Case
+
+_rooms = (
+    control,
+    creation,
+    datatypes,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    linear_algebra,
+    manipulation,
+    reduction,
+    searching,
+    sets,
+    sorting,
+)
+
+
+def all_cases() -> list[Case]:
+    """The rows of all rooms, each with a name of its own."""
+    rows = [row for room in _rooms for row in room.CASES]
+    seen: dict[str, int] = {}
+    named = []
+    for row in rows:
+        name = row.op if not row.about else f"{row.op}-{row.about.replace(' ', '_')}"
+        seen[name] = seen.get(name, 0) + 1
+        assert seen[name] == 1, f"two rows are called {name}: say what is special with about="
+        named.append((name, row))
+    return named

@@ -1,0 +1,120 @@
+"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a skip."""
+
+import contextlib
+import os
+
+# TensorFlow announces its build on standard error at every start otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+import pytest
+
+import trellis
+
+BACKENDS = ("numpy", "jax", "torch", "tensorflow")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--backend",
+        action="append",
+        choices=BACKENDS,
+        help="run only the tests of this backend (may be given several times)",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    chosen = config.getoption("--backend")
+    if not chosen:
+        return
+    kept, dropped = [], []
+    for item in items:
+        params = getattr(getattr(item, "callspec", None), "params", {})
+        is_other = params.get("backend", chosen[0]) not in chosen
+        (dropped if is_other else kept).append(item)
+    config.hook.pytest_deselected(items=dropped)
+    items[:] = kept
+
+
+# The group keeps a backend's tests in one process under `pytest -n 2 --dist loadgroup`.
+@pytest.fixture(params=[pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in BACKENDS])
+def backend(request):
+    """The name of a backend."""
+    trellis.namespace(request.param)
+    return request.param
+
+
+@pytest.fixture
+def xp(backend):
+    """The namespace of the backend."""
+    return trellis.namespace(backend)
+
+
+@pytest.fixture
+def x64(backend):
+    """A function giving a context with 64-bit types: JAX must be asked for them."""
+
+    def enabled():
+        if backend == "jax":
+            import jax
+
+            return jax.enable_x64(True)
+        return contextlib.nullcontext()
+
+    return enabled
+
+
+@pytest.fixture
+def array(backend):
+    """A function from Python numbers or NumPy arrays to arrays of the backend.
+
+    NumPy's are read-only, so that a function that writes into its input fails here.
+    """
+
+    def make(values, dtype=None):
+        x = trellis.asarray(values, dtype=dtype, backend=backend)
+        if backend == "numpy":
+            x = np.array(x)
+            x.setflags(write=False)
+        return x
+
+    return make
+
+
+@pytest.fixture
+def compiled(backend):
+    """A function that compiles another with the compiler of the backend; NumPy has none."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+
+    def make(fn):
+        if backend == "numpy":
+            pytest.skip("NumPy has no compiler")
+        return compile_with(backend, fn)
+
+    return make
+
+
+def compile_with(backend, fn):
+    """`fn` under the compiler of a backend, in the form that refuses to fall back to Python."""
+    if backend == "jax":
+        import jax
+
+        return jax.jit(fn)
+    if backend == "torch":
+        import torch
+
+        return torch.compile(fn, backend="eager", fullgraph=True)
+    import tensorflow as tf
+
+    return tf.function(fn)
+
+
+@pytest.fixture(autouse=True)
+def _defaults_stay():
+    """A test that changes a default of the process fails here, not in the one after it."""
+    before = trellis.current_backend(), trellis.default_dtype()
+    yield
+    assert (trellis.current_backend(), trellis.default_dtype()) == before
