@@ -72,11 +72,13 @@ def array(backend):
     """
 
     def make(values, dtype=None):
-        x = trellis.asarray(values, dtype=dtype, backend=backend)
+        if isinstance(values, np.ndarray):
+            x = np.array(values, dtype)
+        else:
+            x = trellis.namespace("numpy").asarray(values, dtype=dtype)
         if backend == "numpy":
-            x = np.array(x)
             x.setflags(write=False)
-        return x
+        return trellis.namespace(backend).from_numpy(x)
 
     return make
 

@@ -225,3 +225,27 @@ from ._sorting import argsort as argsort
 from ._sorting import sort as sort
 
 __version__ = "0.1.0"
+
+# Gradients
+from ._execute import execute_with_gradients as execute_with_gradients
+from ._updates import adam_step as adam_step
+from ._updates import adam_update as adam_update
+from ._updates import gradient_descent_update as gradient_descent_update
+from ._updates import lamb_update as lamb_update
+from ._updates import lars_update as lars_update
+from ._updates import optimizer_update as optimizer_update
+from ._with_grads import no_grads as no_grads
+from ._with_grads import set_with_grads as set_with_grads
+from ._with_grads import unset_with_grads as unset_with_grads
+from ._with_grads import with_grads as with_grads
+from .compilation import compile as compile
+from .gradients import bind_custom_gradient_function as bind_custom_gradient_function
+from .gradients import checkpoint as checkpoint
+from .gradients import grad as grad
+from .gradients import hessian as hessian
+from .gradients import jac as jac
+from .gradients import jvp as jvp
+from .gradients import stop_gradient as stop_gradient
+from .gradients import value_and_grad as value_and_grad
+from .gradients import vjp as vjp
+from .gradients import vmap as vmap

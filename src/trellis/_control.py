@@ -16,7 +16,7 @@ def cond(pred: Any, true_fn: Callable[..., T], false_fn: Callable[..., T], /, *o
 
     >>> import numpy as np, trellis
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
-    FILL
+    array([2., 3.])
     """
     result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
     return result
@@ -27,7 +27,7 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
 
     >>> import numpy as np, trellis
     >>> trellis.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 1}, {"n": np.array(0)})
-    FILL
+    {'n': np.int64(3)}
     """
     state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
     return state
@@ -39,7 +39,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, /) -> tu
     >>> import numpy as np, trellis
     >>> carry, ys = trellis.scan(lambda c, x: (c + x, c * x), np.array(0.0), np.array([1.0, 2.0]))
     >>> ys
-    FILL
+    array([0., 2.])
     """
     carry, ys = xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
     return carry, ys

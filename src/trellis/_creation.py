@@ -24,7 +24,7 @@ def arange(
 
     >>> import trellis
     >>> trellis.arange(1, 10, 3)
-    FILL
+    array([1, 4, 7])
     """
     xp = _named_or_of(backend, start, stop, step)
     return xp.arange(start, stop, step, dtype=dtype, device=device)
@@ -46,7 +46,8 @@ def asarray(
 
     >>> import trellis
     >>> trellis.asarray([[1, 2], [3, 4]], dtype="float32")
-    FILL
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     if isinstance(obj, dict):
         options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
@@ -77,7 +78,7 @@ def empty(
 
     >>> import trellis
     >>> trellis.empty((2, 3)).shape
-    FILL
+    (2, 3)
     """
     return _named_or_default(backend).empty(shape, dtype=dtype, device=device)
 
@@ -87,7 +88,7 @@ def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
 
     >>> import numpy as np, trellis
     >>> trellis.empty_like(np.zeros((2, 3))).shape
-    FILL
+    (2, 3)
     """
     return xp_of(x).empty_like(x, dtype=dtype, device=device)
 
@@ -106,7 +107,8 @@ def eye(
 
     >>> import trellis
     >>> trellis.eye(2, 3, k=1)
-    FILL
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
     """
     return _named_or_default(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
 
@@ -118,7 +120,7 @@ def from_dlpack(
 
     >>> import numpy as np, trellis
     >>> trellis.from_dlpack(np.array([1.0, 2.0]))
-    FILL
+    array([1., 2.])
     """
     return _named_or_default(backend).from_dlpack(x, device=device, copy=copy)
 
@@ -135,7 +137,8 @@ def full(
 
     >>> import trellis
     >>> trellis.full((2, 2), 7)
-    FILL
+    array([[7, 7],
+           [7, 7]])
     """
     return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
 
@@ -147,7 +150,7 @@ def full_like(
 
     >>> import numpy as np, trellis
     >>> trellis.full_like(np.zeros(3), 2)
-    FILL
+    array([2., 2., 2.])
     """
     return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
 
@@ -167,7 +170,7 @@ def linspace(
 
     >>> import trellis
     >>> trellis.linspace(0, 1, 5)
-    FILL
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     xp = _named_or_of(backend, start, stop)
     return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
@@ -180,7 +183,8 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
 
     >>> import numpy as np, trellis
     >>> trellis.meshgrid(np.array([1, 2]), np.array([3, 4]), indexing="ij")[0]
-    FILL
+    array([[1, 1],
+           [2, 2]])
     """
     return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
 
@@ -192,7 +196,8 @@ def one_hot(
 
     >>> import numpy as np, trellis
     >>> trellis.one_hot(np.array([2, 0]), 3)
-    FILL
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
     """
     if isinstance(indices, dict):
         return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
@@ -216,7 +221,7 @@ def ones(
 
     >>> import trellis
     >>> trellis.ones(3)
-    FILL
+    array([1., 1., 1.], dtype=float32)
     """
     return _named_or_default(backend).ones(shape, dtype=dtype, device=device)
 
@@ -226,7 +231,7 @@ def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None 
 
     >>> import numpy as np, trellis
     >>> trellis.ones_like(np.array([3, 4]))
-    FILL
+    array([1, 1])
     """
     return xp_of(x).ones_like(x, dtype=dtype, device=device)
 
@@ -236,7 +241,8 @@ def tril(x: A, /, *, k: int = 0) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.tril(np.array([[1, 2], [3, 4]]))
-    FILL
+    array([[1, 0],
+           [3, 4]])
     """
     return xp_of(x).tril(x, k=k)
 
@@ -246,7 +252,8 @@ def triu(x: A, /, *, k: int = 0) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.triu(np.array([[1, 2], [3, 4]]))
-    FILL
+    array([[1, 2],
+           [0, 4]])
     """
     return xp_of(x).triu(x, k=k)
 
@@ -262,7 +269,8 @@ def zeros(
 
     >>> import trellis
     >>> trellis.zeros((2, 2))
-    FILL
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
     """
     return _named_or_default(backend).zeros(shape, dtype=dtype, device=device)
 
@@ -272,7 +280,7 @@ def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
 
     >>> import numpy as np, trellis
     >>> trellis.zeros_like(np.array([3, 4]))
-    FILL
+    array([0, 0])
     """
     return xp_of(x).zeros_like(x, dtype=dtype, device=device)
 

@@ -17,7 +17,7 @@ def astype(
 
     >>> import numpy as np, trellis
     >>> trellis.astype(np.array([1.7, -1.7]), "int32")
-    FILL
+    array([ 1, -1], dtype=int32)
     """
     return xp_of(x).astype(x, dtype, copy=copy, device=device)
 
@@ -27,7 +27,7 @@ def can_cast(from_: Any, to: DTypeLike, /) -> bool:
 
     >>> import trellis
     >>> trellis.can_cast("int8", "int16"), trellis.can_cast("float64", "float32")
-    FILL
+    (True, False)
     """
     answer: bool = _xp_of_type(from_).can_cast(_array_or_name(from_), name_of(to))
     return answer
@@ -38,7 +38,7 @@ def dtype(x: Any, /) -> DType:
 
     >>> import numpy as np, trellis
     >>> trellis.dtype(np.zeros(3, "float32"))
-    FILL
+    trellis.float32
     """
     return DType(xp_of(x).dtype_name(x.dtype))
 
@@ -48,7 +48,7 @@ def finfo(type: Any, /) -> Any:
 
     >>> import trellis
     >>> trellis.finfo("float32").eps
-    FILL
+    np.float32(1.1920929e-07)
     """
     return _xp_of_type(type).finfo(_array_or_name(type))
 
@@ -58,7 +58,7 @@ def iinfo(type: Any, /) -> Any:
 
     >>> import trellis
     >>> trellis.iinfo("int8").max
-    FILL
+    127
     """
     return _xp_of_type(type).iinfo(_array_or_name(type))
 
@@ -71,7 +71,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
 
     >>> import trellis
     >>> trellis.isdtype("float32", "real floating"), trellis.isdtype("int8", ("bool", "int16"))
-    FILL
+    (True, False)
     """
     names = tuple([name_of(k) for k in kind]) if isinstance(kind, tuple) else name_of(kind)
     answer: bool = default_xp().isdtype(name_of(dtype), names)
@@ -83,7 +83,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
     >>> import numpy as np, trellis
     >>> trellis.result_type(np.zeros(2, "float32"), "int64", 1.5)
-    FILL
+    trellis.float32
     """
     xp = xp_of_any(*[x for x in arrays_and_dtypes if _is_array(x)])
     values = [_array_or_name(x) if _is_type(x) else x for x in arrays_and_dtypes]

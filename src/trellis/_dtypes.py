@@ -1,6 +1,7 @@
 """Canonical data types, the default float, and the one promotion table of the library (the standard's)."""
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from ._errors import DtypeError
@@ -170,7 +171,7 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
         if type(item) in (bool, int, float, complex):
             scalars.append(item)
         else:
-            names.append(name_of(item.dtype) if hasattr(item, "dtype") else as_name(item))
+            names.append(name_of(item.dtype) if is_array(item) else as_name(item))
     if not names:
         raise DtypeError("result_type() needs at least one array or dtype, not only Python scalars.")
     result = names[0]
@@ -179,6 +180,11 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
     for scalar in scalars:
         result = with_scalar(result, scalar)
     return result
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` has a dtype, rather than being one (NumPy's scalar types have the attribute too)."""
+    return hasattr(x, "dtype") and not isinstance(x, type)
 
 
 def with_scalar(name: str, scalar: Any) -> str:
@@ -204,3 +210,15 @@ def names_of_kind(names: list[str], kind: Any) -> list[str]:
         return names
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return [name for name in names if any([name in KINDS[one] for one in kinds])]
+
+
+@dataclass(frozen=True)
+class FloatLimits:
+    """What `finfo` answers: Python floats, and the native dtype."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any

@@ -13,7 +13,7 @@ def abs(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.abs(np.array([-1.5, 2.0]))
-    FILL
+    array([1.5, 2. ])
     """
     return xp_of(x).abs(x)
 
@@ -23,7 +23,7 @@ def acos(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.acos(np.array([1.0, 0.0]))
-    FILL
+    array([0.        , 1.57079633])
     """
     return xp_of(x).acos(x)
 
@@ -33,7 +33,7 @@ def acosh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.acosh(np.array([1.0, 2.0]))
-    FILL
+    array([0.       , 1.3169579])
     """
     return xp_of(x).acosh(x)
 
@@ -43,7 +43,7 @@ def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.add(np.array([1, 2]), np.array([10, 20]))
-    FILL
+    array([11, 22])
     """
     return xp_of_pair(x1, x2).add(x1, x2)
 
@@ -53,7 +53,7 @@ def asin(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.asin(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 1.57079633])
     """
     return xp_of(x).asin(x)
 
@@ -63,7 +63,7 @@ def asinh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.asinh(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 0.88137359])
     """
     return xp_of(x).asinh(x)
 
@@ -73,7 +73,7 @@ def atan(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.atan(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 0.78539816])
     """
     return xp_of(x).atan(x)
 
@@ -83,7 +83,7 @@ def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.atan2(np.array([1.0, 1.0]), np.array([1.0, -1.0]))
-    FILL
+    array([0.78539816, 2.35619449])
     """
     return xp_of_pair(x1, x2).atan2(x1, x2)
 
@@ -93,7 +93,7 @@ def atanh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.atanh(np.array([0.0, 0.5]))
-    FILL
+    array([0.        , 0.54930614])
     """
     return xp_of(x).atanh(x)
 
@@ -103,7 +103,7 @@ def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_and(np.array([6, 3]), np.array([3, 1]))
-    FILL
+    array([2, 1])
     """
     return xp_of_pair(x1, x2).bitwise_and(x1, x2)
 
@@ -113,7 +113,7 @@ def bitwise_invert(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_invert(np.array([0, 5]))
-    FILL
+    array([-1, -6])
     """
     return xp_of(x).bitwise_invert(x)
 
@@ -123,7 +123,7 @@ def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_left_shift(np.array([1, 3]), np.array([2, 1]))
-    FILL
+    array([4, 6])
     """
     return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
 
@@ -133,7 +133,7 @@ def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_or(np.array([6, 1]), np.array([1, 2]))
-    FILL
+    array([7, 3])
     """
     return xp_of_pair(x1, x2).bitwise_or(x1, x2)
 
@@ -143,7 +143,7 @@ def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_right_shift(np.array([8, -5]), np.array([2, 1]))
-    FILL
+    array([ 2, -3])
     """
     return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
 
@@ -153,7 +153,7 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_xor(np.array([6, 1]), np.array([3, 1]))
-    FILL
+    array([5, 0])
     """
     return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
 
@@ -163,7 +163,7 @@ def ceil(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.ceil(np.array([1.2, -1.2]))
-    FILL
+    array([ 2., -1.])
     """
     return xp_of(x).ceil(x)
 
@@ -175,7 +175,7 @@ def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) 
 
     >>> import numpy as np, trellis
     >>> trellis.clip(np.array([-1.0, 0.5, 3.0]), 0, 1)
-    FILL
+    array([0. , 0.5, 1. ])
     """
     return xp_of_all(x, min, max).clip(x, min, max)
 
@@ -185,7 +185,7 @@ def conj(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.conj(np.array([1 + 2j]))
-    FILL
+    array([1.-2.j])
     """
     return xp_of(x).conj(x)
 
@@ -195,7 +195,7 @@ def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
-    FILL
+    array([-1.,  2.])
     """
     return xp_of_pair(x1, x2).copysign(x1, x2)
 
@@ -205,7 +205,7 @@ def cos(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.cos(np.array([0.0, 1.0]))
-    FILL
+    array([1.        , 0.54030231])
     """
     return xp_of(x).cos(x)
 
@@ -215,7 +215,7 @@ def cosh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.cosh(np.array([0.0, 1.0]))
-    FILL
+    array([1.        , 1.54308063])
     """
     return xp_of(x).cosh(x)
 
@@ -225,7 +225,7 @@ def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.divide(np.array([1.0, 3.0]), 2)
-    FILL
+    array([0.5, 1.5])
     """
     return xp_of_pair(x1, x2).divide(x1, x2)
 
@@ -235,7 +235,7 @@ def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.equal(np.array([1, 2]), np.array([1, 3]))
-    FILL
+    array([ True, False])
     """
     return xp_of_pair(x1, x2).equal(x1, x2)
 
@@ -245,7 +245,7 @@ def erf(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.erf(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 0.84270079])
     """
     return xp_of(x).erf(x)
 
@@ -255,7 +255,7 @@ def exp(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.exp(np.array([0.0, 1.0]))
-    FILL
+    array([1.        , 2.71828183])
     """
     return xp_of(x).exp(x)
 
@@ -265,7 +265,7 @@ def expm1(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.expm1(np.array([0.0, 1e-10]))
-    FILL
+    array([0.e+00, 1.e-10])
     """
     return xp_of(x).expm1(x)
 
@@ -275,7 +275,7 @@ def floor(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.floor(np.array([1.8, -1.2]))
-    FILL
+    array([ 1., -2.])
     """
     return xp_of(x).floor(x)
 
@@ -285,7 +285,7 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.floor_divide(np.array([7, -7]), 2)
-    FILL
+    array([ 3, -4])
     """
     return xp_of_pair(x1, x2).floor_divide(x1, x2)
 
@@ -295,7 +295,7 @@ def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.greater(np.array([1, 3]), 2)
-    FILL
+    array([False,  True])
     """
     return xp_of_pair(x1, x2).greater(x1, x2)
 
@@ -305,7 +305,7 @@ def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.greater_equal(np.array([1, 2]), 2)
-    FILL
+    array([False,  True])
     """
     return xp_of_pair(x1, x2).greater_equal(x1, x2)
 
@@ -315,7 +315,7 @@ def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.hypot(np.array([3.0]), np.array([4.0]))
-    FILL
+    array([5.])
     """
     return xp_of_pair(x1, x2).hypot(x1, x2)
 
@@ -325,7 +325,7 @@ def imag(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.imag(np.array([1 + 2j]))
-    FILL
+    array([2.])
     """
     return xp_of(x).imag(x)
 
@@ -343,7 +343,7 @@ def isclose(
 
     >>> import numpy as np, trellis
     >>> trellis.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-7, 2.1]))
-    FILL
+    array([ True, False])
     """
     xp = xp_of_pair(x1, x2)
     return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -354,7 +354,7 @@ def isfinite(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.isfinite(np.array([1.0, np.inf, np.nan]))
-    FILL
+    array([ True, False, False])
     """
     return xp_of(x).isfinite(x)
 
@@ -364,7 +364,7 @@ def isinf(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.isinf(np.array([1.0, -np.inf, np.nan]))
-    FILL
+    array([False,  True, False])
     """
     return xp_of(x).isinf(x)
 
@@ -374,7 +374,7 @@ def isnan(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.isnan(np.array([1.0, np.inf, np.nan]))
-    FILL
+    array([False, False,  True])
     """
     return xp_of(x).isnan(x)
 
@@ -384,7 +384,7 @@ def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.less(np.array([1, 3]), 2)
-    FILL
+    array([ True, False])
     """
     return xp_of_pair(x1, x2).less(x1, x2)
 
@@ -394,7 +394,7 @@ def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.less_equal(np.array([2, 3]), 2)
-    FILL
+    array([ True, False])
     """
     return xp_of_pair(x1, x2).less_equal(x1, x2)
 
@@ -404,7 +404,7 @@ def log(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.log(np.array([1.0, np.e]))
-    FILL
+    array([0., 1.])
     """
     return xp_of(x).log(x)
 
@@ -414,7 +414,7 @@ def log10(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.log10(np.array([1.0, 100.0]))
-    FILL
+    array([0., 2.])
     """
     return xp_of(x).log10(x)
 
@@ -424,7 +424,7 @@ def log1p(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.log1p(np.array([0.0, 1e-10]))
-    FILL
+    array([0.e+00, 1.e-10])
     """
     return xp_of(x).log1p(x)
 
@@ -434,7 +434,7 @@ def log2(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.log2(np.array([1.0, 8.0]))
-    FILL
+    array([0., 3.])
     """
     return xp_of(x).log2(x)
 
@@ -444,7 +444,7 @@ def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logaddexp(np.array([1000.0]), np.array([1000.0]))
-    FILL
+    array([1000.69314718])
     """
     return xp_of_pair(x1, x2).logaddexp(x1, x2)
 
@@ -454,7 +454,7 @@ def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logical_and(np.array([True, True]), np.array([True, False]))
-    FILL
+    array([ True, False])
     """
     return xp_of_pair(x1, x2).logical_and(x1, x2)
 
@@ -464,7 +464,7 @@ def logical_not(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logical_not(np.array([True, False]))
-    FILL
+    array([False,  True])
     """
     return xp_of(x).logical_not(x)
 
@@ -474,7 +474,7 @@ def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logical_or(np.array([True, False]), np.array([False, False]))
-    FILL
+    array([ True, False])
     """
     return xp_of_pair(x1, x2).logical_or(x1, x2)
 
@@ -484,7 +484,7 @@ def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logical_xor(np.array([True, False]), np.array([True, True]))
-    FILL
+    array([False,  True])
     """
     return xp_of_pair(x1, x2).logical_xor(x1, x2)
 
@@ -494,7 +494,7 @@ def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.maximum(np.array([1.0, 5.0]), 3)
-    FILL
+    array([3., 5.])
     """
     return xp_of_pair(x1, x2).maximum(x1, x2)
 
@@ -504,7 +504,7 @@ def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.minimum(np.array([1.0, 5.0]), 3)
-    FILL
+    array([1., 3.])
     """
     return xp_of_pair(x1, x2).minimum(x1, x2)
 
@@ -514,7 +514,7 @@ def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.multiply(np.array([1.0, 2.0]), 3)
-    FILL
+    array([3., 6.])
     """
     return xp_of_pair(x1, x2).multiply(x1, x2)
 
@@ -526,7 +526,7 @@ def nan_to_num(
 
     >>> import numpy as np, trellis
     >>> trellis.nan_to_num(np.array([np.nan, np.inf, 1.0]), posinf=9.0)
-    FILL
+    array([0., 9., 1.])
     """
     return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
@@ -536,7 +536,7 @@ def negative(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.negative(np.array([1.0, -2.0]))
-    FILL
+    array([-1.,  2.])
     """
     return xp_of(x).negative(x)
 
@@ -546,7 +546,7 @@ def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.nextafter(np.array([0.0]), np.array([1.0]))
-    FILL
+    array([5.e-324])
     """
     return xp_of_pair(x1, x2).nextafter(x1, x2)
 
@@ -556,7 +556,7 @@ def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.not_equal(np.array([1, 2]), np.array([1, 3]))
-    FILL
+    array([False,  True])
     """
     return xp_of_pair(x1, x2).not_equal(x1, x2)
 
@@ -566,7 +566,7 @@ def positive(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.positive(np.array([1.0, -2.0]))
-    FILL
+    array([ 1., -2.])
     """
     return xp_of(x).positive(x)
 
@@ -576,7 +576,7 @@ def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)
-    FILL
+    array([4., 9.])
     """
     return xp_of_pair(x1, x2).pow(x1, x2)
 
@@ -586,7 +586,7 @@ def real(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.real(np.array([1 + 2j]))
-    FILL
+    array([1.])
     """
     return xp_of(x).real(x)
 
@@ -596,7 +596,7 @@ def reciprocal(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.reciprocal(np.array([2.0, 4.0]))
-    FILL
+    array([0.5 , 0.25])
     """
     return xp_of(x).reciprocal(x)
 
@@ -606,7 +606,7 @@ def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.remainder(np.array([7, -7]), 3)
-    FILL
+    array([1, 2])
     """
     return xp_of_pair(x1, x2).remainder(x1, x2)
 
@@ -616,7 +616,7 @@ def round(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.round(np.array([0.5, 1.5, 2.4]))
-    FILL
+    array([0., 2., 2.])
     """
     return xp_of(x).round(x)
 
@@ -626,7 +626,7 @@ def sign(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.sign(np.array([-3.0, 0.0, 2.0]))
-    FILL
+    array([-1.,  0.,  1.])
     """
     return xp_of(x).sign(x)
 
@@ -636,7 +636,7 @@ def signbit(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.signbit(np.array([-0.0, 0.0, -1.0]))
-    FILL
+    array([ True, False,  True])
     """
     return xp_of(x).signbit(x)
 
@@ -646,7 +646,7 @@ def sin(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.sin(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 0.84147098])
     """
     return xp_of(x).sin(x)
 
@@ -656,7 +656,7 @@ def sinh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.sinh(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 1.17520119])
     """
     return xp_of(x).sinh(x)
 
@@ -666,7 +666,7 @@ def sqrt(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.sqrt(np.array([4.0, 9.0]))
-    FILL
+    array([2., 3.])
     """
     return xp_of(x).sqrt(x)
 
@@ -676,7 +676,7 @@ def square(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.square(np.array([-2.0, 3.0]))
-    FILL
+    array([4., 9.])
     """
     return xp_of(x).square(x)
 
@@ -686,7 +686,7 @@ def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.subtract(np.array([3.0, 5.0]), 1)
-    FILL
+    array([2., 4.])
     """
     return xp_of_pair(x1, x2).subtract(x1, x2)
 
@@ -696,7 +696,7 @@ def tan(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.tan(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 1.55740772])
     """
     return xp_of(x).tan(x)
 
@@ -706,7 +706,7 @@ def tanh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.tanh(np.array([0.0, 1.0]))
-    FILL
+    array([0.        , 0.76159416])
     """
     return xp_of(x).tanh(x)
 
@@ -716,6 +716,6 @@ def trunc(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.trunc(np.array([1.8, -1.8]))
-    FILL
+    array([ 1., -1.])
     """
     return xp_of(x).trunc(x)

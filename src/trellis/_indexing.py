@@ -50,9 +50,9 @@ def at(x: A, idx: Any = ..., /) -> At[A]:
 
     >>> import numpy as np, trellis
     >>> trellis.at(np.zeros(3), 1).set(5.0)
-    FILL
+    array([0., 5., 0.])
     >>> trellis.at(np.zeros(3))[np.array([0, 0, 2])].add(1.0)
-    FILL
+    array([2., 0., 1.])
     """
     return At(x, idx)
 
@@ -67,7 +67,7 @@ def scatter(
 
     >>> import numpy as np, trellis
     >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")
-    FILL
+    array([0., 0., 6.])
     """
     if isinstance(x, dict):
         return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
@@ -85,7 +85,7 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.segment_sum(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), num_segments=3)
-    FILL
+    array([3., 0., 4.])
     """
     xp = xp_of_pair(x, segment_ids)
     return xp.segment_sum(x, segment_ids, num_segments=num_segments)
@@ -96,7 +96,9 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.take(np.array([[1, 2], [3, 4]]), np.array([1, 1, 0]), axis=0)
-    FILL
+    array([[3, 4],
+           [3, 4],
+           [1, 2]])
     """
     return xp_of_all(x, indices).take(x, indices, axis=axis)
 
@@ -106,6 +108,7 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.take_along_axis(np.array([[5, 6], [7, 8]]), np.array([[1], [0]]), axis=1)
-    FILL
+    array([[6],
+           [7]])
     """
     return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)

@@ -11,7 +11,7 @@ def einsum(subscripts: str, /, *xs: A) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.einsum("ij,j->i", np.array([[1, 2], [3, 4]]), np.array([10, 1]))
-    FILL
+    array([12, 34])
     """
     return xp_of_all(*xs).einsum(subscripts, *xs)
 
@@ -23,7 +23,7 @@ def matmul(x1: A, x2: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
-    FILL
+    array([12, 34])
     """
     return xp_of_pair(x1, x2).matmul(x1, x2)
 
@@ -33,7 +33,8 @@ def matrix_transpose(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.matrix_transpose(np.array([[1, 2], [3, 4]]))
-    FILL
+    array([[1, 3],
+           [2, 4]])
     """
     return xp_of(x).matrix_transpose(x)
 
@@ -45,7 +46,7 @@ def tensordot(
 
     >>> import numpy as np, trellis
     >>> trellis.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
-    FILL
+    (2, 4)
     """
     return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
 
@@ -55,6 +56,6 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
-    FILL
+    array([12, 34])
     """
     return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)

@@ -12,7 +12,8 @@ def broadcast_arrays(*arrays: A) -> list[A]:
 
     >>> import numpy as np, trellis
     >>> trellis.broadcast_arrays(np.array([1, 2]), np.array([[3], [4]]))[0]
-    FILL
+    array([[1, 2],
+           [1, 2]])
     """
     return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
 
@@ -22,7 +23,8 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.broadcast_to(np.array([1, 2]), (2, 2))
-    FILL
+    array([[1, 2],
+           [1, 2]])
     """
     return xp_of(x).broadcast_to(x, shape)
 
@@ -32,7 +34,7 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.concat([np.array([1, 2]), np.array([3])])
-    FILL
+    array([1, 2, 3])
     """
     return xp_of_all(*arrays).concat(arrays, axis=axis)
 
@@ -42,7 +44,8 @@ def expand_dims(x: A, /, axis: int) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.expand_dims(np.array([1, 2]), axis=-1)
-    FILL
+    array([[1],
+           [2]])
     """
     return xp_of(x).expand_dims(x, axis=axis)
 
@@ -52,7 +55,8 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.flip(np.array([[1, 2], [3, 4]]), axis=0)
-    FILL
+    array([[3, 4],
+           [1, 2]])
     """
     return xp_of(x).flip(x, axis=axis)
 
@@ -64,7 +68,7 @@ def moveaxis(
 
     >>> import numpy as np, trellis
     >>> trellis.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
-    FILL
+    (3, 4, 2)
     """
     return xp_of(x).moveaxis(x, source, destination)
 
@@ -81,7 +85,7 @@ def pad(
 
     >>> import numpy as np, trellis
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")
-    FILL
+    array([2, 1, 2, 3, 2, 1])
     """
     return xp_of(x).pad(x, pad_width, mode=mode, constant_values=constant_values)
 
@@ -91,7 +95,7 @@ def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.permute_dims(np.zeros((2, 3, 4)), (2, 0, 1)).shape
-    FILL
+    (4, 2, 3)
     """
     return xp_of(x).permute_dims(x, axes)
 
@@ -101,7 +105,7 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.repeat(np.array([1, 2]), 2)
-    FILL
+    array([1, 1, 2, 2])
     """
     return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
 
@@ -111,7 +115,8 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.reshape(np.array([1, 2, 3, 4]), (2, -1))
-    FILL
+    array([[1, 2],
+           [3, 4]])
     """
     return xp_of(x).reshape(x, shape, copy=copy)
 
@@ -123,7 +128,7 @@ def roll(
 
     >>> import numpy as np, trellis
     >>> trellis.roll(np.array([1, 2, 3]), 1)
-    FILL
+    array([3, 1, 2])
     """
     return xp_of(x).roll(x, shift, axis=axis)
 
@@ -133,7 +138,9 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.sliding_window(np.array([1, 2, 3, 4]), 2)
-    FILL
+    array([[1, 2],
+           [2, 3],
+           [3, 4]])
     """
     return xp_of(x).sliding_window(x, window, axis=axis, step=step)
 
@@ -143,7 +150,7 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.squeeze(np.zeros((1, 3, 1)), axis=(0, 2)).shape
-    FILL
+    (3,)
     """
     return xp_of(x).squeeze(x, axis=axis)
 
@@ -153,7 +160,8 @@ def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.stack([np.array([1, 2]), np.array([3, 4])])
-    FILL
+    array([[1, 2],
+           [3, 4]])
     """
     return xp_of_all(*arrays).stack(arrays, axis=axis)
 
@@ -163,7 +171,8 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.tile(np.array([1, 2]), (2, 2))
-    FILL
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
     """
     return xp_of(x).tile(x, repetitions)
 
@@ -173,7 +182,7 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
 
     >>> import numpy as np, trellis
     >>> trellis.unstack(np.array([[1, 2], [3, 4]]))[1]
-    FILL
+    array([3, 4])
     """
     slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
     return slices

@@ -15,7 +15,7 @@ def all(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.all(np.array([[True, True], [True, False]]), axis=1)
-    FILL
+    array([ True, False])
     """
     return xp_of(x).all(x, axis=axis, keepdims=keepdims)
 
@@ -33,7 +33,7 @@ def allclose(
 
     >>> import numpy as np, trellis
     >>> bool(trellis.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9])))
-    FILL
+    True
     """
     if isinstance(x1, dict) or isinstance(x2, dict):
         options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
@@ -47,7 +47,7 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.any(np.array([[True, False], [False, False]]), axis=1)
-    FILL
+    array([ True, False])
     """
     return xp_of(x).any(x, axis=axis, keepdims=keepdims)
 
@@ -64,7 +64,7 @@ def cumulative_prod(
 
     >>> import numpy as np, trellis
     >>> trellis.cumulative_prod(np.array([1, 2, 3]))
-    FILL
+    array([1, 2, 6])
     """
     xp = xp_of(x)
     return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
@@ -82,7 +82,7 @@ def cumulative_sum(
 
     >>> import numpy as np, trellis
     >>> trellis.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
-    FILL
+    array([0, 1, 3, 6])
     """
     xp = xp_of(x)
     return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
@@ -95,7 +95,7 @@ def diff(
 
     >>> import numpy as np, trellis
     >>> trellis.diff(np.array([1, 4, 9]))
-    FILL
+    array([3, 5])
     """
     xp = xp_of_all(x, prepend, append)
     return xp.diff(x, axis=axis, n=n, prepend=prepend, append=append)
@@ -106,7 +106,7 @@ def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.logsumexp(np.array([[1000.0, 1000.0], [0.0, 0.0]]), axis=1)
-    FILL
+    array([1.00069315e+03, 6.93147181e-01])
     """
     return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
 
@@ -116,7 +116,7 @@ def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.max(np.array([[1, 5], [7, 3]]), axis=1)
-    FILL
+    array([5, 7])
     """
     return xp_of(x).max(x, axis=axis, keepdims=keepdims)
 
@@ -126,7 +126,7 @@ def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.mean(np.array([[1.0, 2.0], [3.0, 5.0]]), axis=1)
-    FILL
+    array([1.5, 4. ])
     """
     return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
 
@@ -136,7 +136,7 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.min(np.array([[1, 5], [7, 3]]), axis=1)
-    FILL
+    array([1, 3])
     """
     return xp_of(x).min(x, axis=axis, keepdims=keepdims)
 
@@ -148,7 +148,7 @@ def prod(
 
     >>> import numpy as np, trellis
     >>> trellis.prod(np.array([[1, 2], [3, 4]]), axis=1)
-    FILL
+    array([ 2, 12])
     """
     return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
@@ -158,7 +158,7 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
 
     >>> import numpy as np, trellis
     >>> trellis.std(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1)
-    FILL
+    array([1., 2.])
     """
     return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
 
@@ -170,7 +170,7 @@ def sum(
 
     >>> import numpy as np, trellis
     >>> trellis.sum(np.array([[1, 2], [3, 4]]), axis=1)
-    FILL
+    array([3, 7])
     """
     return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
@@ -180,6 +180,6 @@ def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
 
     >>> import numpy as np, trellis
     >>> trellis.var(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1, correction=1)
-    FILL
+    array([2., 8.])
     """
     return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)

@@ -11,7 +11,7 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.argmax(np.array([[1, 5], [7, 3]]), axis=1)
-    FILL
+    array([1, 0])
     """
     return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
 
@@ -21,7 +21,7 @@ def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.argmin(np.array([[1, 5], [7, 3]]), axis=1)
-    FILL
+    array([0, 1])
     """
     return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
 
@@ -33,7 +33,7 @@ def count_nonzero(
 
     >>> import numpy as np, trellis
     >>> trellis.count_nonzero(np.array([[0, 5], [7, 3]]), axis=1)
-    FILL
+    array([1, 2])
     """
     return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
 
@@ -45,7 +45,7 @@ def nonzero(x: A, /) -> tuple[A, ...]:
 
     >>> import numpy as np, trellis
     >>> trellis.nonzero(np.array([0, 5, 7]))[0]
-    FILL
+    array([1, 2])
     """
     indices: tuple[A, ...] = xp_of(x).nonzero(x)
     return indices
@@ -63,7 +63,7 @@ def searchsorted(
 
     >>> import numpy as np, trellis
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
-    FILL
+    array([1, 2])
     """
     return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
 
@@ -73,7 +73,7 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
 
     >>> import numpy as np, trellis
     >>> trellis.topk(np.array([1.0, 7.0, 5.0]), 2)
-    FILL
+    (array([7., 5.]), array([1, 2]))
     """
     values, indices = xp_of(x).topk(x, k, axis=axis, largest=largest)
     return values, indices
@@ -84,6 +84,6 @@ def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.where(np.array([True, False]), np.array([1.0, 2.0]), 0)
-    FILL
+    array([1., 0.])
     """
     return xp_of_all(condition, x1, x2).where(condition, x1, x2)

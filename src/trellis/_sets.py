@@ -14,7 +14,7 @@ def unique_all(x: A, /) -> Any:
 
     >>> import numpy as np, trellis
     >>> trellis.unique_all(np.array([3, 1, 3])).indices
-    FILL
+    array([1, 0])
     """
     return xp_of(x).unique_all(x)
 
@@ -25,7 +25,7 @@ def unique_counts(x: A, /) -> Any:
     >>> import numpy as np, trellis
     >>> values, counts = trellis.unique_counts(np.array([3, 1, 3]))
     >>> counts
-    FILL
+    array([1, 2])
     """
     return xp_of(x).unique_counts(x)
 
@@ -35,7 +35,7 @@ def unique_inverse(x: A, /) -> Any:
 
     >>> import numpy as np, trellis
     >>> trellis.unique_inverse(np.array([3, 1, 3])).inverse_indices
-    FILL
+    array([1, 0, 1])
     """
     return xp_of(x).unique_inverse(x)
 
@@ -45,6 +45,6 @@ def unique_values(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.unique_values(np.array([3, 1, 3]))
-    FILL
+    array([1, 3])
     """
     return xp_of(x).unique_values(x)

@@ -9,7 +9,7 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
 
     >>> import numpy as np, trellis
     >>> trellis.argsort(np.array([3, 1, 2]))
-    FILL
+    array([1, 2, 0])
     """
     return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
 
@@ -19,6 +19,6 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
 
     >>> import numpy as np, trellis
     >>> trellis.sort(np.array([3, 1, 2]), descending=True)
-    FILL
+    array([3, 2, 1])
     """
     return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)

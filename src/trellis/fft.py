@@ -19,7 +19,7 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
 
     >>> import numpy as np, trellis
     >>> trellis.fft.fft(np.array([1.0, 0.0, 0.0, 0.0]))
-    FILL
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return xp_of(x).fft.fft(x, n=n, axis=axis, norm=norm)
 
@@ -29,7 +29,7 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
 
     >>> import numpy as np, trellis
     >>> trellis.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
-    FILL
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return xp_of(x).fft.ifft(x, n=n, axis=axis, norm=norm)
 
@@ -39,7 +39,7 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
 
     >>> import numpy as np, trellis
     >>> trellis.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0]))
-    FILL
+    array([1.+0.j, 1.+0.j, 1.+0.j])
     """
     return xp_of(x).fft.rfft(x, n=n, axis=axis, norm=norm)
 
@@ -49,7 +49,7 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
 
     >>> import numpy as np, trellis
     >>> trellis.fft.irfft(np.array([4.0, 0.0, 0.0]))
-    FILL
+    array([1., 1., 1., 1.])
     """
     return xp_of(x).fft.irfft(x, n=n, axis=axis, norm=norm)
 
@@ -59,7 +59,7 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
 
     >>> import numpy as np, trellis
     >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))
-    FILL
+    array([1., 1., 1., 1.])
     """
     return xp_of(x).fft.hfft(x, n=n, axis=axis, norm=norm)
 
@@ -69,7 +69,7 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
 
     >>> import numpy as np, trellis
     >>> trellis.fft.ihfft(np.array([4.0, 0.0, 0.0, 0.0]))
-    FILL
+    array([1.-0.j, 1.-0.j, 1.-0.j])
     """
     return xp_of(x).fft.ihfft(x, n=n, axis=axis, norm=norm)
 
@@ -86,7 +86,8 @@ def fftn(
 
     >>> import numpy as np, trellis
     >>> trellis.fft.fftn(np.array([[1.0, 0.0], [0.0, 0.0]]))
-    FILL
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     return xp_of(x).fft.fftn(x, s=s, axes=axes, norm=norm)
 
@@ -103,7 +104,8 @@ def ifftn(
 
     >>> import numpy as np, trellis
     >>> trellis.fft.ifftn(np.array([[4.0, 0.0], [0.0, 0.0]]))
-    FILL
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     return xp_of(x).fft.ifftn(x, s=s, axes=axes, norm=norm)
 
@@ -120,7 +122,8 @@ def rfftn(
 
     >>> import numpy as np, trellis
     >>> trellis.fft.rfftn(np.array([[1.0, 0.0], [0.0, 0.0]]))
-    FILL
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     return xp_of(x).fft.rfftn(x, s=s, axes=axes, norm=norm)
 
@@ -137,7 +140,8 @@ def irfftn(
 
     >>> import numpy as np, trellis
     >>> trellis.fft.irfftn(np.array([[4.0, 0.0], [0.0, 0.0]]))
-    FILL
+    array([[1., 1.],
+           [1., 1.]])
     """
     return xp_of(x).fft.irfftn(x, s=s, axes=axes, norm=norm)
 
@@ -155,7 +159,7 @@ def fftfreq(
 
     >>> import trellis
     >>> trellis.fft.fftfreq(4)
-    FILL
+    array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     xp = default_xp() if backend is None else load(backend)
     return xp.fft.fftfreq(n, d=d, dtype=dtype, device=device)
@@ -174,7 +178,7 @@ def rfftfreq(
 
     >>> import trellis
     >>> trellis.fft.rfftfreq(4)
-    FILL
+    array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     xp = default_xp() if backend is None else load(backend)
     return xp.fft.rfftfreq(n, d=d, dtype=dtype, device=device)
@@ -185,7 +189,7 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.fft.fftshift(np.array([0, 1, -2, -1]))
-    FILL
+    array([-2, -1,  0,  1])
     """
     return xp_of(x).fft.fftshift(x, axes=axes)
 
@@ -195,6 +199,6 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.fft.ifftshift(np.array([0, 1, -2, -1]))
-    FILL
+    array([-2, -1,  0,  1])
     """
     return xp_of(x).fft.ifftshift(x, axes=axes)

@@ -17,7 +17,8 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
-    FILL
+    array([[2., 0.],
+           [1., 2.]])
     """
     return xp_of(x).linalg.cholesky(x, upper=upper)
 
@@ -27,7 +28,7 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
-    FILL
+    array([0., 0., 1.])
     """
     return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
 
@@ -37,7 +38,7 @@ def det(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.det(np.array([[[2.0, 0.0], [0.0, 3.0]]]))
-    FILL
+    array([6.])
     """
     return xp_of(x).linalg.det(x)
 
@@ -47,7 +48,7 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.diagonal(np.array([[1, 2], [3, 4]]))
-    FILL
+    array([1, 4])
     """
     return xp_of(x).linalg.diagonal(x, offset=offset)
 
@@ -57,7 +58,7 @@ def eigh(x: A, /) -> Any:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
-    FILL
+    array([1., 2.])
     """
     return xp_of(x).linalg.eigh(x)
 
@@ -67,7 +68,7 @@ def eigvalsh(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    FILL
+    array([1., 2.])
     """
     return xp_of(x).linalg.eigvalsh(x)
 
@@ -77,7 +78,8 @@ def inv(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    FILL
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     return xp_of(x).linalg.inv(x)
 
@@ -87,7 +89,7 @@ def matmul(x1: A, x2: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
-    FILL
+    array([12, 34])
     """
     return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
 
@@ -99,7 +101,7 @@ def matrix_norm(
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.matrix_norm(np.array([[[3.0, 0.0], [0.0, 4.0]]]))
-    FILL
+    array([5.])
     """
     return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
@@ -109,7 +111,8 @@ def matrix_power(x: A, n: int, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3)
-    FILL
+    array([[1., 3.],
+           [0., 1.]])
     """
     return xp_of(x).linalg.matrix_power(x, n)
 
@@ -119,7 +122,7 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.matrix_rank(np.array([[[1.0, 2.0], [2.0, 4.0]]]))
-    FILL
+    array([1])
     """
     return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
 
@@ -129,7 +132,8 @@ def matrix_transpose(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.matrix_transpose(np.array([[1, 2], [3, 4]]))
-    FILL
+    array([[1, 3],
+           [2, 4]])
     """
     return xp_of(x).linalg.matrix_transpose(x)
 
@@ -139,7 +143,8 @@ def outer(x1: A, x2: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.outer(np.array([1, 2]), np.array([10, 100]))
-    FILL
+    array([[ 10, 100],
+           [ 20, 200]])
     """
     return xp_of_pair(x1, x2).linalg.outer(x1, x2)
 
@@ -149,7 +154,8 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
-    FILL
+    array([[0.5, 0. ],
+           [0. , 0. ]])
     """
     return xp_of(x).linalg.pinv(x, rtol=rtol)
 
@@ -160,7 +166,8 @@ def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Any:
     >>> import numpy as np, trellis
     >>> q, r = trellis.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
     >>> q @ r
-    FILL
+    array([[3., 1.],
+           [4., 2.]])
     """
     return xp_of(x).linalg.qr(x, mode=mode)
 
@@ -170,7 +177,7 @@ def slogdet(x: A, /) -> Any:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.slogdet(np.array([[[0.0, 1.0], [1.0, 0.0]]])).sign
-    FILL
+    array([-1.])
     """
     return xp_of(x).linalg.slogdet(x)
 
@@ -180,7 +187,7 @@ def solve(x1: A, x2: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
-    FILL
+    array([1. , 0.5])
     """
     return xp_of_pair(x1, x2).linalg.solve(x1, x2)
 
@@ -190,7 +197,7 @@ def svd(x: A, /, *, full_matrices: bool = True) -> Any:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S
-    FILL
+    array([3., 2.])
     """
     return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
 
@@ -200,7 +207,7 @@ def svdvals(x: A, /) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.svdvals(np.array([[0.0, 2.0], [3.0, 0.0]]))
-    FILL
+    array([3., 2.])
     """
     return xp_of(x).linalg.svdvals(x)
 
@@ -212,7 +219,7 @@ def tensordot(
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
-    FILL
+    (2, 4)
     """
     return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
 
@@ -222,7 +229,7 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.trace(np.array([[[1, 2], [3, 4]]]))
-    FILL
+    array([5])
     """
     return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
 
@@ -232,7 +239,7 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
-    FILL
+    array([12, 34])
     """
     return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
 
@@ -249,6 +256,6 @@ def vector_norm(
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.vector_norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
-    FILL
+    array([ 5., 10.])
     """
     return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)

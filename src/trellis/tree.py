@@ -167,8 +167,17 @@ def key_chains(tree: Any, /) -> list[str]:
     >>> tree.key_chains({"b": 1, "a": (2, 3)})
     ['a/0', 'a/1', 'b']
     """
-    paths = optree.tree_paths(tree, namespace=_NAMESPACE)
-    return ["/".join(str(part) for part in path) for path in paths]
+    return ["/".join([str(part) for part in path]) for path in paths(tree)]
+
+
+def paths(tree: Any, /) -> list[tuple[Any, ...]]:
+    """The keys and indices that lead to every leaf, in the order of `leaves`.
+
+    >>> from trellis import tree
+    >>> tree.paths({"b": 1, "a": (2, 3)})
+    [('a', 0), ('a', 1), ('b',)]
+    """
+    return optree.tree_paths(tree, namespace=_NAMESPACE)
 
 
 def map_with_key_chains(fn: Callable[..., Any], tree: Any, /) -> Any:
@@ -251,10 +260,13 @@ def _fill(slot: Any, remaining: list[Any]) -> Any:
 
 
 def _gather(results: list[Any], spec: Structure) -> Any:
-    if results and isinstance(results[0], tuple):
-        parts = [_gather([result[i] for result in results], spec) for i in range(len(results[0]))]
+    if results and isinstance(results[0], (tuple, list)):
+        lengths = [len(result) for result in results]
+        if min(lengths) != max(lengths):
+            raise ShapeError(f"The leaves give results of different lengths: {lengths}.")
+        parts = [_gather([result[i] for result in results], spec) for i in range(lengths[0])]
         is_named = hasattr(results[0], "_fields")
-        return type(results[0])(*parts) if is_named else tuple(parts)
+        return type(results[0])(*parts) if is_named else type(results[0])(parts)
     return unflatten(spec, results)
 
 
@@ -271,7 +283,7 @@ class LeafwiseBackend:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in ("linalg", "fft"):
+        if not self._group and name in ("linalg", "fft"):
             return LeafwiseBackend(self.__name__, name)
         return lambda *args, **kwargs: call_leafwise(_Leaf(self._group, name), args, kwargs)
 
@@ -288,6 +300,7 @@ class _Leaf:
         arrays: list[Any] = []
         for arg in (*args, *kwargs.values()):
             arrays += arg if isinstance(arg, (list, tuple)) else [arg]
-        xp = xp_of_all(*[x for x in arrays if hasattr(x, "dtype")])
+        # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
+        xp = xp_of_all(*[x for x in arrays if hasattr(x, "dtype") and not isinstance(x, type)])
         owner = getattr(xp, self._group) if self._group else xp
         return getattr(owner, self._name)(*args, **kwargs)

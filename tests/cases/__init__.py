@@ -34,13 +34,13 @@ _rooms = (
 )
 
 
-def all_cases() -> list[Case]:
+def all_cases() -> list[tuple[str, Case]]:
     """The rows of all rooms, each with a name of its own."""
     rows = [row for room in _rooms for row in room.CASES]
     seen: dict[str, int] = {}
     named = []
     for row in rows:
-        name = row.op if not row.about else f"{row.op}-{row.about.replace(' ', '_')}"
+        name = row.op if not row.about else f"{row.op}: {row.about}"
         seen[name] = seen.get(name, 0) + 1
         assert seen[name] == 1, f"two rows are called {name}: say what is special with about="
         named.append((name, row))

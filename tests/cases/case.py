@@ -9,7 +9,9 @@ import numpy as np
 COMPLEX = "complex numbers go in or come out"
 CORNER = "no derivative at these corners"
 NO_FLOATS = "no float goes in"
+UFUNCS = {"numpy": "NumPy's own ufuncs serve, and they compute integers in float64"}
 NOT_FLOAT = "what comes out is not a float"
+PYTHON = "what comes out is no array"
 STEPS = "a step function: its derivative is zero or undefined"
 SHAPE = "the shape of the result depends on values"
 
@@ -38,6 +40,8 @@ class Case:
     call: Callable[..., Any] | None = None
     # Where float32 cannot meet the usual tolerance, with the reason beside it in the row.
     rtol32: float | None = None
+    # Backends whose result has another data type, and why.
+    other_dtype: dict[str, str] = field(default_factory=dict)
     # Float types that the row runs in.
     dtypes: tuple[str, ...] = ("float32", "float64")
 

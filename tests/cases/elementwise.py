@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from .case import COMPLEX, CORNER, NO_FLOATS, NOT_FLOAT, STEPS, Case, complex_numbers, numbers
+from .case import COMPLEX, CORNER, NO_FLOATS, NOT_FLOAT, STEPS, UFUNCS, Case, complex_numbers, numbers
 
 x = numbers(2, 3)
 y = numbers(3, seed=1)
@@ -57,15 +57,18 @@ CASES = [
     Case("log", (np.array([0.0, -1.0, np.inf]),), [-np.inf, np.nan, np.inf], about="edges",
          gradient=CORNER),
     Case("sqrt", (np.array([0.0, -1.0, np.inf]),), [0, np.nan, np.inf], about="edges", gradient=CORNER),
-    Case("tanh", (np.array([-np.inf, np.inf, 100.0]),), [-1, 1, 1], about="edges", gradient=CORNER),
-    Case("erf", (np.array([-np.inf, 0.0, np.inf]),), [-1, 0, 1], about="edges", gradient=CORNER),
+    Case("tanh", (np.array([-np.inf, np.inf, 100.0]),), [-1.0, 1.0, 1.0], about="edges", gradient=CORNER),
+    Case("erf", (np.array([-np.inf, 0.0, np.inf]),), [-1.0, 0.0, 1.0], about="edges", gradient=CORNER),
     # Integers in functions that need floats give the default float
     Case("sin", (np.array([0, 1, 2]),), np.sin(np.array([0, 1, 2.0])), about="integers",
-         gradient=NO_FLOATS, dtypes=("float32",)),
+         gradient=NO_FLOATS, dtypes=("float32",),
+         other_dtype=UFUNCS),
     Case("exp", (np.array([0, 1, 2]),), np.exp([0, 1, 2.0]), about="integers", gradient=NO_FLOATS,
-         dtypes=("float32",)),
+         dtypes=("float32",),
+         other_dtype=UFUNCS),
     Case("sqrt", (np.array([0, 1, 4]),), [0.0, 1.0, 2.0], about="integers", gradient=NO_FLOATS,
-         dtypes=("float32",)),
+         dtypes=("float32",),
+         other_dtype=UFUNCS),
     # Complex numbers
     Case("abs", (z,), np.abs, about="complex", gradient=COMPLEX),
     Case("conj", (z,), np.conj, gradient=COMPLEX),
@@ -115,7 +118,8 @@ CASES = [
     Case("divide", (np.array([1.0, -1.0, 0.0]), np.zeros(3)), [np.inf, -np.inf, np.nan],
          about="by zero", gradient=CORNER),
     Case("divide", (whole, divisor), lambda a, b: a / b, about="integers", gradient=NO_FLOATS,
-         dtypes=("float32",)),
+         dtypes=("float32",),
+         other_dtype=UFUNCS),
     Case("floor_divide", (x, y), np.floor_divide, gradient=STEPS),
     Case("floor_divide", (whole, divisor), whole // divisor, about="integers", gradient=NO_FLOATS),
     Case("hypot", (x, y), np.hypot),
@@ -145,7 +149,8 @@ CASES = [
          gradient=NO_FLOATS),
     Case("maximum", (x, 0), lambda x, s: np.maximum(x, 0), about="array and int"),
     Case("multiply", (np.array([1, 2]), 0.5), [0.5, 1.0], about="integers and float",
-         gradient=NO_FLOATS, dtypes=("float32",)),
+         gradient=NO_FLOATS, dtypes=("float32",),
+         other_dtype=UFUNCS),
     Case("pow", (x, 2), lambda x, s: x**2, about="array and int"),
     Case("pow", (2, x), lambda s, x: 2**x, about="int and array"),
     Case("subtract", (1, x), lambda s, x: 1 - x, about="int and array"),
@@ -153,7 +158,8 @@ CASES = [
     Case("add", (np.array([1, 2], "int8"), np.array([1, 200], "uint8")), np.array([2, 202], "int16"),
          about="int8 and uint8", gradient=NO_FLOATS),
     Case("add", (np.array([1, 2], "int32"), x[0, :2]), lambda n, x: n + x, about="int32 and float",
-         gradient=CORNER),
+         gradient=CORNER,
+         other_dtype=UFUNCS),
     # Comparisons
     Case("equal", (np.array([1.0, 2.0, np.nan]), np.array([1.0, 3.0, np.nan])), [True, False, False],
          gradient=NOT_FLOAT),

@@ -8,7 +8,8 @@ its tests over several backends. A tour, in the order of a result's life:
 `observers`         lets `numpy.testing` and friends report to that count
 `plugin`            ``pytest --board STORE``: from test reports to a recorded part
 `records`           what is recorded, as plain dataclasses and as JSON
-`store`             SQLite or PostgreSQL; a part is recorded whole or not at all
+`store`             SQLite or PostgreSQL, and its transactions
+`recording`         a part goes in whole or not at all
 `queries`           latest cells, history, the results of a run or commit
 `tables`            Markdown tables, read and written
 `diff`              what changed between two runs or commits

@@ -48,7 +48,7 @@ def cell_from_node_id(node_id: str, backends: Collection[str]) -> Cell:
 
 
 def backend_name(value: Any) -> str:
-    """The name of a backend given as a string, an enum member, a module or an object with a name."""
+    """The name of a backend given as a string, an enum member, a module or a named object."""
     if isinstance(value, str):
         return value
     for attribute in ("name", "__name__"):
@@ -75,4 +75,6 @@ def module_of(node_id: str) -> str:
 
 
 def _module_and_row(node_id: str) -> tuple[str, str]:
-    return module_of(node_id), node_id.partition("::")[2]
+    # `pytest --dist loadgroup` writes the group behind the name: test_tanh[numpy]@gpu
+    row = re.sub(r"@[^\[\]]*$", "", node_id.partition("::")[2])
+    return module_of(node_id), row

@@ -27,8 +27,8 @@ from types import FrameType
 
 __all__ = ["Tally", "backend_of_type", "converted", "note", "recording"]
 
-# Root module of an array type -> the backend it belongs to. A backend that is absent here (a device,
-# a database, "any") has no arrays we would recognise, and rule 2 does not apply to it.
+# Root module of an array type -> the backend it belongs to. A backend that is absent here (a
+# device, a database, "any") has no arrays we would recognise, and rule 2 does not apply to it.
 _BACKEND_OF_ROOT = {
     "numpy": "numpy",
     "autograd": "numpy",
@@ -75,9 +75,10 @@ class Tally:
         if self.seen and not self.evidence and self.family is not None:
             compared = ", ".join(sorted(self.seen))
             return (
-                f"passed, but compared only arrays of {compared}; no array of {self.family} was seen. "
-                f"Compare the {self.family} result itself, or tell the board with "
-                "trellis.board.comparisons.converted(result) before converting it."
+                f"passed, but compared only arrays of {compared}; "
+                f"no array of {self.family} was seen. Compare the {self.family} result itself, "
+                "or tell the board with trellis.board.comparisons.converted(result) "
+                "before converting it."
             )
         return None
 

@@ -110,7 +110,8 @@ def kind_of_change(before: str | None, after: str | None) -> str | None:
 def _change(
     cell: tuple[str, str, str], before: CellResult | None, after: CellResult | None
 ) -> Change | None:
-    old, new = before and before.outcome, after and after.outcome
+    old = before.outcome if before else None
+    new = after.outcome if after else None
     kind = kind_of_change(old, new)
     if kind is not None:
         return Change(kind, *cell, before=old, after=new, message=after.message if after else "")

@@ -41,7 +41,7 @@ def run_id(env: Mapping[str, str]) -> str:
 
 
 def shard(env: Mapping[str, str]) -> str:
-    """The name of this part. An unnamed part never replaces another; a named one replaces itself."""
+    """The name of this part. A named part replaces itself, one without a name replaces nothing."""
     return env.get("BOARD_SHARD") or env.get("CI_JOB_NAME") or uuid.uuid4().hex[:12]
 
 

@@ -57,12 +57,13 @@ def install() -> None:
         if name in sys.modules:
             _wrap_functions(sys.modules[name])
     sys.meta_path.insert(0, _AfterImport())
-    _wrap_exit(type(pytest.raises(ValueError)))
-    _wrap_exit(type(pytest.warns(UserWarning)))
+    # The classes of these context managers have no public names.
+    _wrap_exit(type(pytest.raises(ZeroDivisionError)))
+    _wrap_exit(type(pytest.warns(ResourceWarning)))
     if hasattr(pytest, "RaisesGroup"):
         _wrap_exit(pytest.RaisesGroup)
     case = unittest.TestCase()
-    _wrap_exit(type(case.assertRaises(ValueError)))
+    _wrap_exit(type(case.assertRaises(ValueError)))  # noqa: PT027
     _wrap_exit(type(case.assertWarns(UserWarning)))
     _wrap_exit(type(case.assertLogs()))
     for method in dir(unittest.TestCase):
@@ -80,8 +81,9 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         if fullname not in WATCHED:
             return None
         for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec = find(fullname, path, target) if find else None
+            if finder is self:
+                continue
+            spec = finder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
                 _wrap_after(spec.loader)
                 return spec

@@ -1,10 +1,11 @@
 """What is recorded: a part of a run and its results, as dataclasses and as JSON.
 
-A *run* is one execution of a suite on one commit. It consists of one or more *parts*: one for a plain
-`pytest` call, one per shard where a suite is spread over machines. A part is recorded whole or not
-at all.
+A *run* is one execution of a suite on one commit. It consists of one or more *parts*: one for a
+plain `pytest` call, one per shard where a suite is spread over machines. A part is recorded whole
+or not at all.
 
->>> part = Part(run="42", shard="", started=0.0, results=[Result("test_ops", "test_tanh", "numpy", "success")])
+>>> result = Result("test_ops", "test_tanh", "numpy", "success")
+>>> part = Part(run="42", shard="", started=0.0, results=[result])
 >>> Part.from_json(part.to_json()) == part
 True
 """

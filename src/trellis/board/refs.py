@@ -13,11 +13,12 @@ __all__ = ["resolve"]
 _SHORTEST_COMMIT = 4
 
 
-def resolve(connection: Connection, project: int, ref: str) -> list[RunInfo]:
+def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True) -> list[RunInfo]:
     """The runs that `ref` names, newest first; a commit may have several.
 
     Asked in this order: ``latest`` and ``previous``, a run id, the beginning of a commit, a branch
-    (its newest run), and last whatever git makes a commit of (``HEAD~1``, a tag).
+    (its newest run), and last whatever git makes a commit of (``HEAD~1``, a tag); a server, whose
+    callers are strangers, does not ask git.
     """
     every = runs(connection, project)
     if ref in ("latest", "previous"):
@@ -28,12 +29,13 @@ def resolve(connection: Connection, project: int, ref: str) -> list[RunInfo]:
     found = [run for run in every if run.name == ref] or _of_commit(every, ref)
     if not found:
         found = [run for run in every if run.branch == ref][:1]
-    if not found and (commit := _ask_git(ref)):
+    if not found and ask_git and (commit := _ask_git(ref)):
         found = _of_commit(every, commit)
     if not found:
         newest = ", ".join(f"{run.name} ({(run.commit or 'no commit')[:10]})" for run in every[:5])
         raise UnknownNameError(
-            f"no run, commit or branch {ref!r} in this store; the newest runs are {newest or 'none'}"
+            f"no run, commit or branch {ref!r} in this store; "
+            f"the newest runs are {newest or 'none'}"
         )
     return found
 

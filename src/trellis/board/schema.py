@@ -94,7 +94,6 @@ result = _table(
     _text("link", nullable=True),
     Index("result_by_cell", "test_id", "backend_id"),
     Index("result_by_part", "part_id"),
-    Index("result_by_run", "run_id"),
 )
 
 token = _table(

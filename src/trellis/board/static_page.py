@@ -36,9 +36,7 @@ def write_page(connection: Connection, project: int, out: Path) -> int:
     # The served page has no such attribute and asks its server instead.
     files["index.html"] = files["index.html"].replace("<html ", '<html data-source="files" ', 1)
     for document_name in document_names(connection, project):
-        text = json.dumps(
-            document(connection, project, name, document_name), separators=(",", ":")
-        )
+        text = json.dumps(document(connection, project, name, document_name), separators=(",", ":"))
         files[f"data/{document_name}.js"] = f'boardDocument("{document_name}",{text});\n'
     for badge_name, svg in all_badges(connection, project, name).items():
         files[f"badges/{badge_name}"] = svg

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, update
 
 from . import schema
 from .queries import UnknownNameError, backend_names, latest, modules, parts
+from .recording import ensure_tests, project_id, record_part
 from .records import Part, Result
-from .store import Store, ensure_tests, project_id, record_part
+from .store import Store
 from .tables import Cell, Table, read_table, write_table
 
 __all__ = ["export_tables", "file_name", "import_table", "write_tables"]

@@ -59,7 +59,9 @@ def read_table(text: str, source: str = "table") -> Table:
         )
     columns = [_plain(cell) for cell in _split(lines[0][1])[1:]]
     if len(set(columns)) != len(columns) or "" in columns:
-        raise TableError(f"{source}, line {lines[0][0]}: columns {columns} must differ and have names")
+        raise TableError(
+            f"{source}, line {lines[0][0]}: columns {columns} must differ and have names"
+        )
     table = Table(columns)
     for number, line in lines[2:]:
         where = f"{source}, line {number}"

@@ -2,6 +2,7 @@
 
 import pathlib
 import unittest
+import warnings
 
 import numpy as np
 import pytest
@@ -29,10 +30,8 @@ def test_success_by_raises(backend):
 
 
 def test_success_by_warns(backend):
-    with pytest.warns(UserWarning):
-        import warnings
-
-        warnings.warn("as announced", UserWarning, stacklevel=1)
+    with pytest.warns(ResourceWarning):
+        warnings.warn("as announced", ResourceWarning, stacklevel=1)
 
 
 def test_failure(backend):
@@ -117,7 +116,7 @@ def test_without_backend():
 
 class TestInClass(unittest.TestCase):
     def test_by_unittest(self):
-        self.assertEqual(1 + 1, 2)
+        self.assertEqual(1 + 1, 2)  # noqa: PT009
 
     def test_hollow_by_unittest(self):
         pass

@@ -9,11 +9,14 @@ from ..._dispatch import register
 from . import _pytrees as _pytrees
 from . import fft as fft
 from . import linalg as linalg
+from .compilation import *  # noqa: F403
 from .control import *
 from .creation import *
 from .datatypes import *
 from .device import *
 from .elementwise import *
+from .gradients import *  # noqa: F403
+from .functional import *
 from .indexing import *
 from .inspection import *
 from .interchange import *

@@ -14,7 +14,7 @@ def is_array(x: Any) -> bool:
 
 def is_abstract(x: Any) -> bool:
     """Whether `x` has no value yet: inside `jax.jit`, `vmap` or `scan`, but not inside `jax.grad` alone."""
-    return isinstance(x, jax.core.Tracer) and not jax.core.is_concrete(x)
+    return isinstance(x, jax.core.Tracer) and x.to_concrete_value() is None
 
 
 def refuse_abstract(x: Any, function: str, instead: str) -> None:

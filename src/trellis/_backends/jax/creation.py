@@ -39,7 +39,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     if dtype is None and not kinds <= set(_numbers):
         if str in kinds or bytes in kinds:
             raise ArgumentTypeError("Text cannot become an array of JAX, only numbers can.")
-        examples = [kind(0) if kind in _numbers else kind for kind in kinds]
+        examples = [kind(0) if isinstance(kind, type) else kind for kind in kinds]
         return _from_numpy(np.array(obj, np.result_type(*examples)), None, device, None)
     return _from_numbers(obj, kinds, dtype, device)
 

@@ -8,40 +8,41 @@ import numpy as np
 
 from ..._errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
-from .datatypes import _names, _needs_x64
+from .datatypes import _names, _needs_x64, bfloat16
 from .device import _as_device
 
-__all__ = ["from_numpy", "to_numpy"]
+__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 # XLA on the CPU adopts foreign memory only where it begins at such an address.
 _ALIGNMENT = 64
 
 
-def to_numpy(x: Any, /) -> np.ndarray[Any, Any]:
-    """A NumPy array, read-only where it shares the memory of `x`; bfloat16 is that of ml_dtypes."""
+def check_leaving(x: Any, /) -> None:
+    """Raise where `x` has no value yet, or where leaving JAX would cut a gradient."""
+    if is_abstract(x):
+        raise TracingError(
+            "Inside jax.jit, vmap or scan an array has no values yet, so it cannot leave JAX. "
+            "Return it from the compiled function and convert it there."
+        )
     if isinstance(x, jax.core.Tracer):
-        raise TracingError(_traced("to_numpy", is_abstract(x)))
+        raise TracingError(
+            "This array is being differentiated by JAX; converting it would cut the gradient. Convert it "
+            "outside, or convert jax.lax.stop_gradient(x) where no gradient is wanted."
+        )
+
+
+def to_numpy(x: Any, /) -> np.ndarray[Any, Any]:
+    """A NumPy array, read-only and without a copy on the CPU; bfloat16 is that of ml_dtypes."""
+    check_leaving(x)
     return np.asarray(x)
 
 
-def _traced(function: str, is_compiled: bool) -> str:
-    if is_compiled:
-        return (
-            f"{function}() needs values, and inside jax.jit, vmap or scan there are none yet. "
-            "Return the array from the compiled function and convert it there."
-        )
-    return (
-        f"{function}() would cut the gradient: the array belongs to a jax.grad that is running. "
-        f"Convert outside, or write {function}(jax.lax.stop_gradient(x)) if no gradient is wanted."
-    )
-
-
 def from_numpy(x: np.ndarray[Any, Any], /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array of JAX with the dtype of `x`; the memory is shared only with `copy=False`.
+    """An array of JAX with the dtype of `x`; memory is shared only with `copy=False`.
 
-    JAX takes its arrays for immutable, so sharing with a NumPy array that can be written has to be asked for.
+    JAX takes its arrays for immutable, so sharing with an array that can be written has to be asked for.
     """
-    return _from_numpy(x, None, _as_device(device), copy)
+    return _from_numpy(np.asarray(x), None, _as_device(device), copy)
 
 
 def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | None) -> Any:
@@ -49,21 +50,26 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | N
         _check_precision(x.dtype)
     if copy is not False:
         return jnp.array(x, dtype=dtype, device=device, copy=True)
-    if dtype is not None and dtype != x.dtype:
-        raise CopyError(f"From {x.dtype} to {dtype} needs a copy. Leave copy=False out.")
-    reason = _why_not_shared(x, device)
+    reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")
-    return jnp.asarray(x, device=device, copy=False)
+    return jnp.from_dlpack(x, device=device)
 
 
-def _why_not_shared(x: np.ndarray[Any, Any], device: Any) -> str:
+def _why_not_shared(x: np.ndarray[Any, Any], dtype: Any, device: Any) -> str:
     """Why XLA would copy; empty where it adopts the memory."""
-    if (device or jax.local_devices()[0]).platform != "cpu":
-        return "it is not on the same device"
+    if dtype != x.dtype:
+        return f"it is {x.dtype}, not {dtype}"
+    if device is not None and getattr(device, "platform", "") != "cpu":
+        return f"it is not on {device}"
+    if not x.flags.writeable:
+        # DLPack has no word for it here, and a jax.jit that donates its input would write into it.
+        return "it is read-only"
     if not x.flags.c_contiguous:
         return "it is not contiguous"
-    if x.ctypes.data % _ALIGNMENT:
+    if x.dtype == bfloat16:
+        return "DLPack has no bfloat16 of NumPy"
+    if x.size and x.ctypes.data % _ALIGNMENT:
         return f"its memory does not begin at a multiple of {_ALIGNMENT} bytes"
     return ""
 
@@ -80,12 +86,18 @@ def _check_precision(dtype: Any) -> None:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array over the memory of any object with `__dlpack__`, shared where XLA can adopt it."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is not None and str(dtype).rpartition(".")[2] in ("int64", "uint64", "float64", "complex128"):
-        _check_precision(np.dtype(str(dtype).rpartition(".")[2]))
+    if isinstance(x, np.ndarray):
+        if copy is None and not _why_not_shared(x, x.dtype, _as_device(device)):
+            copy = False
+        return from_numpy(x, device=device, copy=copy)
+    name = str(getattr(x, "dtype", None)).rpartition(".")[2].strip("<>' ")
+    if name in ("int64", "uint64", "float64", "complex128"):
+        _check_precision(np.dtype(name))
     try:
-        return jnp.from_dlpack(x, device=_as_device(device), copy=copy)
-    except (ValueError, BufferError) as error:
+        # JAX's own copy=True shares where it can.
+        array = jnp.from_dlpack(x, device=_as_device(device), copy=False if copy is False else None)
+    except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
             raise CopyError(f"JAX cannot share this memory: {error} Leave copy=False out.") from None
         raise
+    return jnp.array(array, copy=True) if copy else array

@@ -8,11 +8,14 @@ from ..._dispatch import register
 from . import fft as fft
 from . import linalg as linalg
 from . import rules_elementwise, rules_fft, rules_indexing, rules_linalg, rules_reduction, rules_shape
+from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .datatypes import *  # noqa: F403
 from .device import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .gradients import *  # noqa: F403
+from .functional import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *  # noqa: F403

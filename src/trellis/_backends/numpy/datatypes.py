@@ -74,17 +74,19 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    source = np.dtype(from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)).name
+    source = _dtype_of(from_).name
     target = np.dtype(as_dtype(to)).name
     return _dtypes._promotion.get((source, target)) == target
 
 
 def finfo(type: Any, /) -> Any:
-    return np.finfo(type.dtype if hasattr(type, "dtype") else as_dtype(type))
+    limits = np.finfo(_dtype_of(type))
+    numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
+    return _dtypes.FloatLimits(limits.bits, *numbers, limits.dtype)
 
 
 def iinfo(type: Any, /) -> Any:
-    return np.iinfo(type.dtype if hasattr(type, "dtype") else as_dtype(type))
+    return np.iinfo(_dtype_of(type))
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
@@ -93,6 +95,11 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     return np.dtype(_dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name))
+
+
+def _dtype_of(x: Any) -> Any:
+    """The dtype of an array, or of anything that names one."""
+    return x.dtype if _dtypes.is_array(x) else as_dtype(x)
 
 
 def _check_device(device: Any) -> None:

@@ -19,7 +19,6 @@ conj = np.conjugate
 cos = np.cos
 cosh = np.cosh
 exp = np.exp
-expm1 = np.expm1
 floor = np.floor
 isfinite = np.isfinite
 isinf = np.isinf
@@ -51,7 +50,6 @@ bitwise_xor = np.bitwise_xor
 copysign = np.copysign
 divide = np.divide
 equal = np.equal
-floor_divide = np.floor_divide
 greater = np.greater
 greater_equal = np.greater_equal
 hypot = np.hypot
@@ -69,6 +67,45 @@ not_equal = np.not_equal
 pow = np.power
 remainder = np.remainder
 subtract = np.subtract
+
+
+def expm1(x: Any, /) -> Any:
+    return _complex_expm1(x) if x.dtype.kind == "c" else np.expm1(x)
+
+
+def _complex_expm1(x: Any) -> Any:
+    """exp(a + ib) - 1 without cancellation, and with the standard's answers at infinity."""
+    a, b = np.real(x), np.imag(x)
+    no_angle = (b == 0) | (np.isinf(a) & (a < 0) & ~np.isfinite(b))
+    # At a = -inf any angle gives -1, at b = 0 the number is real.
+    angle = np.where(no_angle, np.zeros((), b.dtype), b)
+    is_far = np.isinf(a) & (a > 0) & ~np.isfinite(angle)
+    with np.errstate(invalid="ignore"):  # nan is the answer there
+        half = np.sin(angle / 2)
+        real_part = np.where(b == 0, np.expm1(a), np.expm1(a) * np.cos(angle) - 2 * half * half)
+        imag_part = np.where(no_angle, np.where(b == 0, b, angle), np.exp(a) * np.sin(angle))
+    return _joined(np.where(is_far, a, real_part), imag_part)
+
+
+def _joined(real_part: Any, imag_part: Any) -> Any:
+    """A complex array from its parts; `a + 1j * b` alone would make nan of an infinite `b`."""
+    if not (isinstance(real_part, np.ndarray) and isinstance(imag_part, np.ndarray)):
+        return real_part + 1j * imag_part  # traced: the sum has a derivative
+    joined = np.empty(real_part.shape, dtype=np.result_type(real_part, np.complex64))
+    joined.real, joined.imag = real_part, imag_part
+    return joined
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    quotient = np.floor_divide(x1, x2)
+    if quotient.dtype.kind != "f":
+        return quotient
+    # NumPy answers inf // 1 with nan and 1 // -inf with -1; the standard with inf and -0.
+    is_infinite = np.isinf(x1) | np.isinf(x2)
+    if not np.any(is_infinite):
+        return quotient
+    with np.errstate(invalid="ignore"):
+        return np.where(is_infinite, np.floor(np.divide(x1, x2)), quotient)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

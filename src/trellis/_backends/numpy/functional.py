@@ -11,10 +11,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from autograd import numpy as anp
 from autograd.extend import defvjp, primitive
 from numpy.lib.stride_tricks import as_strided
 from scipy.special import expit
+
+from .tape import differentiable
+
+__all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large enough for BLAS.
 _BLOCK_BYTES = 1 << 20
@@ -314,8 +317,7 @@ def _softmax_vjp(weights: Any, logits: Any, keep: Any) -> Any:
 
 defvjp(_softmax, _softmax_vjp, argnums=(0,))
 
-_sigmoid = primitive(expit)
-defvjp(_sigmoid, lambda ans, x: lambda g: g * ans * (1 - ans))
+differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 
 
 def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
@@ -326,8 +328,8 @@ def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) 
     hs = []
     for t in range(x.shape[0]):
         z = inputs[t] + h @ recurrent_kernel
-        gates = _sigmoid(z)
-        c = gates[:, width : 2 * width] * c + gates[:, :width] * anp.tanh(z[:, 2 * width : 3 * width])
-        h = gates[:, 3 * width :] * anp.tanh(c)
+        gates = expit(z)
+        c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(z[:, 2 * width : 3 * width])
+        h = gates[:, 3 * width :] * np.tanh(c)
         hs.append(h)
-    return anp.stack(hs), (h, c)
+    return np.stack(hs), (h, c)

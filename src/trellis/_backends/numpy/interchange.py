@@ -8,12 +8,17 @@ from ..._errors import TracingError
 from .tape import TracedArray
 
 
-def to_numpy(x: Any, /) -> Any:
+def check_leaving(x: Any, /) -> None:
+    """Raise where leaving NumPy would cut a gradient."""
     if isinstance(x, TracedArray):
         raise TracingError(
             "An array that is being differentiated cannot leave its framework: the gradient would be lost. "
             "Convert the result after grad(), or write stop_gradient(x) if it is meant as a constant."
         )
+
+
+def to_numpy(x: Any, /) -> Any:
+    check_leaving(x)
     return np.asarray(x)
 
 

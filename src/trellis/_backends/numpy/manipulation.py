@@ -7,9 +7,9 @@ import numpy as np
 from ..._shapes import normal_axis, pad_pairs
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*arrays: Any) -> list[Any]:
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple([np.broadcast_to(x, shape) for x in arrays])
+    return [np.broadcast_to(x, shape) for x in arrays]
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
@@ -20,7 +20,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return np.concat(tuple(arrays), axis=axis)
 
 
-def expand_dims(x: Any, /, *, axis: Any = 0) -> Any:
+def expand_dims(x: Any, /, axis: Any) -> Any:
     return np.expand_dims(x, axis)
 
 

@@ -65,7 +65,14 @@ def _holds_tensor(obj: _Any) -> bool:
 def from_dlpack(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
     if isinstance(x, (tf.Tensor, tf.Variable)):
         return asarray(x, device=device, copy=copy)
-    result = tf.experimental.dlpack.from_dlpack(x.__dlpack__())
+    try:
+        result = tf.experimental.dlpack.from_dlpack(x.__dlpack__())
+    except (BufferError, RuntimeError, ValueError, tf.errors.OpError) as error:
+        if copy is False:
+            raise _CopyError(f"TensorFlow cannot share this memory: {error} Leave copy=False out.") from error
+        if not isinstance(x, _np.ndarray):
+            raise
+        result = tf.constant(x)
     if copy:
         # tf.identity would share the foreign memory, which its owner may still write to.
         result = tf.constant(_np.array(result))

@@ -8,16 +8,21 @@ import tensorflow as tf
 from ..._errors import CopyError as _CopyError, TracingError as _TracingError
 
 
+def check_leaving(x: _Any, /) -> None:
+    """Raise where `x` has no value yet."""
+    if not hasattr(x, "numpy"):
+        raise _TracingError(
+            "While tf.function is tracing, a tensor has no value yet, so it cannot leave TensorFlow. "
+            "Return the tensor from the function and convert the result."
+        )
+
+
 def to_numpy(x: _Any, /) -> _Any:
     """The values as a NumPy array; a read-only view of the tensor's memory on the CPU.
 
     bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
     """
-    if not hasattr(x, "numpy"):
-        raise _TracingError(
-            "to_numpy() cannot read a symbolic tensor: it has no value while tf.function is tracing. "
-            "Return the tensor from the function and convert the result."
-        )
+    check_leaving(x)
     return _np.asarray(tf.convert_to_tensor(x))
 
 

@@ -5,15 +5,19 @@ import sys
 import torch
 from torch.utils import _pytree
 
-from ..._container import Container, flatten_container, unflatten_container
+from ..._container import Container, flatten_container
 from ..._dispatch import register
 from . import fft as fft
 from . import linalg as linalg
+from ._helpers import _unflattened
+from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .datatypes import *  # noqa: F403
 from .device import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .gradients import *  # noqa: F403
+from .functional import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *  # noqa: F403
@@ -38,10 +42,10 @@ register(sys.modules[__name__], torch.Tensor, torch.nn.Parameter)
 _pytree.register_pytree_node(
     Container,
     flatten_container,
-    lambda children, static: unflatten_container(static, children),
+    _unflattened,
     serialized_type_name="trellis.Container",
 )
 
 # Names that the imports above brought along and that are not part of the namespace.
-del sys, torch, register, Container, flatten_container, unflatten_container
+del sys, torch, register, Container, flatten_container
 del Any, Callable, NamedTuple, builtins  # noqa: F821

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ... import _dtypes
+from ..._container import Container, unflatten_container
 from ..._errors import ArgumentTypeError, DtypeError
 
 _NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *_dtypes.NUMERIC)}
@@ -142,3 +143,8 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if isinstance(axis, int):
         return (axis % ndim if ndim else axis,)
     return tuple([a % ndim for a in axis])
+
+
+def _unflattened(children: Any, static: Any) -> Container:
+    """`unflatten_container` with its arguments in the order of PyTorch's registry."""
+    return unflatten_container(static, children)

@@ -19,7 +19,13 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     There, torch.cond asks that both branches return tensors of the same shapes and dtypes.
     """
     if _is_traced(pred):
-        return torch.cond(pred, true_fn, false_fn, operands)
+        leaves, spec = _pytree.tree_flatten(operands)
+        return torch.cond(
+            pred,
+            lambda *xs: true_fn(*_pytree.tree_unflatten(xs, spec)),
+            lambda *xs: false_fn(*_pytree.tree_unflatten(xs, spec)),
+            tuple(leaves),
+        )
     return true_fn(*operands) if pred else false_fn(*operands)
 
 

@@ -145,7 +145,15 @@ def eye(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    return torch.from_dlpack(x, device=device, copy=copy)
+    if isinstance(x, _np.ndarray):
+        # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory for writable.
+        return _from_numpy(x, device=device, copy=copy)
+    try:
+        return torch.from_dlpack(x, device=device, copy=copy)
+    except (BufferError, RuntimeError, ValueError) as error:
+        if copy is False:
+            raise _CopyError(f"PyTorch cannot share this memory: {error} Leave copy=False out.") from error
+        raise
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:

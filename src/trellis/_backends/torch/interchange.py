@@ -7,7 +7,17 @@ import torch
 
 from ..._errors import CopyError as _CopyError
 from ..._errors import DtypeError as _DtypeError
+from ..._errors import TracingError as _TracingError
 from ._helpers import _NATIVE
+
+
+def check_leaving(x: Any, /) -> None:
+    """Raise where leaving PyTorch would cut a gradient."""
+    if x.requires_grad and torch.is_grad_enabled():
+        raise _TracingError(
+            "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert x.detach(), or "
+            "convert inside `with torch.no_grad():`."
+        )
 
 
 def to_numpy(x: Any, /) -> Any:

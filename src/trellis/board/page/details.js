@@ -88,7 +88,7 @@ Board.Details = class {
     for (const share of [0, 0.5, 1]) {
       const at = y(most * share);
       svg.append(Board.make("line", { x1: left, x2: width - edge, y1: at, y2: at, class: "rule" }),
-        Board.make("text", { x: left - 8, y: at + 4 }, Board.duration(most * share) || "0"));
+        Board.make("text", { x: left - 8, y: at + 4 }, Board.duration(most * share)));
     }
     svg.append(Board.make("path", { class: "trend",
       d: points.map((point, i) => `${i ? "L" : "M"}${x(i)} ${y(point.milliseconds)}`).join("") }));

@@ -159,6 +159,7 @@ Board.age = (time) => {
 
 Board.duration = (milliseconds) => {
   if (!Number.isFinite(milliseconds)) return "";
+  if (milliseconds === 0) return "0 ms";
   if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
   return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 };

@@ -1,0 +1,69 @@
+"""Differentiation on JAX: its own transforms. All functions here work on flat lists."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+FLOAT_DTYPES = frozenset([jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")])
+
+stop_gradient = jax.lax.stop_gradient
+
+
+def is_tracing() -> bool:
+    """Whether code runs inside jax.jit (or another transform that traces)."""
+    return not jax.core.trace_state_clean()
+
+
+def vjp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
+) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+    outputs, pull, aux = jax.vjp(fn, xs, has_aux=True)
+
+    def pull_back(cotangents: list[Any]) -> list[Any]:
+        # None stands for an output that is not differentiated.
+        gs = [jnp.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)]
+        return pull(gs)[0]
+
+    return outputs, aux, pull_back
+
+
+def jvp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
+) -> tuple[list[Any], list[Any], Any]:
+    outputs, out_tangents, aux = jax.jvp(fn, (xs,), (tangents,), has_aux=True)
+    return outputs, out_tangents, aux
+
+
+def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+    return jax.jacrev(fn)(xs)
+
+
+def vmap(
+    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+) -> list[Any]:
+    return jax.vmap(fn, in_axes=(axes,), out_axes=out_axes[0] if len(out_axes) == 1 else out_axes)(xs)
+
+
+def custom_vjp(
+    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+) -> Callable[[list[Any]], list[Any]]:
+    @jax.custom_vjp
+    def call(xs: list[Any]) -> list[Any]:
+        return fn(xs)
+
+    def forward(xs: list[Any]) -> tuple[list[Any], Any]:
+        ys = fn(xs)
+        return ys, (xs, ys)
+
+    def backward(saved: Any, upstream: list[Any]) -> tuple[list[Any]]:
+        xs, ys = saved
+        return (rule(xs, ys, upstream),)
+
+    call.defvjp(forward, backward)
+    return call
+
+
+def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    return jax.checkpoint(fn)

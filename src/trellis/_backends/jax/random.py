@@ -1,0 +1,169 @@
+"""Random numbers on JAX: `jax.random` itself, held to its default stream.
+
+A key is a uint32 array of shape (2,); new-style typed keys are taken too. The words at the end are 32-bit
+digits of wide integers, so that nothing here needs 64-bit types.
+"""
+
+import contextlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..._threefry import MASK
+
+_HALF = 0xFFFF
+
+
+def _stream_layout() -> Any:
+    # The numbers depend on this setting of the user; Trellis promises the default's.
+    if jax.config.jax_threefry_partitionable:
+        return contextlib.nullcontext()
+    return jax.threefry_partitionable(True)
+
+
+def _typed(key: Any) -> Any:
+    """A typed Threefry key, whatever generator is the user's default."""
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return key
+    return jax.random.wrap_key_data(key, impl="threefry2x32")
+
+
+def _like(keys: Any, key: Any) -> Any:
+    return keys if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.key_data(keys)
+
+
+# Keys ------------------------------------------------------------------------------------------------
+
+
+def make_key(upper: int, lower: int, device: Any = None) -> Any:
+    import numpy  # what jax.device_put takes without tracing anything
+
+    words = numpy.array([upper, lower], numpy.uint32)
+    return jnp.asarray(words) if device is None else jax.device_put(words, device)
+
+
+def key_of_seed(seed: Any) -> Any:
+    seed = jnp.asarray(seed)
+    wide = seed.dtype.itemsize == 8
+    upper = (seed >> 32 if wide else jnp.zeros_like(seed)).astype(jnp.uint32)
+    return jnp.stack([upper, (seed & MASK if wide else seed).astype(jnp.uint32)], axis=-1)
+
+
+def as_raw_key(key: Any) -> Any:
+    return jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+
+
+def is_tracing() -> bool:
+    """Whether a function is being compiled; differentiating or vectorising eagerly does not count."""
+    if jax.core.trace_state_clean():
+        return False
+    # Inside `jit` even a new constant is symbolic; under an eager `grad` or `vmap` it is not.
+    return isinstance(jnp.zeros(()) + 0, jax.core.Tracer)
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the values of `x` can be looked at now."""
+    return not isinstance(x, jax.core.Tracer)
+
+
+def split(key: Any, shape: tuple[int, ...]) -> Any:
+    with _stream_layout():
+        return _like(jax.random.split(_typed(key), shape), key)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    return _like(jax.random.fold_in(_typed(key), jnp.uint32(data)), key)
+
+
+# Bits, uniforms, normals -----------------------------------------------------------------------------
+
+
+def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    with _stream_layout():
+        return jax.random.bits(_typed(key), shape, dtype)
+
+
+def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    with _stream_layout():
+        return jax.random.uniform(_typed(key), shape, dtype)
+
+
+def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    with _stream_layout():
+        return jax.random.normal(_typed(key), shape, dtype)
+
+
+def erfinv(x: Any) -> Any:
+    return jax.lax.erf_inv(x)
+
+
+# Integers --------------------------------------------------------------------------------------------
+
+
+def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+    """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
+    if beyond:
+        maxval = jnp.asarray(jnp.iinfo(dtype).max + 1, f"uint{jnp.iinfo(dtype).bits}")
+    with _stream_layout():
+        return jax.random.randint(_typed(key), shape, minval, maxval, dtype)
+
+
+def permutation(key: Any, length: int) -> Any:
+    with _stream_layout():
+        return jax.random.permutation(_typed(key), length)
+
+
+# Words: 32-bit digits of wide integers -----------------------------------------------------------------
+
+
+def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The words of 64 random bits, as `bits` of uint64 would have them."""
+    size = 1
+    for n in shape:
+        size *= n
+    with _stream_layout():
+        pairs = jax.random.key_data(jax.random.split(_typed(key), (size,)))
+    return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)
+
+
+def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+    x1, x0, y1, y0 = x >> 16, x & _HALF, y >> 16, y & _HALF
+    low = x0 * y0
+    middle = x1 * y0 + (low >> 16)
+    other = x0 * y1 + (middle & _HALF)
+    return x1 * y1 + (middle >> 16) + (other >> 16), x * y
+
+
+def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+    total = x + y
+    return (total < x).astype(jnp.uint32), total
+
+
+def to_words(x: Any) -> tuple[Any, Any]:
+    """The two's complement of integers in 64 bits, as an upper and a lower word."""
+    if isinstance(x, int):
+        return jnp.uint32(x >> 32 & MASK), jnp.uint32(x & MASK)
+    if x.dtype.itemsize == 8:
+        return (x >> 32 & MASK).astype(jnp.uint32), (x & MASK).astype(jnp.uint32)
+    return (x.astype(jnp.int32) >> 31).astype(jnp.uint32), x.astype(jnp.int32).astype(jnp.uint32)
+
+
+def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
+    if jnp.dtype(dtype).itemsize == 8:
+        return (upper.astype(jnp.uint64) << 32 | lower).astype(dtype)
+    return lower.astype(jnp.int32).astype(dtype)
+
+
+# Rejection samplers ----------------------------------------------------------------------------------
+
+
+def gamma(key: Any, a: Any, log_space: bool) -> Any:
+    sampler = jax.random.loggamma if log_space else jax.random.gamma
+    with _stream_layout():
+        return sampler(_typed(key), a, dtype=a.dtype)
+
+
+def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    with _stream_layout():
+        return jax.random.poisson(_typed(key), lam, dtype=dtype)

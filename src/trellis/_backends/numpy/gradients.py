@@ -1,0 +1,157 @@
+"""Differentiation on NumPy: real reverse mode over the tape. All functions here work on flat lists."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from autograd.core import VJPNode, add_outgrads
+from autograd.extend import defvjp_argnums, primitive
+from autograd.tracer import new_box, trace_stack
+from autograd.util import toposort
+
+from ... import tree
+from .tape import TracedArray, stop
+
+FLOAT_DTYPES = frozenset([np.dtype(name) for name in ("float16", "float32", "float64")])
+
+stop_gradient = stop
+
+
+def is_tracing() -> bool:
+    """NumPy has no compiler."""
+    return False
+
+
+def vjp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
+) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+    """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to gradients."""
+    # Levels only ever rise: threads that differentiate at the same time cannot confuse them, which a
+    # shared count up and down could.
+    level = trace_stack.top + 1
+    trace_stack.top = level
+    roots = [VJPNode.new_root() for _ in xs]
+    outputs, aux = fn([new_box(x, level, root) for x, root in zip(xs, roots, strict=True)])
+
+    def unboxed(x: Any) -> Any:
+        return x._value if isinstance(x, TracedArray) and x._trace == level else x
+
+    nodes = [y._node if isinstance(y, TracedArray) and y._trace == level else None for y in outputs]
+
+    def pull(cotangents: list[Any]) -> list[Any]:
+        found = _backward(nodes, cotangents)
+        return [_finished(found.get(root), x) for root, x in zip(roots, xs, strict=True)]
+
+    return [unboxed(y) for y in outputs], tree.map(unboxed, aux), pull
+
+
+def _backward(nodes: list[Any], cotangents: list[Any]) -> dict[Any, Any]:
+    """The gradients at the roots that the outputs depend on."""
+    end = VJPNode.new_root()
+    pairs = [(node, g) for node, g in zip(nodes, cotangents, strict=True) if node is not None and g is not None]
+    end.parents = [node for node, _ in pairs]
+    end.vjp = lambda _: [g for _, g in pairs]
+    outgrads: dict[Any, Any] = {end: (None, False)}
+    roots: dict[Any, Any] = {}
+    # An infinite gradient is a result, not an accident, so NumPy does not warn about it here.
+    with np.errstate(all="ignore"):
+        for node in toposort(end):
+            outgrad = outgrads.pop(node)[0]
+            if not node.parents:
+                roots[node] = outgrad
+            for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
+                outgrads[parent] = add_outgrads(outgrads.get(parent), ingrad)
+    return roots
+
+
+def _finished(g: Any, x: Any) -> Any:
+    """A gradient in the shape and dtype of its input; zeros where nothing came back."""
+    shape, dtype = np.shape(x), x.dtype
+    if g is None:
+        return np.zeros(shape, dtype=dtype)
+    if isinstance(g, TracedArray):
+        return g if g.dtype == dtype else np.astype(g, dtype)
+    g = np.asarray(g, dtype=dtype)
+    # A broadcast view or somebody's own array must not be handed out for writing.
+    return g if g.flags.writeable and g.flags.owndata else g.copy()
+
+
+def jvp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
+) -> tuple[list[Any], list[Any], Any]:
+    """Forward mode through reverse mode twice: the pullback is linear, and its own pullback is the jvp."""
+    outputs, aux, pull = vjp(fn, xs)
+    zeros = [np.zeros(np.shape(y), dtype=y.dtype) for y in outputs]
+    _, _, push = vjp(lambda cotangents: (pull(cotangents), None), zeros)
+    return outputs, push(tangents), aux
+
+
+def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+    """For each output the list of its derivatives by each input, one backward pass per element."""
+    outputs, _, pull = vjp(lambda leaves: (fn(leaves), None), xs)
+    rows: list[list[Any]] = []
+    for i, y in enumerate(outputs):
+        shape = np.shape(y)
+        per_element = []
+        for index in np.ndindex(shape):
+            cotangents = [np.zeros(np.shape(z), dtype=z.dtype) for z in outputs]
+            cotangents[i][index] = 1
+            per_element.append(pull(cotangents))
+        columns = []
+        for j, x in enumerate(xs):
+            if per_element:
+                stacked = np.stack([row[j] for row in per_element])
+            else:
+                stacked = np.zeros((0, *np.shape(x)), dtype=x.dtype)
+            columns.append(np.reshape(stacked, (*shape, *np.shape(x))))
+        rows.append(columns)
+    return rows
+
+
+def vmap(
+    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+) -> list[Any]:
+    """A loop: NumPy has nothing to vectorise a Python function with."""
+    rows = []
+    for i in range(size):
+        picked = [
+            x if axis is None else np.take(x, i, axis=axis) for x, axis in zip(xs, axes, strict=True)
+        ]
+        rows.append(fn(picked))
+    spread = out_axes if len(out_axes) == len(rows[0]) else out_axes * len(rows[0])
+    return [np.stack([row[j] for row in rows], axis=spread[j]) for j in range(len(rows[0]))]
+
+
+def custom_vjp(
+    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+) -> Callable[[list[Any]], list[Any]]:
+    """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
+
+    @primitive
+    def opaque(*xs: Any) -> tuple[Any, ...]:
+        return tuple(fn(list(xs)))
+
+    def vjps(argnums: Any, ys: Any, xs: Any, kwargs: Any) -> Any:
+        def back(upstream: Any) -> list[Any]:
+            gradients = rule(list(xs), [ys[i] for i in range(len(ys))], [g for g in upstream])
+            return [gradients[n] for n in argnums]
+
+        return back
+
+    defvjp_argnums(opaque, vjps)
+
+    def call(xs: list[Any]) -> list[Any]:
+        ys = opaque(*xs)
+        return [ys[i] for i in range(len(ys))]
+
+    return call
+
+
+def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    """Keep no intermediate values: run `fn` again in the backward pass."""
+
+    def rule(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
+        _, _, pull = vjp(lambda leaves: (fn(leaves), None), xs)
+        return pull(upstream)
+
+    return custom_vjp(fn, rule)

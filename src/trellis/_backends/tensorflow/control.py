@@ -1,0 +1,127 @@
+"""Branches and loops that become part of the graph while tf.function traces, and plain Python otherwise."""
+
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ... import tree as _tree
+from ..._errors import ShapeError as _ShapeError
+
+
+def _flat(nest: _Any) -> tuple[list[_Any], _Any]:
+    leaves, structure = _tree.flatten(nest)
+    return [tf.convert_to_tensor(leaf) for leaf in leaves], structure
+
+
+def _is_symbolic(x: _Any) -> bool:
+    return isinstance(x, (tf.Tensor, tf.Variable)) and not tf.executing_eagerly()
+
+
+def cond(
+    pred: _Any, true_fn: _Callable[..., _Any], false_fn: _Callable[..., _Any], *operands: _Any
+) -> _Any:
+    if not _is_symbolic(pred):
+        return true_fn(*operands) if bool(pred) else false_fn(*operands)
+    structures: list[_Any] = []
+
+    def on_true() -> list[_Any]:
+        leaves, structure = _flat(true_fn(*operands))
+        structures.append(structure)
+        return leaves
+
+    def on_false() -> list[_Any]:
+        leaves, structure = _flat(false_fn(*operands))
+        structures.append(structure)
+        return leaves
+
+    leaves = tf.cond(tf.cast(pred, tf.bool), on_true, on_false)
+    if structures[0] != structures[-1]:
+        raise _ShapeError(
+            f"Both branches of cond() must return the same structure, got {structures[0]} and {structures[-1]}."
+        )
+    # TensorFlow unpacks a list of one.
+    leaves = leaves if isinstance(leaves, (list, tuple)) else [leaves]
+    return _tree.unflatten(structures[0], leaves)
+
+
+def while_loop(cond_fn: _Callable[[_Any], _Any], body_fn: _Callable[[_Any], _Any], init: _Any) -> _Any:
+    if tf.executing_eagerly():
+        state = init
+        while bool(cond_fn(state)):
+            state = body_fn(state)
+        return state
+    leaves, structure = _flat(init)
+
+    def goes_on(*leaves: _Any) -> _Any:
+        return tf.cast(cond_fn(_tree.unflatten(structure, leaves)), tf.bool)
+
+    def body(*leaves: _Any) -> list[_Any]:
+        return _same_structure(body_fn(_tree.unflatten(structure, leaves)), structure, "while_loop")
+
+    return _tree.unflatten(structure, tf.while_loop(goes_on, body, leaves))
+
+
+def _same_structure(nest: _Any, structure: _Any, name: str) -> list[_Any]:
+    leaves, found = _flat(nest)
+    if found != structure:
+        raise _ShapeError(f"The state of {name}() changed its structure from {structure} to {found}.")
+    return leaves
+
+
+def scan(fn: _Callable[[_Any, _Any], tuple[_Any, _Any]], init: _Any, xs: _Any) -> tuple[_Any, _Any]:
+    """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry, ys)`."""
+    columns, of_x = _flat(xs)
+    if not columns:
+        raise _ShapeError("scan() got no array to scan over.")
+    carry, of_carry = _flat(init)
+    length = columns[0].shape[0]
+    if tf.executing_eagerly() and length > 0:
+        return _scan_eagerly(fn, init, columns, of_x)
+    return _scan_graph(fn, carry, of_carry, columns, of_x)
+
+
+def _scan_eagerly(fn: _Any, carry: _Any, columns: list[_Any], of_x: _Any) -> tuple[_Any, _Any]:
+    rows = [tf.unstack(column) for column in columns]
+    outputs = []
+    for i in range(len(rows[0])):
+        carry, y = fn(carry, _tree.unflatten(of_x, [row[i] for row in rows]))
+        outputs.append(_tree.flatten(y))
+    leaves = [tf.stack([output[0][j] for output in outputs]) for j in range(len(outputs[0][0]))]
+    return carry, _tree.unflatten(outputs[0][1], leaves)
+
+
+def _scan_graph(
+    fn: _Any, carry: list[_Any], of_carry: _Any, columns: list[_Any], of_x: _Any
+) -> tuple[_Any, _Any]:
+    count = len(carry)
+    of_y: list[_Any] = []
+
+    def step(*leaves: _Any) -> list[_Any]:
+        result = fn(_tree.unflatten(of_carry, leaves[:count]), _tree.unflatten(of_x, leaves[count:]))
+        ys, structure = _flat(result[1])
+        of_y.append(structure)
+        return _same_structure(result[0], of_carry, "scan") + ys
+
+    # TensorArrays need to know what they will hold before the loop is traced: trace one step on the side.
+    specs = [tf.TensorSpec(x.shape, x.dtype) for x in carry]
+    specs += [tf.TensorSpec(x.shape[1:], x.dtype) for x in columns]
+    outputs = tf.function(step, autograph=False).get_concrete_function(*specs).structured_outputs[count:]
+    length = columns[0].shape[0]
+    size = tf.shape(columns[0])[0] if length is None else length
+    arrays = [tf.TensorArray(y.dtype, size, element_shape=y.shape) for y in outputs]
+    inputs = [tf.TensorArray(x.dtype, size, element_shape=x.shape[1:]).unstack(x) for x in columns]
+
+    def goes_on(i: _Any, *_: _Any) -> _Any:
+        return i < size
+
+    def body(i: _Any, carry: list[_Any], arrays: list[_Any]) -> tuple[_Any, list[_Any], list[_Any]]:
+        leaves = step(*carry, *[x.read(i) for x in inputs])
+        written = [a.write(i, y) for a, y in zip(arrays, leaves[count:], strict=True)]
+        return i + 1, leaves[:count], written
+
+    start = tf.constant(0)
+    # XLA differentiates only loops whose length it can bound.
+    _, carry, arrays = tf.while_loop(goes_on, body, (start, carry, arrays), maximum_iterations=size)
+    ys = [tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)]
+    return _tree.unflatten(of_carry, carry), _tree.unflatten(of_y[0], ys)

@@ -1,0 +1,186 @@
+"""The Fourier transform extension of the standard."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ..._errors import ArgumentError as _ArgumentError, DtypeError as _DtypeError
+from . import _helpers as _h
+from .datatypes import as_dtype as _as_dtype
+from .manipulation import roll as _roll
+
+
+def _complex(x: _Any) -> _Any:
+    if x.dtype in _h.COMPLEX:
+        return x
+    return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
+
+
+def _real(x: _Any, name: str) -> _Any:
+    if x.dtype in _h.COMPLEX:
+        raise _DtypeError(f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}().")
+    return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
+
+
+def _sized(x: _Any, n: _Any) -> _Any:
+    """The last axis cut off or filled with zeros to length n."""
+    length = _h.sizes(x)[-1]
+    if isinstance(length, int) and isinstance(n, int):
+        if n < length:
+            return x[..., :n]
+        if n > length:
+            return tf.pad(x, [[0, 0]] * (_h.rank(x) - 1) + [[0, n - length]])
+        return x
+    x = x[..., :n]
+    return tf.pad(x, [[0, 0]] * (_h.rank(x) - 1) + [[0, tf.maximum(n - length, 0)]])
+
+
+def _scaled(x: _Any, n: _Any, norm: str, whole: str) -> _Any:
+    """Multiply by 1/n for the norm `whole`, by n for its opposite, by a root for "ortho"."""
+    if norm not in ("backward", "ortho", "forward"):
+        raise _ArgumentError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
+    real = x.dtype.real_dtype
+    count = tf.cast(n, real)
+    factor = 1 / (tf.sqrt(count) if norm == "ortho" else count)
+    return x * tf.cast(factor if whole == "divide" else 1 / factor, x.dtype)
+
+
+def _check_length(n: _Any) -> None:
+    if isinstance(n, int) and n < 1:
+        raise _ArgumentError(f"A Fourier transform needs at least one point, got n={n}.")
+
+
+def fft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    x = _h.move(_complex(x), axis, -1)
+    n = _h.sizes(x)[-1] if n is None else n
+    _check_length(n)
+    result = tf.signal.fft(_sized(x, n))
+    if norm != "backward":
+        result = _scaled(result, n, norm, "divide")
+    return _h.move(result, -1, axis)
+
+
+def ifft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    x = _h.move(_complex(x), axis, -1)
+    n = _h.sizes(x)[-1] if n is None else n
+    _check_length(n)
+    result = tf.signal.ifft(_sized(x, n))
+    if norm != "backward":
+        result = _scaled(result, n, norm, "multiply")
+    return _h.move(result, -1, axis)
+
+
+def rfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    x = _h.move(_real(x, "rfft"), axis, -1)
+    n = _h.sizes(x)[-1] if n is None else n
+    _check_length(n)
+    result = _half_spectrum(_sized(x, n), n)
+    if norm != "backward":
+        result = _scaled(result, n, norm, "divide")
+    return _h.move(result, -1, axis)
+
+
+def irfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    x = _h.move(_complex(x), axis, -1)
+    n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
+    _check_length(n)
+    result = _from_half_spectrum(_sized(x, n // 2 + 1), n)
+    if norm != "backward":
+        result = _scaled(result, n, norm, "multiply")
+    return _h.move(result, -1, axis)
+
+
+def _half_spectrum(x: _Any, n: _Any) -> _Any:
+    return tf.signal.rfft(x, [n])
+
+
+def _from_half_spectrum(x: _Any, n: _Any) -> _Any:
+    return tf.signal.irfft(x, [n])
+
+
+def hfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    return irfft(tf.math.conj(_complex(x)), n=n, axis=axis, norm=_OPPOSITE[norm])
+
+
+def ihfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+    return tf.math.conj(rfft(x, n=n, axis=axis, norm=_OPPOSITE[norm]))
+
+
+_OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+# Several axes ----------------------------------------------------------------------------------------
+
+
+def _plan(x: _Any, s: _Any, axes: _Any) -> list[tuple[int, _Any]]:
+    """Axis and length of every transform."""
+    ndim = _h.rank(x)
+    if axes is None:
+        axes = range(ndim) if s is None else range(ndim - len(s), ndim)
+    places = [_h.one_axis(a, ndim) for a in axes]
+    if s is not None and len(s) != len(places):
+        raise _ArgumentError(f"s has {len(s)} lengths for {len(places)} axes.")
+    lengths = [None] * len(places) if s is None else [None if n == -1 else n for n in s]
+    return list(zip(places, lengths, strict=True))
+
+
+def fftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+    x = _complex(x)
+    for axis, n in _plan(x, s, axes):
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def ifftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+    x = _complex(x)
+    for axis, n in _plan(x, s, axes):
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def rfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+    plan = _plan(x, s, axes)
+    axis, n = plan[-1]
+    x = rfft(x, n=n, axis=axis, norm=norm)
+    for axis, n in plan[:-1]:
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def irfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+    plan = _plan(x, s, axes)
+    for axis, n in plan[:-1]:
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    axis, n = plan[-1]
+    return irfft(x, n=n, axis=axis, norm=norm)
+
+
+# Frequencies -----------------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: _Any = None, device: _Any = None) -> _Any:
+    with tf.device(device):
+        index = tf.concat([tf.range((n + 1) // 2), tf.range(-(n // 2), 0)], 0)
+        return _frequencies(index, n * d, dtype)
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: _Any = None, device: _Any = None) -> _Any:
+    with tf.device(device):
+        return _frequencies(tf.range(n // 2 + 1), n * d, dtype)
+
+
+def _frequencies(index: _Any, duration: float, dtype: _Any) -> _Any:
+    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+    return tf.cast(tf.cast(index, tf.float64) / duration, dtype)
+
+
+def fftshift(x: _Any, /, *, axes: _Any = None) -> _Any:
+    places = _h.axes(axes, _h.rank(x))
+    shape = _h.sizes(x)
+    return _roll(x, [shape[a] // 2 for a in places], axis=places)
+
+
+def ifftshift(x: _Any, /, *, axes: _Any = None) -> _Any:
+    places = _h.axes(axes, _h.rank(x))
+    shape = _h.sizes(x)
+    return _roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -1,0 +1,320 @@
+"""Layer kernels on TensorFlow: convolution, attention, the LSTM loop.
+
+TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no groups and no dilation in
+three dimensions, and its depthwise convolution is silently wrong with stride and dilation together. What is sound is used
+as it is (`_native`, `_native_depthwise`); dilation at stride 1 goes through space-to-batch, and everything else through
+gathered windows and one matrix product. All of it has gradients of every order.
+"""
+
+from itertools import product
+from math import prod
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
+
+
+def conv(
+    x: Any, filters: Any, bias: Any, *, strides: Any, padding: Any, x_dilations: Any, dilations: Any, groups: int,
+    channel_first: bool, filter_first: bool,
+) -> Any:  # fmt: skip
+    """Cross-correlation; `padding` is one (low, high) pair per spatial axis, all arguments are checked before."""
+    x, filters = _to_last(x, channel_first), _to_last_filters(filters, filter_first)
+    if max(x_dilations) > 1:
+        x = _spread(x, 1, x_dilations)
+    dtype = x.dtype
+    if dtype.size < 4:
+        x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
+    y = tf.cast(_conv(x, filters, strides, padding, dilations, groups), dtype)
+    return _finished(y, bias, channel_first)
+
+
+def conv_transpose(
+    x: Any, filters: Any, bias: Any, *, strides: Any, starts: Any, outs: Any, dilations: Any, groups: int,
+    channel_first: bool, filter_first: bool,
+) -> Any:  # fmt: skip
+    """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
+    x, filters = _to_last(x, channel_first), _to_last_filters(filters, filter_first)
+    dims = len(strides)
+    dtype = x.dtype
+    if dtype.size < 4:
+        x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
+    kernel = filters.shape[:dims]
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    ends = [(n - 1) * s + span for n, s, span in zip(x.shape[1:-1], strides, spans, strict=True)]
+    # Elements that exist in the full result; beyond them come zeros.
+    real = [min(out, end - start) for out, end, start in zip(outs, ends, starts, strict=True)]
+    if min(real) <= 0:
+        y = tf.zeros_like(_transposed(x, filters, strides, [0] * dims, ends, ends, dilations, groups))
+        y = y[(slice(None), *[slice(0, 0)] * dims)]
+        real = [0] * dims
+    else:
+        y = _transposed(x, filters, strides, starts, real, ends, dilations, groups)
+    if any([out > r for out, r in zip(outs, real, strict=True)]):
+        y = tf.pad(y, [(0, 0), *[(0, out - r) for out, r in zip(outs, real, strict=True)], (0, 0)])
+    return _finished(tf.cast(y, dtype), bias, channel_first)
+
+
+def _transposed(
+    x: Any, filters: Any, strides: Any, starts: Any, sizes: Any, ends: Any, dilations: Any, groups: int
+) -> Any:
+    dims = len(strides)
+    kernel = filters.shape[:dims]
+    if groups > 1 or max(dilations) > 1:
+        x = _spread(x, 1, strides)
+        spans = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+        x = tf.pad(x, [(0, 0), *[(span, span) for span in spans], (0, 0)])
+        stops = [start + size for start, size in zip(starts, sizes, strict=True)]
+        # The windows of the wanted elements only.
+        x = x[(slice(None), *[slice(a, b + span) for a, b, span in zip(starts, stops, spans, strict=True)])]
+        return _conv(x, _transposed_filters(filters, groups), (1,) * dims, ((0, 0),) * dims, dilations, groups)
+    padding = [(start, end - start - size) for start, end, size in zip(starts, ends, sizes, strict=True)]
+    is_plain = dims < 3 and all([max(pair) < k for pair, k in zip(padding, kernel, strict=True)])
+    if is_plain:
+        return _native_transposed(x, filters, strides, padding, sizes)
+    y = _native_transposed(x, filters, strides, [(0, 0)] * dims, ends)
+    if sizes == ends:
+        return y
+    return y[(slice(None), *[slice(a, a + size) for a, size in zip(starts, sizes, strict=True)])]
+
+
+def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: Any) -> Any:
+    batch, channels = tf.shape(x)[0], filters.shape[-2]
+    if len(strides) == 3:
+        return tf.nn.conv3d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], "VALID")
+    if len(strides) == 1:
+        x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
+        y = tf.nn.conv2d_transpose(
+            x, filters, [batch, 1, *sizes, channels], [1, 1, *strides, 1], _explicit([(0, 0), *padding])
+        )
+        return tf.squeeze(y, 1)
+    return tf.nn.conv2d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], _explicit(padding))
+
+
+def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
+    dims, channels = len(strides), x.shape[-1]
+    is_depthwise = groups == channels and groups > 1 and dims < 3 and len(set(strides)) == 1
+    if groups == 1 or is_depthwise:
+        if max(dilations) == 1:
+            kernel = _native_depthwise if is_depthwise else _native
+            return kernel(x, filters, strides, padding)
+        if max(strides) == 1:
+            return _dilated(x, filters, padding, dilations, is_depthwise)
+    return _by_windows(x, filters, strides, padding, dilations, groups)
+
+
+def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+    if len(strides) == 3:
+        name = _named_padding(x, filters, strides, padding)
+        if name is None:
+            x, name = tf.pad(x, [(0, 0), *padding, (0, 0)]), "VALID"
+        return tf.nn.conv3d(x, filters, [1, *strides, 1], name)
+    x, padding = _padded_beyond_kernel(x, filters, padding)
+    if len(strides) == 1:
+        x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
+        return tf.squeeze(tf.nn.conv2d(x, filters, [1, 1, *strides, 1], _explicit([(0, 0), *padding])), 1)
+    return tf.nn.conv2d(x, filters, [1, *strides, 1], _explicit(padding))
+
+
+def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+    """All groups of one channel, equal strides, no dilation: where TensorFlow's own kernel is right."""
+    channels = x.shape[-1]
+    multiplier = filters.shape[-1] // channels
+    filters = tf.reshape(filters, [*filters.shape[:-2], channels, multiplier])
+    x, padding = _padded_beyond_kernel(x, filters, padding)
+    if len(strides) == 1:
+        x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
+        step = strides[0]
+        y = tf.nn.depthwise_conv2d(x, filters, [1, step, step, 1], _explicit([(0, 0), *padding]))
+        return tf.squeeze(y, 1)
+    return tf.nn.depthwise_conv2d(x, filters, [1, *strides, 1], _explicit(padding))
+
+
+def _explicit(padding: Any) -> Any:
+    if any([max(pair) > 0 for pair in padding]):
+        return [[0, 0], *[list(pair) for pair in padding], [0, 0]]
+    return "VALID"
+
+
+def _padded_beyond_kernel(x: Any, filters: Any, padding: Any) -> Any:
+    """The gradient kernels refuse explicit padding that reaches beyond the kernel: pad by hand then."""
+    if all([max(pair) < k for pair, k in zip(padding, filters.shape[:-2], strict=True)]):
+        return x, padding
+    return tf.pad(x, [(0, 0), *padding, (0, 0)]), [(0, 0)] * len(padding)
+
+
+def _named_padding(x: Any, filters: Any, strides: Any, padding: Any) -> str | None:
+    """ "VALID" or "SAME" where that is what the pairs say; the native conv3d knows no other."""
+    if not any([max(pair) > 0 for pair in padding]):
+        return "VALID"
+    for n, k, s, pair in zip(x.shape[1:-1], filters.shape[:-2], strides, padding, strict=True):
+        total = max((-(-n // s) - 1) * s + k - n, 0)
+        if tuple(pair) != (total // 2, total - total // 2):
+            return None
+    return "SAME"
+
+
+def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: bool) -> Any:
+    """Dilation at stride 1: every d-th pixel becomes its own image of a larger batch."""
+    dims = len(dilations)
+    paddings, crops = [], []
+    for n, k, d, (low, high) in zip(x.shape[1:-1], filters.shape[:-2], dilations, padding, strict=True):
+        extra = -(n + low + high) % d
+        paddings.append((low, high + extra))
+        crops.append((0, extra))
+    blocks = tf.space_to_batch(x, list(dilations), paddings)
+    kernel = _native_depthwise if is_depthwise else _native
+    y = kernel(blocks, filters, (1,) * dims, ((0, 0),) * dims)
+    return tf.batch_to_space(y, list(dilations), crops)
+
+
+def _by_windows(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
+    """Any stride, dilation, number of groups and dimensions: the windows side by side, times the filters."""
+    dims, channels, out_channels = len(strides), x.shape[-1], filters.shape[-1]
+    kernel, in_group = filters.shape[:dims], channels // groups
+    if any([max(pair) > 0 for pair in padding]):
+        x = tf.pad(x, [(0, 0), *padding, (0, 0)])
+    outs = [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(x.shape[1:-1], kernel, strides, dilations, strict=True)
+    ]
+    windows = []
+    for offset in product(*[range(k) for k in kernel]):
+        spans = [
+            slice(at * d, at * d + (out - 1) * s + 1, s)
+            for at, d, out, s in zip(offset, dilations, outs, strides, strict=True)
+        ]
+        windows.append(tf.reshape(x[(slice(None), *spans)], [-1, groups, in_group]))
+    columns = tf.transpose(tf.concat(windows, -1), [1, 0, 2])
+    matrices = tf.reshape(filters, [prod(kernel) * in_group, groups, out_channels // groups])
+    y = tf.transpose(tf.matmul(columns, tf.transpose(matrices, [1, 0, 2])), [1, 0, 2])
+    return tf.reshape(y, [tf.shape(x)[0], *outs, out_channels])
+
+
+def _to_last(x: Any, channel_first: bool) -> Any:
+    x = tf.convert_to_tensor(x)
+    return tf.transpose(x, [0, *range(2, x.shape.rank), 1]) if channel_first else x
+
+
+def _to_last_filters(filters: Any, filter_first: bool) -> Any:
+    filters = tf.convert_to_tensor(filters)
+    return tf.transpose(filters, [*range(2, filters.shape.rank), 1, 0]) if filter_first else filters
+
+
+def _finished(y: Any, bias: Any, channel_first: bool) -> Any:
+    y = y if bias is None else y + bias
+    rank = y.shape.rank
+    return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y
+
+
+def _spread(x: Any, first: int, steps: Any) -> Any:
+    """Zeros between the elements along the axes from `first` on."""
+    for axis, step in enumerate(steps, start=first):
+        if step > 1:
+            n = x.shape[axis]
+            shape = tf.shape(x)
+            pads = [(0, 0)] * (x.shape.rank + 1)
+            pads[axis + 1] = (0, step - 1)
+            known = list(x.shape)
+            x = tf.pad(tf.expand_dims(x, axis + 1), pads)
+            x = tf.reshape(x, tf.concat([shape[:axis], [n * step], shape[axis + 1 :]], 0))
+            known[axis] = n * step
+            x = tf.ensure_shape(x, known)[(slice(None),) * axis + (slice(0, (n - 1) * step + 1),)]
+    return x
+
+
+def _transposed_filters(filters: Any, groups: int) -> Any:
+    """Filters (K..., O/g, I) of a transposed convolution as those (K..., I/g, O) of the equal forward one."""
+    dims = filters.shape.rank - 2
+    kernel, out_group, channels = list(filters.shape[:dims]), filters.shape[-2], filters.shape[-1]
+    flipped = tf.reverse(filters, list(range(dims)))
+    flipped = tf.reshape(flipped, [*kernel, out_group, groups, channels // groups])
+    flipped = tf.transpose(flipped, [*range(dims), dims + 2, dims + 1, dims])
+    return tf.reshape(flipped, [*kernel, channels // groups, groups * out_group])
+
+
+# Dense, attention, recurrent -------------------------------------------------------------------------
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    """`x @ weight.T + bias` for a weight of two axes (out, in)."""
+    x, weight = tf.convert_to_tensor(x), tf.convert_to_tensor(weight)
+    dtype = x.dtype
+    if dtype.is_integer and dtype not in (tf.int32, tf.int64):
+        # MatMul has no kernels for these; int64 wraps around to the same result.
+        x, weight = tf.cast(x, tf.int64), tf.cast(weight, tf.int64)
+    if x.shape.rank == 2:
+        y = tf.matmul(x, weight, transpose_b=True)
+    else:
+        y = tf.matmul(tf.reshape(x, [-1, weight.shape[1]]), weight, transpose_b=True)
+        y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
+        y = tf.ensure_shape(y, [*x.shape[:-1], weight.shape[0]])
+    y = tf.cast(y, dtype)
+    return y if bias is None else y + bias
+
+
+def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+    if value.dtype.size < 4:
+        return tf.cast(tf.matmul(tf.cast(weights, tf.float32), tf.cast(value, tf.float32)), value.dtype)
+    return tf.matmul(weights, value)
+
+
+def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    query, key = tf.convert_to_tensor(query), tf.convert_to_tensor(key)
+    dtype = query.dtype
+    if dtype.size < 4:
+        query, key = tf.cast(query, tf.float32), tf.cast(key, tf.float32)
+    logits = tf.matmul(query * scale, key, transpose_b=True)
+    keep = None
+    if is_causal:
+        size = tf.shape(logits)
+        keep = tf.range(size[-1]) <= tf.range(size[-2])[:, None]
+    if mask is not None and mask.dtype == tf.bool:
+        keep = mask if keep is None else mask & keep
+    elif mask is not None:
+        logits = logits + tf.cast(mask, logits.dtype)
+    if keep is None and mask is None:
+        return tf.cast(tf.nn.softmax(logits), dtype)
+    if keep is not None:
+        logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
+    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared afterwards.
+    zero = tf.zeros((), logits.dtype)
+    is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
+    weights = tf.nn.softmax(tf.where(is_empty, zero, logits))
+    return tf.cast(tf.where(is_empty, zero, weights), dtype)
+
+
+def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
+    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
+    x = tf.convert_to_tensor(x)
+    inputs = tf.reshape(x, [-1, x.shape[-1]]) @ kernel
+    inputs = inputs if bias is None else inputs + bias
+    inputs = tf.reshape(inputs, [tf.shape(x)[0], -1, kernel.shape[-1]])
+    if tf.executing_eagerly():
+        hs = []
+        for at in tf.unstack(inputs):
+            h, c = _lstm_step(at, h, c, recurrent_kernel)
+            hs.append(h)
+        return tf.stack(hs), (h, c)
+    steps = tf.shape(inputs)[0]
+    array = tf.TensorArray(inputs.dtype, size=steps, element_shape=h.shape)
+
+    def body(t: Any, array: Any, h: Any, c: Any) -> Any:
+        h, c = _lstm_step(inputs[t], h, c, recurrent_kernel)
+        return t + 1, array.write(t, h), h, c
+
+    h, c = tf.convert_to_tensor(h), tf.convert_to_tensor(c)
+    _, array, h, c = tf.while_loop(
+        lambda t, *_: t < steps, body, (tf.constant(0), array, h, c), maximum_iterations=x.shape[0]
+    )
+    hs = array.stack()
+    return tf.ensure_shape(hs, [x.shape[0], *h.shape]), (h, c)
+
+
+def _lstm_step(at: Any, h: Any, c: Any, recurrent_kernel: Any) -> tuple[Any, Any]:
+    i, f, g, o = tf.split(at + h @ recurrent_kernel, 4, -1)
+    c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+    return tf.sigmoid(o) * tf.tanh(c), c

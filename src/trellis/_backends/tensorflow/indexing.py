@@ -1,0 +1,115 @@
+"""Selecting by index arrays, and functional updates of what an index names."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ..._errors import ShapeError as _ShapeError
+from . import _helpers as _h
+from ._getitem import getitem as _getitem
+
+
+def take(x: _Any, indices: _Any, /, *, axis: int | None = None) -> _Any:
+    if axis is None:
+        if _h.rank(x) != 1:
+            raise _ShapeError(f"take() needs axis for an array with {_h.rank(x)} axes.")
+        axis = 0
+    axis = _h.one_axis(axis, _h.rank(x))
+    return tf.gather(x, _h.wrapped(_h.tensor(indices), _h.sizes(x)[axis]), axis=axis)
+
+
+def take_along_axis(x: _Any, indices: _Any, /, *, axis: int = -1) -> _Any:
+    x, indices = _h.tensor(x), _h.tensor(indices)
+    ndim = _h.rank(x)
+    if _h.rank(indices) != ndim:
+        raise _ShapeError(f"take_along_axis() expects indices with {ndim} axes, got {_h.rank(indices)}.")
+    axis = _h.one_axis(axis, ndim)
+    count = _h.sizes(x)[axis]
+    x, indices = _h.move(x, axis, -1), _h.move(_h.wrapped(indices, count), axis, -1)
+    # All axes but the last broadcast.
+    outer = _h.broadcast_shape([x[..., :1][..., 0], indices[..., :1][..., 0]]) if _known(x, indices) else None
+    if outer is not None:
+        x = _h.broadcast(x, outer + [x.shape[-1]])
+        indices = _h.broadcast(indices, outer + [indices.shape[-1]])
+    return _h.move(tf.gather(x, indices, batch_dims=ndim - 1), -1, axis)
+
+
+def _known(x: _Any, indices: _Any) -> bool:
+    if not (x.shape.is_fully_defined() and indices.shape.is_fully_defined()):
+        return False
+    return bool(x.shape[:-1] != indices.shape[:-1])
+
+
+# Functional updates ----------------------------------------------------------------------------------
+
+
+def _rows(x: _Any, idx: _Any) -> _Any:
+    """Row numbers, where `idx` names whole rows of the first axis by integers; else None."""
+    if type(idx) is int:
+        idx = tf.constant(idx, tf.int64)
+    if not isinstance(idx, tf.Tensor) or not idx.dtype.is_integer or _h.rank(x) == 0:
+        return None
+    return _h.wrapped(idx, _h.sizes(x)[0])
+
+
+def _targets(x: _Any, idx: _Any) -> _Any:
+    """The flat positions that `x[idx]` names."""
+    shape = _h.sizes(x)
+    return _getitem(tf.reshape(tf.range(_h.size(x)), shape), idx)
+
+
+def _update(scatter: _Any, x: _Any, idx: _Any, value: _Any) -> _Any:
+    """`scatter(x, indices, value)` at rows where that will do, else element by element."""
+    x = _h.tensor(x)
+    value = _h.scalar(value, x.dtype) if isinstance(value, _h.SCALARS) else _cast(value, x.dtype)
+    rows = _rows(x, idx)
+    if rows is not None:
+        shape = _h.sizes(rows) + _h.sizes(x)[1:]
+        return scatter(x, rows[..., None], _spread(value, shape))
+    targets = _targets(x, idx)
+    value = tf.reshape(_spread(value, _h.sizes(targets)), [-1])
+    flat = scatter(tf.reshape(x, [-1]), tf.reshape(targets, [-1, 1]), value)
+    return tf.reshape(flat, _h.sizes(x))
+
+
+def _cast(value: _Any, dtype: _Any) -> _Any:
+    value = _h.tensor(value)
+    return _h.cast(value, dtype)
+
+
+def _spread(value: _Any, shape: _Any) -> _Any:
+    """Broadcast a value to the selected places; leading axes of length one may be too many."""
+    extra = _h.rank(value) - len(shape)
+    if extra > 0:
+        value = tf.squeeze(value, list(range(extra)))
+    return _h.broadcast(value, shape)
+
+
+def index_set(x: _Any, idx: _Any, value: _Any) -> _Any:
+    return _update(tf.tensor_scatter_nd_update, x, idx, value)
+
+
+def index_add(x: _Any, idx: _Any, value: _Any) -> _Any:
+    return _update(tf.tensor_scatter_nd_add, x, idx, value)
+
+
+def index_multiply(x: _Any, idx: _Any, value: _Any) -> _Any:
+    return _update(_scatter_multiply, x, idx, value)
+
+
+def index_min(x: _Any, idx: _Any, value: _Any) -> _Any:
+    return _update(tf.tensor_scatter_nd_min, x, idx, value)
+
+
+def index_max(x: _Any, idx: _Any, value: _Any) -> _Any:
+    return _update(tf.tensor_scatter_nd_max, x, idx, value)
+
+
+def _scatter_multiply(x: _Any, index: _Any, value: _Any) -> _Any:
+    """There is no such scatter: multiply the factors of each row first, one where there is none."""
+    return x * tf.math.unsorted_segment_prod(value, index[..., 0], _h.sizes(x)[0])
+
+
+def segment_sum(x: _Any, segment_ids: _Any, /, *, num_segments: int) -> _Any:
+    """Sum the rows that share a segment number; rows with a negative number are left out."""
+    return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)

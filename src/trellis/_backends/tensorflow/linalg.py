@@ -1,0 +1,257 @@
+"""The linear algebra extension of the standard."""
+
+import math as _math
+from typing import Any as _Any, NamedTuple as _NamedTuple
+
+import tensorflow as tf
+
+from ..._errors import ArgumentError as _ArgumentError, ShapeError as _ShapeError
+from . import _helpers as _h
+from .linear_algebra import (
+    matmul as matmul,
+    matrix_transpose as matrix_transpose,
+    tensordot as tensordot,
+    vecdot as vecdot,
+)
+from .reduction import sum as _sum
+
+
+class _EighResult(_NamedTuple):
+    eigenvalues: _Any
+    eigenvectors: _Any
+
+
+class _QRResult(_NamedTuple):
+    Q: _Any
+    R: _Any
+
+
+class _SlogdetResult(_NamedTuple):
+    sign: _Any
+    logabsdet: _Any
+
+
+class _SVDResult(_NamedTuple):
+    U: _Any
+    S: _Any
+    Vh: _Any
+
+
+def _matrix(x: _Any) -> _Any:
+    """A matrix in a type that the decompositions have kernels for."""
+    if _h.rank(x) < 2:
+        raise _ShapeError(f"Expected matrices, arrays with at least two axes, got {_h.rank(x)}.")
+    x = _h.tensor(_h.floating(x))
+    return tf.cast(x, tf.float32) if x.dtype.size == 2 else x
+
+
+def _back(result: _Any, x: _Any) -> _Any:
+    """The 16-bit floats get their own type back."""
+    return tf.cast(result, x.dtype) if x.dtype in _h.FLOATING and x.dtype.size == 2 else result
+
+
+# Products --------------------------------------------------------------------------------------------
+
+
+def outer(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    if _h.rank(x1) != 1 or _h.rank(x2) != 1:
+        raise _ShapeError(f"outer() expects two vectors, got {_h.rank(x1)} and {_h.rank(x2)} axes.")
+    return tf.expand_dims(x1, 1) * tf.expand_dims(x2, 0)
+
+
+def cross(x1: _Any, x2: _Any, /, *, axis: int = -1) -> _Any:
+    x1, x2 = _h.pair(x1, x2)
+    first, second = _h.one_axis(axis, _h.rank(x1)), _h.one_axis(axis, _h.rank(x2))
+    x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
+    if x1.shape[-1] != 3 or x2.shape[-1] != 3:
+        raise _ShapeError(f"cross() expects vectors of 3 elements, got {x1.shape[-1]} and {x2.shape[-1]}.")
+    a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
+    parts = [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+    result = tf.stack(parts, -1)
+    return _h.move(result, -1, axis if axis < 0 else first)
+
+
+def matrix_power(x: _Any, n: int, /) -> _Any:
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    result = tf.linalg.eye(_h.sizes(x)[-1], batch_shape=_h.sizes(x)[:-2], dtype=x.dtype) if n == 0 else None
+    while n > 0:
+        if n % 2:
+            result = x if result is None else matmul(result, x)
+        n //= 2
+        if n:
+            x = matmul(x, x)
+    return tf.identity(result)
+
+
+def diagonal(x: _Any, /, *, offset: int = 0) -> _Any:
+    rows, columns = _h.sizes(x)[-2:]
+    if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
+        return x[..., :0, 0] if columns else x[..., 0, :0] if rows else tf.reshape(x, [*_h.sizes(x)[:-2], 0])
+    return tf.linalg.diag_part(x, k=offset)
+
+
+def trace(x: _Any, /, *, offset: int = 0, dtype: _Any = None) -> _Any:
+    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+# Solving ---------------------------------------------------------------------------------------------
+
+
+def inv(x: _Any, /) -> _Any:
+    return _back(tf.linalg.inv(_matrix(x)), x)
+
+
+def solve(x1: _Any, x2: _Any, /) -> _Any:
+    x1, x2 = _h.floating_pair(x1, x2)
+    a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if _h.rank(x2) == 1 else x2)
+    # The kernel wants equal batch axes.
+    if a.shape[:-2] != b.shape[:-2]:
+        outer_shape = _h.broadcast_shape([a[..., 0, 0], b[..., 0, 0]])
+        if isinstance(outer_shape, list):
+            a = _h.broadcast(a, outer_shape + _h.sizes(a)[-2:])
+            b = _h.broadcast(b, outer_shape + _h.sizes(b)[-2:])
+        else:
+            a = tf.broadcast_to(a, tf.concat([outer_shape, tf.shape(a)[-2:]], 0))
+            b = tf.broadcast_to(b, tf.concat([outer_shape, tf.shape(b)[-2:]], 0))
+    result = _back(tf.linalg.solve(a, b), x1)
+    return tf.squeeze(result, [-1]) if _h.rank(x2) == 1 else result
+
+
+def det(x: _Any, /) -> _Any:
+    return _back(tf.linalg.det(_matrix(x)), x)
+
+
+def slogdet(x: _Any, /) -> _SlogdetResult:
+    sign, logabsdet = tf.linalg.slogdet(_matrix(x))
+    if logabsdet.dtype in _h.COMPLEX:
+        logabsdet = tf.math.real(logabsdet)
+    return _SlogdetResult(_back(sign, x), _back(logabsdet, x))
+
+
+def pinv(x: _Any, /, *, rtol: _Any = None) -> _Any:
+    return _back(_pseudo_inverse(_matrix(x), rtol), x)
+
+
+def _pseudo_inverse(x: _Any, rtol: _Any) -> _Any:
+    @tf.custom_gradient
+    def inverse(x: _Any) -> _Any:
+        # The derivative of Golub and Pereyra: that of the SVD has no value where singular values coincide.
+        def grad(upstream: _Any) -> _Any:
+            p = _pseudo_inverse(x, rtol)
+            p_h, up_h = tf.linalg.adjoint(p), tf.linalg.adjoint(upstream)
+            rows = up_h @ p @ p_h
+            columns = p_h @ p @ up_h
+            return rows - x @ (p @ rows) + columns - (columns @ p) @ x - p_h @ upstream @ p_h
+
+        s, u, v = tf.linalg.svd(x)
+        cutoff = _cutoff(x, s, rtol)
+        kept = s > cutoff
+        inverted = tf.where(kept, 1 / tf.where(kept, s, tf.ones_like(s)), tf.zeros_like(s))
+        scaled = v * tf.cast(inverted, v.dtype)[..., None, :]
+        return scaled @ tf.linalg.adjoint(u), grad
+
+    return inverse(x)
+
+
+def _cutoff(x: _Any, s: _Any, rtol: _Any) -> _Any:
+    """Singular values up to here count as zero; one number per matrix."""
+    largest = tf.reduce_max(s, -1, True) if s.shape[-1] != 0 else tf.zeros_like(s[..., :1])
+    if rtol is None:
+        rows, columns = _h.sizes(x)[-2:]
+        relative = tf.cast(tf.maximum(rows, columns), s.dtype) * _epsilon(s.dtype)
+    else:
+        relative = tf.cast(rtol, s.dtype)
+        if _h.rank(relative) > 0:
+            relative = relative[..., None]
+    return relative * largest
+
+
+def _epsilon(dtype: _Any) -> float:
+    return 2.0**-52 if dtype is tf.float64 else 2.0**-23
+
+
+def matrix_rank(x: _Any, /, *, rtol: _Any = None) -> _Any:
+    x = _matrix(x)
+    s = svdvals(x)
+    return tf.reduce_sum(tf.cast(s > _cutoff(x, s, rtol), tf.int64), -1)
+
+
+# Decompositions --------------------------------------------------------------------------------------
+
+
+def cholesky(x: _Any, /, *, upper: bool = False) -> _Any:
+    lower = tf.linalg.cholesky(_matrix(x))
+    return _back(tf.linalg.adjoint(lower) if upper else lower, x)
+
+
+def eigh(x: _Any, /) -> _EighResult:
+    values, vectors = tf.linalg.eigh(_matrix(x))
+    if values.dtype in _h.COMPLEX:
+        values = tf.math.real(values)
+    return _EighResult(_back(values, x), _back(vectors, x))
+
+
+def eigvalsh(x: _Any, /) -> _Any:
+    return eigh(x).eigenvalues
+
+
+def qr(x: _Any, /, *, mode: str = "reduced") -> _QRResult:
+    if mode not in ("reduced", "complete"):
+        raise _ArgumentError(f"qr() expects mode 'reduced' or 'complete', got {mode!r}.")
+    q, r = tf.linalg.qr(_matrix(x), full_matrices=mode == "complete")
+    return _QRResult(_back(q, x), _back(r, x))
+
+
+def svd(x: _Any, /, *, full_matrices: bool = True) -> _SVDResult:
+    s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
+    return _SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
+
+
+def svdvals(x: _Any, /) -> _Any:
+    return _back(tf.linalg.svd(_matrix(x), compute_uv=False), x)
+
+
+# Norms -----------------------------------------------------------------------------------------------
+
+
+def vector_norm(
+    x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _Any = 2
+) -> _Any:
+    x = _h.floating(x)
+    axes = _h.axes(axis, _h.rank(x))
+    if ord == 2:
+        squares = tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x)) if x.dtype in _h.COMPLEX else x * x
+        return _h.safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
+    size = tf.abs(x)
+    if ord == _math.inf:
+        return tf.reduce_max(size, axes, keepdims)
+    if ord == -_math.inf:
+        return tf.reduce_min(size, axes, keepdims)
+    if ord == 0:
+        return tf.reduce_sum(tf.cast(tf.not_equal(size, 0), size.dtype), axes, keepdims)
+    if ord == 1:
+        return tf.reduce_sum(size, axes, keepdims)
+    power = tf.constant(ord, size.dtype)
+    return tf.pow(tf.reduce_sum(tf.pow(size, power), axes, keepdims), 1 / power)
+
+
+def matrix_norm(x: _Any, /, *, keepdims: bool = False, ord: _Any = "fro") -> _Any:
+    x = _h.floating(x)
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, -1, _math.inf, -_math.inf):
+        # Sums of columns or of rows; the first axis to go is the one that is summed.
+        sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, True)
+        return (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, [-2, -1], keepdims)
+    if ord not in ("nuc", 2, -2):
+        raise _ArgumentError(f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}.")
+    s = svdvals(x)
+    reduce = tf.reduce_sum if ord == "nuc" else tf.reduce_max if ord == 2 else tf.reduce_min
+    result = reduce(s, -1)
+    return result[..., None, None] if keepdims else result

@@ -1,0 +1,188 @@
+"""Sums, products, extremes and statistics along axes."""
+
+import builtins as _py
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ..._errors import ShapeError as _ShapeError
+from . import _helpers as _h
+from .datatypes import as_dtype as _as_dtype, astype as _astype
+
+
+def _widened(x: _Any, dtype: _Any) -> _Any:
+    """Sums and products of integers are counted in 64 bits."""
+    if dtype is not None:
+        return _astype(x, _as_dtype(dtype), copy=False)
+    if x.dtype in _h.UNSIGNED:
+        return _h.cast(x, tf.uint64)
+    if x.dtype in _h.SIGNED or x.dtype is tf.bool:
+        return _h.cast(x, tf.int64)
+    return _h.tensor(x)
+
+
+def sum(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
+    return tf.reduce_sum(_widened(x, dtype), _axis(axis, x), keepdims)
+
+
+def _axis(axis: _Any, x: _Any) -> _Any:
+    return None if axis is None else _h.axes(axis, _h.rank(x))
+
+
+def prod(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
+    x = _widened(x, dtype)
+    if x.dtype not in _h.INEXACT:
+        return tf.reduce_prod(x, _axis(axis, x), keepdims)
+    # One axis at the end, so that the gradient below needs to know only that one.
+    axes = _h.axes(axis, _h.rank(x))
+    kept = [i for i in range(_h.rank(x)) if i not in axes]
+    shape = _h.sizes(x)
+    rows = tf.transpose(x, kept + axes)
+    count = 1
+    for a in axes:
+        count = count * shape[a]
+    result = _row_product(tf.reshape(rows, [shape[i] for i in kept] + [count]))
+    if keepdims:
+        return tf.reshape(result, [1 if i in axes else n for i, n in enumerate(shape)])
+    return result
+
+
+@tf.custom_gradient
+def _row_product(x: _Any) -> _Any:
+    """The product of the last axis. TensorFlow's second derivative divides by x: NaN where x is zero."""
+
+    def grad(upstream: _Any) -> _Any:
+        before, after = _running_product(x, True, False), _running_product(x, True, True)
+        return upstream[..., None] * tf.math.conj(before * after)
+
+    return tf.reduce_prod(x, -1), grad
+
+
+def _running_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
+    """tf.math.cumprod of the last axis with a gradient that does not divide by x."""
+
+    @tf.custom_gradient
+    def product(x: _Any) -> _Any:
+        def grad(upstream: _Any) -> _Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = _doubling_product(x, exclusive, reverse)
+            return tape.gradient(y, x, upstream)
+
+        return tf.math.cumprod(x, -1, exclusive, reverse), grad
+
+    return product(x)
+
+
+def _doubling_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
+    """The running product in log2(n) multiplications of shifted copies."""
+    if reverse:
+        x = tf.reverse(x, [-1])
+    count = x.shape[-1]
+    if count is None:
+        raise _ShapeError("The gradient of a running product needs an axis whose size is known while tracing.")
+    if exclusive:
+        x = _shifted(x, 1)
+    step = 1
+    while step < count:
+        x = x * _shifted(x, step)
+        step *= 2
+    return tf.reverse(x, [-1]) if reverse else x
+
+
+def _shifted(x: _Any, step: int) -> _Any:
+    """Shift to the right, with ones coming in."""
+    return tf.concat([tf.ones_like(x[..., :step]), x[..., :-step]], -1)
+
+
+def max(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    if x.dtype is tf.bool:
+        return tf.reduce_any(x, _axis(axis, x), keepdims)
+    return tf.reduce_max(x, _axis(axis, x), keepdims)
+
+
+def min(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    if x.dtype is tf.bool:
+        return tf.reduce_all(x, _axis(axis, x), keepdims)
+    return tf.reduce_min(x, _axis(axis, x), keepdims)
+
+
+def mean(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    return tf.reduce_mean(_h.floating(x), _axis(axis, x), keepdims)
+
+
+def var(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:
+    x = _h.floating(x)
+    axes = _h.axes(axis, _h.rank(x))
+    distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in _h.COMPLEX else None
+    squares = tf.square(x - tf.reduce_mean(x, axes, True) if distance is None else distance)
+    shape = _h.sizes(x)
+    count = 1
+    for a in axes:
+        count = count * shape[a]
+    total = tf.reduce_sum(squares, axes, keepdims)
+    return total / (tf.cast(count, total.dtype) - tf.cast(correction, total.dtype))
+
+
+def std(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:
+    return _h.safe_sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def all(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    return tf.reduce_all(tf.cast(x, tf.bool), _axis(axis, x), keepdims)
+
+
+def any(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    return tf.reduce_any(tf.cast(x, tf.bool), _axis(axis, x), keepdims)
+
+
+def logsumexp(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    return tf.reduce_logsumexp(_h.floating(x), _axis(axis, x), keepdims)
+
+
+# Running totals --------------------------------------------------------------------------------------
+
+
+def _running_axis(x: _Any, axis: int | None) -> tuple[_Any, int]:
+    if axis is None:
+        if _h.rank(x) > 1:
+            raise _ShapeError(f"A running total needs axis for an array with {_h.rank(x)} axes.")
+        return tf.reshape(x, [-1]), 0
+    return x, _h.one_axis(axis, _h.rank(x))
+
+
+def _with_initial(total: _Any, axis: int, initial: _Any) -> _Any:
+    shape = [1 if i == axis else n for i, n in enumerate(_h.sizes(total))]
+    return tf.concat([tf.fill(shape, tf.cast(initial, total.dtype)), total], axis)
+
+
+def cumulative_sum(
+    x: _Any, /, *, axis: int | None = None, dtype: _Any = None, include_initial: bool = False
+) -> _Any:
+    x, axis = _running_axis(_widened(x, dtype), axis)
+    total = tf.cumsum(x, axis)
+    return _with_initial(total, axis, 0) if include_initial else total
+
+
+def cumulative_prod(
+    x: _Any, /, *, axis: int | None = None, dtype: _Any = None, include_initial: bool = False
+) -> _Any:
+    x, axis = _running_axis(_widened(x, dtype), axis)
+    if x.dtype in _h.INEXACT:
+        total = _h.move(_running_product(_h.move(x, axis, -1), False, False), -1, axis)
+    else:
+        total = tf.math.cumprod(x, axis)
+    return _with_initial(total, axis, 1) if include_initial else total
+
+
+def diff(x: _Any, /, *, axis: int = -1, n: int = 1, prepend: _Any = None, append: _Any = None) -> _Any:
+    x = _h.tensor(x)
+    axis = _h.one_axis(axis, _h.rank(x))
+    parts = [part for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        x = tf.concat(_h.common(parts), axis)
+    before = tuple([slice(None)] * axis)
+    for _ in _py.range(n):
+        high, low = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        x = tf.not_equal(high, low) if x.dtype is tf.bool else high - low
+    return x

@@ -1,0 +1,89 @@
+"""Finding elements and choosing between them."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from ..._errors import ArgumentError as _ArgumentError, ShapeError as _ShapeError
+from . import _helpers as _h
+
+
+def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
+    x = _h.tensor(x)
+    shape: _Any = [1] * _h.rank(x)
+    if axis is None:
+        x, place = tf.reshape(x, [-1]), 0
+    else:
+        place = _h.one_axis(axis, _h.rank(x))
+    if x.dtype is tf.bool:
+        x = tf.cast(x, tf.uint8)
+    if x.shape[place] == 0:
+        raise _ShapeError("argmax() and argmin() of nothing: the array has no element along the axis.")
+    found = find(x, place)
+    if x.dtype in _h.FLOATING:
+        # The first NaN wins, as on the other frameworks; TensorFlow passes over them.
+        nan = tf.math.is_nan(x)
+        found = tf.where(tf.reduce_any(nan, place), tf.argmax(tf.cast(nan, tf.uint8), place), found)
+    if not keepdims:
+        return found
+    return tf.reshape(found, shape) if axis is None else tf.expand_dims(found, place)
+
+
+def argmax(x: _Any, /, *, axis: int | None = None, keepdims: bool = False) -> _Any:
+    return _extreme(tf.argmax, x, axis, keepdims)
+
+
+def argmin(x: _Any, /, *, axis: int | None = None, keepdims: bool = False) -> _Any:
+    return _extreme(tf.argmin, x, axis, keepdims)
+
+
+def count_nonzero(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+    axes = None if axis is None else _h.axes(axis, _h.rank(x))
+    return tf.reduce_sum(tf.cast(_nonzero(x), tf.int64), axes, keepdims)
+
+
+def _nonzero(x: _Any) -> _Any:
+    return tf.convert_to_tensor(x) if x.dtype is tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
+
+
+def nonzero(x: _Any, /) -> tuple[_Any, ...]:
+    if _h.rank(x) == 0:
+        raise _ShapeError("nonzero() of a 0-d array has no axis to count along. Reshape it to (1,) first.")
+    return tuple(tf.unstack(tf.where(_nonzero(x)), num=_h.rank(x), axis=1))
+
+
+def searchsorted(x1: _Any, x2: _Any, /, *, side: str = "left", sorter: _Any = None) -> _Any:
+    if side not in ("left", "right"):
+        raise _ArgumentError(f"searchsorted() expects side 'left' or 'right', got {side!r}.")
+    x1, x2 = _h.pair(x1, x2)
+    if sorter is not None:
+        x1 = tf.gather(x1, sorter)
+    # Keys put NaN at the end, where sort() leaves it.
+    keys, values = _h.sort_key(x1), _h.sort_key(x2)
+    found = tf.searchsorted(keys, tf.reshape(values, [-1]), side=side, out_type=tf.int64)
+    return tf.reshape(found, _h.sizes(x2))
+
+
+def where(condition: _Any, x1: _Any, x2: _Any, /) -> _Any:
+    if isinstance(x1, _h.SCALARS) and isinstance(x2, _h.SCALARS):
+        x1, x2 = _h.pair(_of_number(x1), _of_number(x2))
+    else:
+        x1, x2 = _h.pair(x1, x2)
+    return tf.where(tf.cast(condition, tf.bool), x1, x2)
+
+
+def _of_number(value: _Any) -> _Any:
+    if isinstance(value, (bool, int)):
+        return tf.constant(value, tf.bool if isinstance(value, bool) else tf.int64)
+    return tf.constant(value, _h.default_float() if isinstance(value, float) else _h.default_complex())
+
+
+def topk(x: _Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[_Any, _Any]:
+    """The k largest (or smallest) values in order, and where they stand; ties by lower index."""
+    x = _h.tensor(x)
+    axis = _h.one_axis(axis, _h.rank(x))
+    x = _h.move(x, axis, -1)
+    key = _h.sort_key(x)
+    indices = tf.math.top_k(key if largest else tf.bitwise.invert(key), k, index_type=tf.int64).indices
+    values = tf.gather(x, indices, batch_dims=_h.rank(x) - 1)
+    return _h.move(values, -1, axis), _h.move(indices, -1, axis)

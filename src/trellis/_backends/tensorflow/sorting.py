@@ -1,0 +1,26 @@
+"""Sorting. NaN counts as the greatest value; equal elements keep their order."""
+
+from typing import Any as _Any
+
+import tensorflow as tf
+
+from . import _helpers as _h
+
+
+def argsort(x: _Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> _Any:
+    x = _h.tensor(x)
+    if _h.rank(x) == 0:
+        return tf.zeros([], tf.int64)
+    axis = _h.one_axis(axis, _h.rank(x))
+    return _h.move(_h.order(_h.move(x, axis, -1), descending), -1, axis)
+
+
+def sort(x: _Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> _Any:
+    x = _h.tensor(x)
+    if _h.rank(x) == 0:
+        return tf.identity(x)
+    axis = _h.one_axis(axis, _h.rank(x))
+    x = _h.move(x, axis, -1)
+    # Gathering has gradients of every order.
+    result = tf.gather(x, _h.order(x, descending), batch_dims=_h.rank(x) - 1)
+    return _h.move(result, -1, axis)

@@ -1,0 +1,193 @@
+"""Layer kernels on PyTorch: convolution, attention, the LSTM.
+
+PyTorch's fused attention and LSTM have first derivatives only. `_Fused` uses them and gives the plain formula to
+whoever differentiates twice.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+__all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
+
+_convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_transposed_convs = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+def conv(
+    x: Any, filters: Any, bias: Any, *, strides: Any, padding: Any, x_dilations: Any, dilations: Any, groups: int,
+    channel_first: bool, filter_first: bool,
+) -> Any:  # fmt: skip
+    """Cross-correlation; `padding` is one (low, high) pair per spatial axis, all arguments are checked before."""
+    dims = len(strides)
+    x = x if channel_first else x.movedim(-1, 1)
+    filters = filters if filter_first else filters.permute(dims + 1, dims, *range(dims))
+    if max(x_dilations) > 1:
+        x = _spread(x, x_dilations)
+    lows = [low for low, _ in padding]
+    if any([low != high for low, high in padding]):
+        x = F.pad(x, _flat(padding))
+        lows = [0] * dims
+    y = _convs[dims](x, filters, bias, strides, lows, dilations, groups)
+    return y if channel_first else y.movedim(1, -1)
+
+
+def conv_transpose(
+    x: Any, filters: Any, bias: Any, *, strides: Any, starts: Any, outs: Any, dilations: Any, groups: int,
+    channel_first: bool, filter_first: bool,
+) -> Any:  # fmt: skip
+    """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
+    dims = len(strides)
+    x = x if channel_first else x.movedim(-1, 1)
+    filters = filters if filter_first else filters.permute(dims + 1, dims, *range(dims))
+    ends = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(
+        x.shape[2:], filters.shape[2:], strides, dilations, strict=True)]  # fmt: skip
+    # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the end.
+    extra = [max(out - (end - 2 * start), 0) for out, end, start in zip(outs, ends, starts, strict=True)]
+    fits = [
+        more < max(s, d) and end > 2 * start
+        for more, s, d, end, start in zip(extra, strides, dilations, ends, starts, strict=True)
+    ]
+    if all(fits):
+        y = _transposed_convs[dims](x, filters, bias, strides, starts, extra, groups, dilations)
+        if tuple(y.shape[2:]) != tuple(outs):
+            y = y[(slice(None), slice(None), *[slice(0, out) for out in outs])]
+    else:
+        y = _transposed_convs[dims](x, filters, None, strides, 0, 0, groups, dilations)
+        y = y[(slice(None), slice(None), *[slice(a, a + out) for a, out in zip(starts, outs, strict=True)])]
+        y = F.pad(y, _flat([(0, out - size) for out, size in zip(outs, y.shape[2:], strict=True)]))
+        y = y if bias is None else y + bias.reshape(-1, *[1] * dims)
+    return y if channel_first else y.movedim(1, -1)
+
+
+def _flat(pairs: Any) -> list[int]:
+    """Pairs in the order of `F.pad`: last axis first."""
+    return [size for pair in reversed(pairs) for size in pair]
+
+
+def _spread(x: Any, steps: Any) -> Any:
+    """Zeros between the elements of a channel-first array."""
+    for axis, step in enumerate(steps, start=2):
+        if step > 1:
+            n = x.shape[axis]
+            x = F.pad(x.movedim(axis, -1).unsqueeze(-1), (0, step - 1)).flatten(-2)
+            x = x[..., : (n - 1) * step + 1].movedim(-1, axis)
+    return x
+
+
+# Dense, attention, recurrent -------------------------------------------------------------------------
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    """`x @ weight.T + bias` for a weight of two axes (out, in)."""
+    return F.linear(x, weight, bias)
+
+
+def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    if mask is not None and is_causal:
+        size = (query.shape[-2], key.shape[-2])
+        keep = torch.ones(size, dtype=torch.bool, device=query.device).tril()
+        if mask.dtype == torch.bool:
+            mask = mask & keep
+        else:
+            mask = torch.where(keep, mask, -torch.inf)
+        is_causal = False
+
+    def formula(query: Any, key: Any, value: Any, mask: Any) -> Any:
+        return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
+
+    def fused(query: Any, key: Any, value: Any, mask: Any) -> Any:
+        return F.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale)
+
+    return _fastest(fused, formula, query, key, value, mask)
+
+
+def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    logits = (query * scale) @ key.mT
+    if is_causal:
+        keep = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril()
+    else:
+        keep = None
+    if mask is not None and mask.dtype == torch.bool:
+        keep = mask if keep is None else mask & keep
+    elif mask is not None:
+        logits = logits + mask
+    if keep is None and mask is None:
+        return torch.softmax(logits, -1)
+    if keep is not None:
+        logits = torch.where(keep, logits, -torch.inf)
+    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared afterwards.
+    is_empty = torch.isneginf(logits).all(-1, keepdim=True)
+    weights = torch.softmax(torch.where(is_empty, 0.0, logits), -1)
+    return torch.where(is_empty, 0.0, weights)
+
+
+def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
+    """The recurrence over x (time, batch, in)."""
+    hs, h_last, c_last = _fastest(_fused_lstm, _lstm_formula, x, h, c, kernel, recurrent_kernel, bias)
+    return hs, (h_last, c_last)
+
+
+def _fused_lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, Any, Any]:
+    weights = [kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()]
+    if bias is not None:
+        weights += [bias, torch.zeros_like(bias)]
+    state = (h.unsqueeze(0), c.unsqueeze(0))
+    hs, h_last, c_last = torch.lstm(x, state, weights, bias is not None, 1, 0.0, False, False, False)
+    return hs, h_last[0], c_last[0]
+
+
+def _lstm_formula(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, Any, Any]:
+    inputs = x @ kernel
+    inputs = inputs if bias is None else inputs + bias
+    hs = []
+    for at in inputs.unbind(0):
+        i, f, g, o = (at + h @ recurrent_kernel).chunk(4, -1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+        hs.append(h)
+    return torch.stack(hs), h, c
+
+
+def _fastest(fused: Callable[..., Any], formula: Callable[..., Any], *xs: Any) -> Any:
+    """The fused kernel wherever nobody can ask for more derivatives than it has."""
+    if torch.compiler.is_compiling():
+        return fused(*xs)
+    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return formula(*xs)
+    if torch.is_grad_enabled() and any([x is not None and x.requires_grad for x in xs]):
+        return _Fused.apply(fused, formula, *xs)
+    return fused(*xs)
+
+
+class _Fused(torch.autograd.Function):
+    """A fused kernel with its own backward pass; differentiated again, the formula takes its place."""
+
+    @staticmethod
+    def forward(ctx: Any, fused: Any, formula: Any, *xs: Any) -> Any:
+        ctx.formula = formula
+        ctx.save_for_backward(*xs)
+        with torch.enable_grad():
+            ctx.inner = [None if x is None else x.detach().requires_grad_(x.requires_grad) for x in xs]
+            ctx.ys = fused(*ctx.inner)
+        return tuple([y.detach() for y in ctx.ys]) if isinstance(ctx.ys, tuple) else ctx.ys.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        needed = [i for i, is_needed in enumerate(ctx.needs_input_grad[2:]) if is_needed]
+        if torch.is_grad_enabled():
+            xs = ctx.saved_tensors
+            ys = ctx.formula(*xs)
+        else:
+            xs, ys = ctx.inner, ctx.ys
+        ys = ys if isinstance(ys, tuple) else (ys,)
+        found = torch.autograd.grad(
+            ys, [xs[i] for i in needed], gs, retain_graph=True, create_graph=torch.is_grad_enabled(), allow_unused=True
+        )
+        grads = [None] * len(ctx.inner)
+        for i, grad in zip(needed, found, strict=True):
+            grads[i] = grad
+        return (None, None, *grads)

@@ -1,0 +1,160 @@
+"""Differentiation on torch. All functions here work on flat lists.
+
+Eagerly, and outside torch.func transforms, plain autograd is the fastest; inside them and while
+compiling, torch.func is the one that composes. Both give the same numbers.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ... import tree
+
+FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
+
+# How many of our own differentiations enclose the running code, per thread.
+_nesting = threading.local()
+
+
+def stop_gradient(x: Any, /) -> Any:
+    return x.detach()
+
+
+def is_tracing() -> bool:
+    """Whether code runs inside torch.compile."""
+    return torch.compiler.is_compiling()
+
+
+def _in_transform() -> bool:
+    """Inside torch.compile or a torch.func transform, whose tensors cannot be asked to require gradients."""
+    return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def vjp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
+) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+    if _in_transform():
+        split, join = _tensors_apart(fn)
+        outputs, pull, tensors = torch.func.vjp(split, xs, has_aux=True)
+        return outputs, join(tensors), lambda cotangents: pull(_instantiated(cotangents, outputs))[0]
+    return _plain_vjp(fn, xs, once)
+
+
+def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
+    """None stands for an output that is not differentiated."""
+    return [torch.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)]
+
+
+def _tensors_apart(fn: Any) -> tuple[Any, Any]:
+    """torch.func takes only tensors as auxiliary output: what else there is waits outside."""
+    outside: list[Any] = []
+
+    def split(xs: list[Any]) -> tuple[list[Any], list[Any]]:
+        outputs, aux = fn(xs)
+        leaves, spec = tree.flatten(aux)
+        outside.append((spec, [None if isinstance(x, torch.Tensor) else x for x in leaves]))
+        return outputs, [x for x in leaves if isinstance(x, torch.Tensor)]
+
+    def join(tensors: list[Any]) -> Any:
+        spec, others = outside[-1]
+        remaining = list(tensors)
+        return tree.unflatten(spec, [remaining.pop(0) if x is None else x for x in others])
+
+    return split, join
+
+
+def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]:
+    depth = getattr(_nesting, "depth", 0)
+    # Somebody outside (we, or the user's own graph) will differentiate again: keep the graph.
+    is_inner = depth > 0 or any([x.requires_grad for x in xs])
+    leaves = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in xs]
+    _nesting.depth = depth + 1
+    try:
+        with torch.enable_grad():
+            outputs, aux = fn(leaves)
+    finally:
+        _nesting.depth = depth
+
+    def pull(cotangents: list[Any]) -> list[Any]:
+        pairs = zip(outputs, cotangents, strict=True)
+        reached = [(y, g) for y, g in pairs if y.requires_grad and g is not None]
+        if not reached:
+            return [torch.zeros_like(x) for x in xs]
+        found = torch.autograd.grad(
+            [y for y, _ in reached],
+            leaves,
+            [g for _, g in reached],
+            retain_graph=is_inner or not once,
+            create_graph=is_inner,
+            allow_unused=True,
+        )
+        return [torch.zeros_like(x) if g is None else g for g, x in zip(found, xs, strict=True)]
+
+    if is_inner:
+        return outputs, aux, pull
+    return [y.detach() for y in outputs], _detached(aux), pull
+
+
+def _detached(aux: Any) -> Any:
+    return tree.map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, aux)
+
+
+def jvp(
+    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
+) -> tuple[list[Any], list[Any], Any]:
+    split, join = _tensors_apart(fn)
+    outputs, out_tangents, tensors = torch.func.jvp(split, (xs,), (tangents,), has_aux=True)
+    return outputs, out_tangents, join(tensors)
+
+
+def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+    return torch.func.jacrev(fn)(xs)
+
+
+def vmap(
+    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+) -> list[Any]:
+    out_dims = out_axes[0] if len(out_axes) == 1 else out_axes
+    return torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs)
+
+
+def custom_vjp(
+    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+) -> Callable[[list[Any]], list[Any]]:
+    return lambda xs: list(_Opaque.apply(fn, rule, *xs))
+
+
+class _Opaque(torch.autograd.Function):
+    """One class for all bound functions: torch.compile cannot trace the making of a class."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(fn: Any, rule: Any, *xs: Any) -> tuple[Any, ...]:
+        # autograd asks for fresh tensors: an input handed back as it is would stay connected.
+        return tuple([y.view_as(y) if any([y is x for x in xs]) else y for y in fn(list(xs))])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        ctx.rule, ctx.count = inputs[1], len(inputs) - 2
+        ctx.save_for_backward(*inputs[2:], *output)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> tuple[Any, ...]:
+        saved = list(ctx.saved_tensors)
+        xs, ys = saved[: ctx.count], saved[ctx.count :]
+        return (None, None, *ctx.rule(xs, ys, list(upstream)))
+
+
+def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    from torch.utils.checkpoint import checkpoint as torch_checkpoint
+
+    def call(xs: list[Any]) -> list[Any]:
+        if _in_transform():
+            # torch.func has no recomputation; the compiler chooses what to recompute by itself.
+            return fn(xs)
+        return list(torch_checkpoint(lambda *leaves: tuple(fn(list(leaves))), *xs, use_reentrant=False))
+
+    return call

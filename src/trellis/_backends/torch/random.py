@@ -1,0 +1,344 @@
+"""Random numbers on PyTorch: Threefry-2x32 with the counters and the layout of `jax.random`.
+
+A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the same
+bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls on the CPU
+work in place, block by block in the cache; under `torch.compile` one expression is left for it to fuse.
+"""
+
+from math import ceil, log, prod
+from typing import Any
+
+import torch
+
+from ..._threefry import (
+    ERFINV_CENTRE_32,
+    ERFINV_CENTRE_64,
+    ERFINV_FAR_TAIL_64,
+    ERFINV_TAIL_32,
+    ERFINV_TAIL_64,
+    MASK,
+    PARITY,
+    ROTATIONS,
+)
+
+_BLOCK = 131072  # wide enough that PyTorch shares a pass among its threads; divides 2**32
+_SQRT2 = 2.0**0.5
+
+
+def _signed(value: int) -> int:
+    """The int32 with the bits of a 32-bit word."""
+    return ((value & MASK) ^ 0x80000000) - 0x80000000
+
+
+# Keys ------------------------------------------------------------------------------------------------
+
+
+def make_key(upper: int, lower: int, device: Any = None) -> Any:
+    return torch.tensor([upper, lower], dtype=torch.uint32, device=device)
+
+
+def key_of_seed(seed: Any) -> Any:
+    wide = seed.to(torch.int64)
+    return torch.stack([wide >> 32, wide], dim=-1).to(torch.int32).view(torch.uint32)
+
+
+def as_raw_key(key: Any) -> Any:
+    return key
+
+
+def is_tracing() -> bool:
+    """Whether a compiled function is being traced."""
+    return torch.compiler.is_compiling()
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the values of `x` can be looked at now."""
+    if torch.compiler.is_compiling() or x.device.type == "meta":
+        return False
+    return not torch._C._functorch.is_batchedtensor(x)
+
+
+def split(key: Any, shape: tuple[int, ...]) -> Any:
+    x0, x1 = _hashed(key, shape)
+    return torch.stack([x0, x1], dim=-1).view(torch.uint32)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    k = key.view(torch.int32)
+    if isinstance(data, int):
+        count = torch.full((), _signed(data), dtype=torch.int32, device=key.device)
+    else:
+        count = data.to(torch.int64).to(torch.int32)
+    x0, x1 = _hash(k[..., 0], k[..., 1], torch.zeros_like(count), count)
+    return torch.stack([x0, x1], dim=-1).view(torch.uint32)
+
+
+# The hash --------------------------------------------------------------------------------------------
+
+
+def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
+    """The hash of int32 tensors of keys and counters, which broadcast."""
+    schedule = (k0, k1, k0 ^ k1 ^ PARITY)
+    x0, x1 = c0 + k0, c1 + k1
+    for i in range(5):
+        for r in ROTATIONS[i % 2]:
+            x0 = x0 + x1
+            x1 = (x1 << r | (x1 >> (32 - r) & ((1 << r) - 1))) ^ x0
+        x0 = x0 + schedule[(i + 1) % 3]
+        x1 = x1 + (schedule[(i + 2) % 3] + (i + 1))
+    return x0, x1
+
+
+def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The two words of the counters 0, 1, ... as one expression."""
+    size = prod(shape)
+    k = key.view(torch.int32)
+    if size < 2**31:
+        low = torch.arange(size, dtype=torch.int32, device=key.device)
+        high = torch.zeros_like(low)
+    else:
+        wide = torch.arange(size, dtype=torch.int64, device=key.device)
+        high, low = (wide >> 32).to(torch.int32), wide.to(torch.int32)
+    x0, x1 = _hash(k[..., 0], k[..., 1], high, low)
+    return x0.reshape(shape), x1.reshape(shape)
+
+
+def _is_blockwise(key: Any, size: int) -> bool:
+    return size > 4096 and key.device.type == "cpu" and is_concrete(key)
+
+
+def _hash_blocks(key: Any, size: int, write: Any) -> None:
+    """Hash the counters in place; `write(start, stop, x0, x1, scratch)` takes each block."""
+    k0, k1 = key.view(torch.int32).tolist()
+    schedule = (k0, k1, _signed(k0 ^ k1 ^ PARITY))
+    width = min(size, _BLOCK)
+    counters = torch.arange(width, dtype=torch.int32)
+    buffers = [torch.empty(width, dtype=torch.int32) for _ in range(3)]
+    for start in range(0, size, _BLOCK):
+        stop = min(start + _BLOCK, size)
+        x0, x1, scratch = [buffer[: stop - start] for buffer in buffers]
+        x0.fill_(_signed(k0 + (start >> 32)))
+        torch.add(counters[: stop - start], _signed(start + k1), out=x1)
+        for i in range(5):
+            for r in ROTATIONS[i % 2]:
+                x0.add_(x1)
+                torch.bitwise_right_shift(x1, 32 - r, out=scratch)
+                scratch.bitwise_and_((1 << r) - 1)
+                # Left shift and `or` in one pass: the bits are disjoint.
+                torch.add(scratch, x1, alpha=_signed(1 << r), out=x1)
+                x1.bitwise_xor_(x0)
+            x0.add_(schedule[(i + 1) % 3])
+            x1.add_(_signed(schedule[(i + 2) % 3] + i + 1))
+        write(start, stop, x0, x1, scratch)
+
+
+# Bits, uniforms, normals -----------------------------------------------------------------------------
+
+
+def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    x0, x1 = _hashed(key, shape)
+    if dtype == torch.uint64:
+        return (x0.to(torch.int64) << 32 | x1.to(torch.int64) & MASK).view(torch.uint64)
+    if dtype == torch.uint32:
+        return (x0 ^ x1).view(torch.uint32)
+    return ((x0 ^ x1) & torch.iinfo(dtype).max).to(dtype)
+
+
+def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
+    size = prod(shape)
+    if dtype != torch.float32 or not _is_blockwise(key, size):
+        return _fractions(*_hashed(key, shape), dtype)
+    out = torch.empty(size, dtype=torch.float32)
+
+    def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
+        torch.sub(_in_place_ones_to_twos(x0, x1), 1, out=out[start:stop])
+
+    _hash_blocks(key, size, write)
+    return out.reshape(shape)
+
+
+def _in_place_ones_to_twos(x0: Any, x1: Any) -> Any:
+    x0.bitwise_xor_(x1).bitwise_right_shift_(9).bitwise_and_(0x7FFFFF).bitwise_or_(0x3F800000)
+    return x0.view(torch.float32)
+
+
+def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
+    if dtype == torch.float32:
+        return ((x0 ^ x1) >> 9 & 0x7FFFFF | 0x3F800000).view(torch.float32) - 1
+    if dtype == torch.float64:
+        wide = x0.to(torch.int64) << 32 | x1.to(torch.int64) & MASK
+        return (wide >> 12 & (2**52 - 1) | 0x3FF0000000000000).view(torch.float64) - 1
+    shift, mask, one = (6, 0xFFFF, 0x3C00) if dtype == torch.float16 else (1, 0xFF, 0x3F80)
+    return (((x0 ^ x1) & mask) >> shift | one).to(torch.int16).view(dtype) - 1
+
+
+def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Standard normals: the inverse error function of a uniform in (-1, 1)."""
+    size = prod(shape)
+    if dtype != torch.float32 or not _is_blockwise(key, size):
+        return erfinv(_symmetric(_fractions(*_hashed(key, shape), dtype))) * _sqrt2(dtype)
+    out = torch.empty(size, dtype=torch.float32)
+
+    def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
+        u = out[start:stop]
+        torch.sub(_in_place_ones_to_twos(x0, x1), 1, out=u)
+        _normals_32(u, x0.view(torch.float32), x1.view(torch.float32))
+
+    _hash_blocks(key, size, write)
+    return out.reshape(shape)
+
+
+_HALF_ULP = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
+_SQRT2_OF = {dtype: torch.tensor(_SQRT2, dtype=dtype).item() for dtype in _HALF_ULP}
+
+
+def _sqrt2(dtype: Any) -> float:
+    return _SQRT2_OF[dtype]
+
+
+def _symmetric(u: Any) -> Any:
+    """From [0, 1) to (-1, 1); exact in every dtype but for the last addition."""
+    return u * 2 + (_HALF_ULP[u.dtype] - 1)
+
+
+def _normals_32(u: Any, w: Any, p: Any) -> None:
+    """Replace uniforms by normals in place; `w` and `p` are buffers of the same length."""
+    u.mul_(2).add_(2.0**-24 - 1)
+    torch.mul(u, u, out=w)
+    w.neg_().log1p_()
+    # w is minus that of the formula until here, so the few tails are those at or below -5.
+    tails = torch.nonzero(w <= -5).squeeze(1)
+    far = torch.sqrt(-w[tails]) - 3
+    torch.sub(-2.5, w, out=w)
+    torch.mul(w, ERFINV_CENTRE_32[0], out=p)
+    for c in ERFINV_CENTRE_32[1:-1]:
+        p.add_(c).mul_(w)
+    p.add_(ERFINV_CENTRE_32[-1])
+    p[tails] = _polynomial(ERFINV_TAIL_32, far)
+    u.mul_(p).mul_(_SQRT2_OF[torch.float32])
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+    total = coefficients[0] * x + coefficients[1]
+    for c in coefficients[2:]:
+        total = total * x + c
+    return total
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse error function with JAX's polynomials; half precision goes through float32."""
+    if x.dtype in (torch.float16, torch.bfloat16):
+        return erfinv(x.to(torch.float32)).to(x.dtype)
+    w = -torch.log1p(-x * x)
+    root = torch.sqrt(torch.clamp(w, min=1))
+    if x.dtype == torch.float32:
+        p = torch.where(w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3))
+    else:
+        tail, far = _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5)
+        p = torch.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), torch.where(w < 16, tail, far))
+    return torch.where(torch.abs(x) == 1, x * torch.inf, p * x)
+
+
+# Integers --------------------------------------------------------------------------------------------
+
+
+def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+    """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
+    keys = split(key, (2,))
+    wide = torch.iinfo(dtype).bits == 64
+    unsigned = torch.uint64 if wide else torch.uint32
+    upper, lower = [bits(k, shape, unsigned) for k in (keys[0], keys[1])]
+    upper, lower = (upper.view(torch.int64), lower.view(torch.int64)) if wide else (_unsign(upper), _unsign(lower))
+    low, high = _as_int64(minval, key), _as_int64(maxval, key)
+    mask = -1 if wide else MASK
+    rest = _unsigned_remainder if wide else _remainder
+    span = torch.where(high <= low, 1, high - low + int(beyond)) & mask
+    multiplier = rest(torch.full_like(span, 1 << (32 if wide else 16)), span)
+    multiplier = rest(multiplier * multiplier & mask, span)
+    offset = rest(upper, span) * multiplier + rest(lower, span) & mask
+    return (low + rest(offset, span)).to(dtype)
+
+
+def _unsign(x: Any) -> Any:
+    return x.view(torch.int32).to(torch.int64) & MASK
+
+
+def _as_int64(x: Any, key: Any) -> Any:
+    return torch.full((), x, dtype=torch.int64, device=key.device) if isinstance(x, int) else x.to(torch.int64)
+
+
+def _remainder(x: Any, span: Any) -> Any:
+    # A span of zero stands for 2**bits: the remainder is x itself.
+    return torch.where(span == 0, x, x % torch.where(span == 0, 1, span))
+
+
+def _unsigned_remainder(x: Any, span: Any) -> Any:
+    """The remainder of 64-bit patterns read as unsigned numbers (Hacker's Delight, 9-3)."""
+    small = torch.where(span > 0, span, 1)
+    quotient = ((x >> 1 & (2**63 - 1)) // small) << 1
+    rest = x - quotient * small
+    rest = torch.where(_is_below(rest, small), rest, rest - small)
+    large = torch.where(_is_below(x, span), x, x - span)
+    return torch.where(span == 0, x, torch.where(span > 0, rest, large))
+
+
+def _is_below(x: Any, y: Any) -> Any:
+    return (x ^ -(2**63)) < (y ^ -(2**63))
+
+
+def permutation(key: Any, length: int) -> Any:
+    order = torch.arange(length, device=key.device)
+    for _ in range(_sorting_rounds(length)):
+        keys = split(key, (2,))
+        key = keys[0]
+        sort_keys = bits(keys[1], (length,), torch.uint32).view(torch.int32) ^ -(2**31)
+        order = order[torch.argsort(sort_keys, stable=True)]
+    return order
+
+
+def _sorting_rounds(length: int) -> int:
+    # As many sorts by 32-bit keys as make a wrong order by ties improbable; JAX's rule.
+    return ceil(3 * log(max(1, length)) / log(MASK))
+
+
+# Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
+
+
+def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    x0, x1 = _hashed(key, shape)
+    return x0.to(torch.int64) & MASK, x1.to(torch.int64) & MASK
+
+
+def _split_words(x: Any) -> tuple[Any, Any]:
+    return x >> 32 & MASK, x & MASK
+
+
+def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+    return _split_words(x * y)
+
+
+def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+    return _split_words(x + y)
+
+
+def to_words(x: Any) -> tuple[Any, Any]:
+    """The two's complement of integers in 64 bits, as an upper and a lower word."""
+    if isinstance(x, int):
+        return torch.tensor(x >> 32 & MASK), torch.tensor(x & MASK)
+    return _split_words(x.to(torch.int64))
+
+
+def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
+    return (upper << 32 | lower).to(dtype)
+
+
+# Rejection samplers ----------------------------------------------------------------------------------
+
+
+def gamma(key: Any, a: Any, log_space: bool) -> Any:
+    raise NotImplementedError
+
+
+def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    raise NotImplementedError

@@ -1,0 +1,227 @@
+"""The sub-commands of ``trellis board``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+import time
+from pathlib import Path
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "the conformance board: which behaviour works on which backend"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line of ``trellis board``."""
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, help: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help, description=help)
+        added.set_defaults(board_command=name)
+        store = os.environ.get("BOARD_STORE")
+        added.add_argument(
+            "--store",
+            default=store,
+            required=store is None,
+            help="an SQLite file or a postgresql:// URL (or set BOARD_STORE)",
+        )
+        added.add_argument("--project", help="the project, where the store has several")
+        return added
+
+    new = command("markdown", "write one Markdown table per module")
+    new.add_argument("--module", help="only this module")
+    new.add_argument("--out", type=Path, help="a folder; without it, tables are printed")
+
+    new = command("import", "read Markdown tables as runs")
+    new.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    new.add_argument("--module", help="name of the table's module; its file name if not given")
+    new.add_argument("--at", type=_time, help="when the results were made, as 2024-05-01; now")
+
+    new = command("html", "write the web page as a folder")
+    new.add_argument("--out", type=Path, required=True, help="the folder")
+
+    new = command("diff", "say what changed; exit 1 on a regression")
+    new.add_argument("--base", required=True, help="a run, commit, branch, tag or 'previous'")
+    new.add_argument("--head", default="latest", help="the same; the latest run if not given")
+    new.add_argument("--markdown", action="store_true", help="as a pull-request comment")
+
+    new = command("beside", "set the tables of another project beside this one")
+    new.add_argument("--other", required=True, help="the project whose tables give the rows")
+    new.add_argument("--out", type=Path, help="a Markdown file; without it, the page is printed")
+
+    new = command("serve", "serve the page and the HTTP API")
+    new.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    new.add_argument("--port", type=int, default=8765)
+    new.add_argument("--read", choices=("open", "token"), default="open", help="who may read")
+    new.add_argument("--most-bytes", type=int, default=64_000_000, help="largest body taken")
+    new.add_argument("--rate", type=int, default=600, help="requests a minute per client")
+
+    new = command("token", "make, list or revoke tokens of the HTTP API")
+    new.add_argument("action", choices=("create", "list", "revoke"))
+    new.add_argument("id", nargs="?", type=int, help="number of the token to revoke")
+    new.add_argument("--scope", choices=("write", "read"), default="write")
+    new.add_argument("--label", default="", help="a note on who has it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the command line says; returns the exit code."""
+    try:
+        from . import queries
+        from .migrations import StoreTooNewError
+    except ImportError as error:
+        print(f"trellis board: {error}; pip install 'trellis[board]'", file=sys.stderr)
+        return 2
+    try:
+        return _COMMANDS[arguments.board_command](arguments)
+    except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
+        print(f"trellis board {arguments.board_command}: {error}", file=sys.stderr)
+        return 2
+
+
+def _markdown(arguments: argparse.Namespace) -> int:
+    from .queries import find_project
+    from .store import Store
+    from .table_files import export_tables, write_tables
+    from .tables import write_table
+
+    with Store.open(arguments.store, create=False).reading() as connection:
+        project = find_project(connection, arguments.project)
+        tables = export_tables(connection, project, arguments.module)
+    if arguments.out is not None:
+        print(f"{len(write_tables(tables, arguments.out))} tables written to {arguments.out}")
+    elif arguments.module:
+        sys.stdout.write(write_table(tables[arguments.module]))
+    else:
+        print("\n\n".join(f"## {name}\n\n{write_table(t)}" for name, t in tables.items()))
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from .store import Store
+    from .table_files import import_table
+
+    if arguments.module and len(arguments.files) > 1:
+        raise ValueError("--module names one table; import several files one by one")
+    store = Store.open(arguments.store)
+    at = time.time() if arguments.at is None else arguments.at
+    for file in arguments.files:
+        module = arguments.module or file.stem
+        # Bytes, not text mode: that would change the ends of lines.
+        text = file.read_bytes().decode("utf-8")
+        cells = import_table(store, arguments.project or "default", module, text, at)
+        print(f"{file}: {cells} cells of {module}")
+    return 0
+
+
+def _html(arguments: argparse.Namespace) -> int:
+    from .queries import find_project
+    from .static_page import write_page
+    from .store import Store
+
+    with Store.open(arguments.store, create=False).reading() as connection:
+        project = find_project(connection, arguments.project)
+        files = write_page(connection, project, arguments.out)
+    print(f"{files} files written; open {arguments.out / 'index.html'}")
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from .diff import compare
+    from .diff_text import as_markdown, as_text
+    from .queries import find_project
+    from .refs import resolve
+    from .store import Store
+
+    with Store.open(arguments.store, create=False).reading() as connection:
+        project = find_project(connection, arguments.project)
+        base = resolve(connection, project, arguments.base)
+        head = resolve(connection, project, arguments.head)
+        found = compare(connection, project, base, head)
+    print(as_markdown(found) if arguments.markdown else as_text(found))
+    return 1 if found.regressions else 0
+
+
+def _beside(arguments: argparse.Namespace) -> int:
+    from .beside import side_by_side
+    from .queries import find_project
+    from .store import Store
+
+    if not arguments.project:
+        raise ValueError("name both boards: --project OURS --other THEIRS")
+    with Store.open(arguments.store, create=False).reading() as connection:
+        page, cells, green = side_by_side(
+            connection,
+            (find_project(connection, arguments.other), arguments.other),
+            (find_project(connection, arguments.project), arguments.project),
+        )
+    if arguments.out is None:
+        print(page)
+        return 0
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(page, encoding="utf-8")
+    print(f"{green} of {cells} cells green; {arguments.out}")
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    import uvicorn
+
+    from .server import make_app
+    from .store import Store
+
+    app = make_app(
+        Store.open(arguments.store),
+        read_openly=arguments.read == "open",
+        most_bytes=arguments.most_bytes,
+        requests_per_minute=arguments.rate,
+    )
+    uvicorn.run(app, host=arguments.host, port=arguments.port, server_header=False)
+    return 0
+
+
+def _token(arguments: argparse.Namespace) -> int:
+    from . import tokens
+    from .recording import project_id
+    from .store import Store
+
+    store = Store.open(arguments.store)
+    if arguments.action == "create":
+        with store.writing() as connection:
+            project = project_id(connection, arguments.project or "default")
+            made = tokens.create_token(connection, project, arguments.scope, arguments.label)
+        print(made)
+    elif arguments.action == "list":
+        with store.reading() as connection:
+            for token in tokens.list_tokens(connection):
+                state = "revoked" if token.revoked else "valid"
+                print(f"{token.id}  {token.project}  {token.scope}  {state}  {token.label}")
+    elif arguments.id is None:
+        raise ValueError("which token? `trellis board token list` shows their numbers")
+    else:
+        with store.writing() as connection:
+            revoked = tokens.revoke_token(connection, arguments.id)
+        if not revoked:
+            raise ValueError(f"there is no valid token number {arguments.id}")
+        print(f"token {arguments.id} revoked")
+    return 0
+
+
+def _time(text: str) -> float:
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.timestamp()
+
+
+_COMMANDS = {
+    "markdown": _markdown,
+    "import": _import,
+    "html": _html,
+    "diff": _diff,
+    "beside": _beside,
+    "serve": _serve,
+    "token": _token,
+}

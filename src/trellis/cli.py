@@ -1,0 +1,47 @@
+"""The console command ``trellis``.
+
+A sub-command is a module with three names: ``SUMMARY``, one line for the help; ``add_arguments``,
+which describes its command line to an `argparse` parser; and ``run``, which does it and returns the
+exit code. Such a module must load fast: it imports what it needs inside ``run``. To add a
+sub-command, add a line to `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "board": "trellis.board.commands",
+}
+
+
+class Command(Protocol):
+    """What a sub-command's module offers."""
+
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``trellis`` with these arguments, those of the process if not given."""
+    parser = argparse.ArgumentParser(prog="trellis", description="Trellis on the command line.")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        command = cast(Command, importlib.import_module(module))
+        subparser = subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    arguments = parser.parse_args(argv)
+    return int(arguments.run(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

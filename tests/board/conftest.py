@@ -1,0 +1,121 @@
+"""Stores, servers and browsers for the tests of the board."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import trellis.board
+from trellis.board.store import Store
+
+from .helpers import free_port, missing
+
+collect_ignore = ["sample"]
+
+HERE = Path(__file__).parent
+SOURCE = Path(trellis.board.__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server: of BOARD_TEST_POSTGRES, or a private one on loopback."""
+    given = os.environ.get("BOARD_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    tools = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not tools:
+        missing("PostgreSQL (Debian package postgresql, or a URL in BOARD_TEST_POSTGRES)")
+    folder = Path(tempfile.mkdtemp(prefix="board-postgres-"))
+    # The server refuses to run as root; Debian's package brings a user for it.
+    as_server: list[str] = []
+    if os.getuid() == 0:
+        user = pwd.getpwnam("postgres")
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        as_server = ["runuser", "-u", "postgres", "--"]
+
+    def tool(name: str, *arguments: str) -> None:
+        command = [*as_server, str(tools[-1].with_name(name)), "-D", str(folder / "data")]
+        subprocess.run([*command, *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    port = free_port()
+    tool("initdb", "--auth=trust", "--username=board", "--no-sync", "--encoding=UTF8")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c fsync=off"
+    tool("pg_ctl", "start", "-w", "-s", "-o", options, "-l", str(folder / "log"))
+    yield f"postgresql://board@127.0.0.1:{port}/postgres"
+    tool("pg_ctl", "stop", "-w", "-s", "-m", "immediate")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store of either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "board.sqlite")
+    import psycopg
+
+    url: str = request.getfixturevalue("postgres")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+    return url
+
+
+@pytest.fixture
+def any_store(address: str) -> Iterator[Store]:
+    """An empty store, once of either kind."""
+    store = Store.open(address)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty SQLite store."""
+    return Store.open(tmp_path / "board.sqlite")
+
+
+Pytest = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """A copy of the sample project."""
+    return Path(shutil.copytree(HERE / "sample", tmp_path / "sample"))
+
+
+@pytest.fixture
+def run_pytest(sample: Path) -> Pytest:
+    """Runs pytest with the board's plugin in the sample project, in a clean environment."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        plugins = ["trellis.board.plugin", "xdist", "pytest_rerunfailures"]
+        return subprocess.run(
+            [
+                *(sys.executable, "-m", "pytest", "--rootdir=.", "-c", "/dev/null"),
+                *(word for plugin in plugins for word in ("-p", plugin)),
+                *arguments,
+            ],
+            cwd=sample,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(sample),
+                "PYTHONPATH": str(SOURCE),
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "GIT_CEILING_DIRECTORIES": str(sample.parent),
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run

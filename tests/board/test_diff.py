@@ -1,0 +1,146 @@
+"""What changed between two runs, how it is told, and how runs are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from trellis.board.diff import compare, kind_of_change
+from trellis.board.diff_text import as_markdown, as_text
+from trellis.board.queries import UnknownNameError, find_project
+from trellis.board.records import Part, Result
+from trellis.board.refs import resolve
+
+from .helpers import make_part
+
+
+@pytest.fixture
+def two_runs(store):
+    project = store.for_project("p")
+    project.record(
+        make_part(
+            "1",
+            started=1000,
+            same__x="success",
+            breaks__x="success",
+            hollows__x="success",
+            heals__x="failure",
+            skips__x="success",
+            goes__x="success",
+            stays__x="failure",
+            fills__x="hollow",
+        )  # fmt: skip
+    )
+    project.record(
+        make_part(
+            "2",
+            started=2000,
+            same__x="success",
+            breaks__x="error",
+            hollows__x="hollow",
+            heals__x="success",
+            skips__x="skipped",
+            stays__x="error",
+            new__x="failure",
+            fills__x="success",
+            fresh__x="success",
+        )  # fmt: skip
+    )
+    return store
+
+
+def changes(store, base="1", head="2"):
+    with store.reading() as connection:
+        id = find_project(connection, None)
+        return compare(connection, id, resolve(connection, id, base), resolve(connection, id, head))
+
+
+def test_every_kind_of_change(two_runs):
+    found = changes(two_runs)
+    assert {(c.test.removeprefix("test_"), c.kind) for c in found.changes} == {
+        ("breaks", "newly failing"),
+        ("new", "newly failing"),
+        ("hollows", "newly hollow"),
+        ("heals", "newly passing"),
+        ("fills", "newly passing"),
+        ("fresh", "newly passing"),
+        ("skips", "newly skipped"),
+        ("goes", "no longer run"),
+    }
+    regressions = {c.test.removeprefix("test_") for c in found.regressions}
+    assert regressions == {"breaks", "new", "hollows"}
+
+
+def test_less_bad_is_no_regression():
+    assert kind_of_change("failure", "hollow") == "newly hollow"
+    assert kind_of_change("failure", "error") is None
+    assert kind_of_change(None, "skipped") is None
+
+
+def test_clearly_slower_cells_are_told(store):
+    for run, seconds in (("1", 0.1), ("2", 0.5)):
+        results = [
+            Result("m", "slow", "x", "success", duration=seconds),
+            Result("m", "tiny", "x", "success", duration=seconds / 100),
+        ]
+        store.for_project("p").record(Part(run, "a", float(run), results=results))
+    found = changes(store)
+    assert [(c.test, c.kind) for c in found.changes] == [("slow", "slower")]
+    assert "0.100 s → 0.500 s" in as_text(found)
+    assert not found.regressions
+
+
+def test_told_as_text(two_runs):
+    told = as_text(changes(two_runs))
+    assert "newly failing (2)" in told
+    assert "ops::test_breaks [x]  success → error" in told
+    assert told.endswith("3 regressions")
+
+
+def test_told_as_a_comment(two_runs):
+    told = as_markdown(changes(two_runs))
+    assert told.startswith("### Board: 3 regressions\n")
+    assert "<details open><summary>🔴 newly failing: 2</summary>" in told
+    assert "| <code>ops::test_breaks</code> | <code>x</code> | success → error |" in told
+
+
+def test_a_comment_carries_no_foreign_markup(store):
+    results = [Result("m", "t[<img src=x>|b]", "x", "failure")]
+    store.for_project("p").record(Part("1", "a", 1.0))
+    store.for_project("p").record(Part("2", "a", 2.0, results=results))
+    told = as_markdown(changes(store))
+    assert "<img" not in told
+    assert "t[&lt;img src=x&gt;&#124;b]" in told
+
+
+def test_runs_have_many_names(store):
+    project = store.for_project("p")
+    for number, commit in (("1", "aaaa1111"), ("2", "bbbb2222"), ("3", "bbbb2222")):
+        project.record(Part(number, "a", float(number), commit=commit, branch=f"b{number}"))
+
+    def named(ref):
+        with store.reading() as connection:
+            id = find_project(connection, None)
+            return [run.name for run in resolve(connection, id, ref, ask_git=False)]
+
+    assert named("latest") == ["3"]
+    assert named("previous") == ["2"]
+    assert named("1") == ["1"]
+    assert named("bbbb22") == ["3", "2"]
+    assert named("b1") == ["1"]
+    with pytest.raises(UnknownNameError, match=r"no run, commit or branch 'x'.*3 \(bbbb2222\)"):
+        named("x")
+
+
+def test_of_one_commit_the_newest_result_counts(store):
+    project = store.for_project("p")
+    project.record(
+        Part("1", "a", 1.0, commit="aaaa1111", results=[Result("m", "t", "x", "success")])
+    )
+    project.record(
+        Part("2", "a", 2.0, commit="bbbb2222", results=[Result("m", "t", "x", "failure")])
+    )
+    project.record(
+        Part("3", "a", 3.0, commit="bbbb2222", results=[Result("m", "t", "x", "success")])
+    )
+    assert changes(store, "aaaa1111", "bbbb2222").changes == []
+    assert [c.kind for c in changes(store, "1", "2").changes] == ["newly failing"]

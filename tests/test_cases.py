@@ -1,0 +1,200 @@
+"""Every row of `cases` on every backend: values, types, compiled equals eager, Containers, gradients."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import trellis
+from cases import all_cases
+from conftest import BACKENDS, compile_with
+from trellis import testing
+
+ROWS = dict(all_cases())
+FIRST_ROWS = {row.op: name for name, row in reversed(ROWS.items())}
+COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
+
+
+# From rows to calls --------------------------------------------------------------------------------
+
+
+def cast(x, dtype, backend):
+    """A NumPy array of a row in the types of this run."""
+    x = np.asarray(x)
+    if x.dtype == np.float64:
+        return x.astype(dtype)
+    if x.dtype == np.complex128:
+        return x.astype(COMPLEX_OF[dtype])
+    if x.dtype == np.int64:
+        return x.astype(np.dtype(default_int(backend, dtype)))
+    return x
+
+
+def default_int(backend, dtype):
+    # JAX counts in 32 bits unless 64-bit types are on, which they are in the float64 run.
+    return "int32" if backend == "jax" and dtype == "float32" else "int64"
+
+
+def map_arrays(fn, value):
+    if isinstance(value, np.ndarray):
+        return fn(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([map_arrays(fn, item) for item in value])
+    return value
+
+
+def arrays_in(value):
+    if isinstance(value, np.ndarray):
+        return [value]
+    return [x for item in value for x in arrays_in(item)] if isinstance(value, (list, tuple)) else []
+
+
+def expectation(row, dtype, backend):
+    """The expected value in the types of this run; formulas see the arguments as rounded by the run."""
+    value = row.expected
+    if callable(value):
+
+        def widened(x):
+            x = cast(x, dtype, backend)
+            wide = {"f": np.float64, "c": np.complex128, "i": np.int64}.get(x.dtype.kind)
+            return x if wide is None else x.astype(wide)
+
+        with np.errstate(all="ignore"):
+            value = value(*map_arrays(widened, row.args))
+    return typed(value, dtype, backend)
+
+
+def typed(value, dtype, backend):
+    if isinstance(value, tuple):
+        return tuple(typed(item, dtype, backend) for item in value)
+    if isinstance(value, dict):
+        return {key: typed(item, dtype, backend) for key, item in value.items()}
+    return value if isinstance(value, (str, bool)) else cast(value, dtype, backend)
+
+
+def run(row, args, kwargs=None):
+    """The call of a row; the default backend serves those without any array."""
+    fn = operator.attrgetter(row.op)(trellis) if row.call is None else row.call
+    result = fn(*args, **(row.kwargs if kwargs is None else kwargs))
+    return result if row.then is None else row.then(result)
+
+
+def check(actual, expected, row, dtype, backend):
+    if isinstance(actual, (str, bool, int, float)) and not hasattr(actual, "dtype"):
+        assert actual == expected
+    elif isinstance(actual, tuple) and all(isinstance(x, (int, float)) for x in actual):
+        assert actual == tuple(x if isinstance(x, (int, float)) else x.item() for x in expected)
+    else:
+        same_type = backend not in row.other_dtype
+        rtol = row.rtol32 if dtype == "float32" else None
+        rtol = rtol if same_type else 1e-6  # the expectation was rounded to float32
+        atol = None if rtol is None else rtol * 0.1
+        testing.assert_close(
+            actual, expected, backend=backend, rtol=rtol, atol=atol, dtype=same_type
+        )
+
+
+# The tests -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_value(name, backend, array, x64):
+    row = ROWS[name]
+    for dtype in row.dtypes:
+        with trellis.using_backend(backend):
+            if dtype == "float64":
+                with x64():
+                    args = map_arrays(lambda x: array(cast(x, "float64", backend)), row.args)
+                    result = run(row, args)
+            else:
+                args = map_arrays(lambda x: array(cast(x, "float32", backend)), row.args)
+                result = run(row, args)
+        check(result, expectation(row, dtype, backend), row, dtype, backend)
+
+
+def _compilable():
+    for backend in BACKENDS[1:]:
+        for name, row in ROWS.items():
+            reasons = row.compiled if isinstance(row.compiled, dict) else {backend: row.compiled}
+            if reasons.get(backend, True) is True:
+                marks = pytest.mark.xdist_group(backend)
+                yield pytest.param(name, backend, marks=marks, id=f"{backend}-{name}")
+
+
+@pytest.mark.parametrize("name, backend", list(_compilable()), indirect=["backend"])
+def test_compiled(name, backend, array):
+    row = ROWS[name]
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+    args = map_arrays(lambda x: array(cast(x, "float32", backend)), row.args)
+    is_array = [isinstance(x, np.ndarray) for x in row.args]
+    traced = [x for x, traced in zip(args, is_array, strict=True) if traced]
+    # Arrays inside lists stay outside: they would be constants of the compiled function.
+    if not traced and arrays_in(row.args):
+        (traced,) = args
+
+    def fn(*arrays):
+        if traced is args[0]:
+            return run(row, (list(arrays),))
+        remaining = list(arrays)
+        return run(row, [remaining.pop(0) if t else x for x, t in zip(args, is_array, strict=True)])
+
+    def of_no_arrays():
+        return run(row, args)
+
+    with trellis.using_backend(backend):
+        compiled = compile_with(backend, fn if traced else of_no_arrays)
+        result = compiled(*traced)
+    check(result, expectation(row, "float32", backend), row, "float32", backend)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FIRST_ROWS.values() if arrays_in(ROWS[name].args) and not ROWS[name].call]
+)
+def test_container(name, backend, array):
+    """A Container gives what its leaves give, one by one; a result of several arrays is several nests."""
+    row = ROWS[name]
+    if row.op in ("can_cast", "dtype", "device", "result_type", "from_dlpack", "empty_like"):
+        pytest.skip("asks about one array")
+
+    def leaf(scale):
+        def make(x):
+            x = cast(x, "float32", backend)
+            return array(x * np.asarray(scale, x.dtype) if x.dtype.kind in "fc" else x)
+
+        return make
+
+    one, other = map_arrays(leaf(1.0), row.args), map_arrays(leaf(0.5), row.args)
+    nests = _nested(row.args, one, other)
+    fn = operator.attrgetter(row.op)(trellis)
+    result = fn(*nests, **row.kwargs)
+    first, second = fn(*one, **row.kwargs), fn(*other, **row.kwargs)
+    if isinstance(first, (tuple, list)):
+        assert type(result) is type(first) and len(result) == len(first)
+    else:
+        result, first, second = [result], [first], [second]
+    for nest, x, y in zip(result, first, second, strict=True):
+        assert type(nest) is trellis.Container
+        testing.assert_close(nest, {"a": x, "b": {"c": y}}, backend=backend)
+
+
+def _nested(template, one, other):
+    if isinstance(template, np.ndarray):
+        return trellis.Container(a=one, b={"c": other})
+    if isinstance(template, (list, tuple)):
+        return type(template)(_nested(t, x, y) for t, x, y in zip(template, one, other, strict=True))
+    return one
+
+
+# Filled in where `trellis.testing.check_gradients(fn, *arrays)` exists: it compares the gradients of all
+# float arrays with central differences, in float64.
+if hasattr(testing, "check_gradients"):
+
+    @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.gradient is True])
+    def test_gradient(name, backend, array, x64):
+        row = ROWS[name]
+        with x64(), trellis.using_backend(backend):
+            args = map_arrays(lambda x: array(cast(x, "float64", backend)), row.args)
+            testing.check_gradients(lambda *args: run(row, args), *args)
