@@ -115,15 +115,6 @@ def test_functions_are_typed_and_documented(stem):
 # Backends ------------------------------------------------------------------------------------------
 
 
-def public_names(module):
-    """Functions that a backend file offers: what does not begin with an underscore and is no module."""
-    return {
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and callable(value) and not inspect.isclass(value)
-    }
-
-
 def backend_file(backend, stem):
     return importlib.import_module(f"trellis._backends.{backend}.{stem}")
 
@@ -147,12 +138,15 @@ def defined_or_aliased(backend, stem):
 
 @pytest.mark.parametrize("stem", BACKEND_FILES)
 def test_backends_have_the_same_names(stem):
-    found = {backend: defined_or_aliased(backend, stem) for backend in BACKENDS}
-    everything = set().union(*found.values())
+    everything = set().union(*[defined_or_aliased(backend, stem) for backend in BACKENDS])
     if stem == "datatypes":
         everything -= {"bfloat16"}  # NumPy has it only through another package
-    missing = {b: sorted(everything - names) for b, names in found.items() if everything - names}
-    assert missing == {}
+    missing = []
+    for backend in BACKENDS:
+        xp = trellis.namespace(backend)
+        owner = getattr(xp, stem) if stem in ("fft", "linalg") else xp
+        missing += [f"{backend}.{name}" for name in sorted(everything) if not hasattr(owner, name)]
+    assert missing == []
 
 
 def test_backend_serves_every_op(backend, xp):
@@ -195,7 +189,8 @@ def test_backends_have_the_same_signatures(stem):
 
 def test_namespace_holds_no_framework(backend, xp):
     modules = {name for name, value in vars(xp).items()
-               if inspect.ismodule(value) and value.__name__.partition(".")[0] != "trellis"}
+               if inspect.ismodule(value) and value.__name__.partition(".")[0] != "trellis"
+               and not name.startswith("_")}
     assert modules == set()
     assert xp.__array_api_version__ == "2024.12"
     assert xp.__array_namespace_info__().dtypes() is not None
@@ -266,23 +261,31 @@ UNTRACEABLE = {
     ast.YieldFrom: "generator function",
 }
 NOT_TRACED = {"board", "train", "cli.py"}
+# NumPy has no compiler.
+UNCOMPILED_BACKEND = ("_backends", "numpy")
 # Context managers of settings run outside of compiled functions; a test helper is never compiled.
-MAY_YIELD = {"_settings.py", "testing.py"}
+MAY_YIELD = {"_settings.py", "_check_gradients.py", "testing.py"}
 
 
 def test_no_untraceable_syntax():
     found = []
     for path in python_files(SOURCE):
         relative = path.relative_to(SOURCE)
-        if relative.parts[0] in NOT_TRACED | MAY_YIELD:
+        if relative.parts[0] in NOT_TRACED | MAY_YIELD or relative.parts[:2] == UNCOMPILED_BACKEND:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_in_functions(ast.parse(path.read_text())):
             what = UNTRACEABLE.get(type(node))
             if isinstance(node, (ast.For, ast.While)) and node.orelse:
                 what = "loop with else"
             if what and not in_context_manager(path, node):
                 found.append(f"{relative}:{node.lineno} {what}")
     assert found == []
+
+
+def nodes_in_functions(tree):
+    """What runs at import is never traced."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {id(node): node for fn in functions for node in ast.walk(fn)}.values()
 
 
 def in_context_manager(path, node):
@@ -317,6 +320,8 @@ def thrown_away(tree):
 def test_no_comparison_is_thrown_away():
     found = []
     for path in python_files(ROOT / "tests"):
+        if "sample" in path.parts:
+            continue  # tests that are hollow on purpose, for the board to find
         found += [f"{path.name}:{line}" for line in thrown_away(ast.parse(path.read_text()))]
     assert found == []
 
@@ -328,7 +333,7 @@ def test_thrown_away_comparisons_are_found(code):
 
 
 def test_read_only_inputs(array):
-    x = array(np.zeros(3))
+    x = array(np.zeros(3, "float32"))
     if isinstance(x, np.ndarray):
         with pytest.raises(ValueError, match="read-only"):
             x[0] = 1.0

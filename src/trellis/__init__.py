@@ -7,6 +7,7 @@ framework but NumPy.
 # Rooms that are modules of their own
 from . import errors as errors
 from . import fft as fft
+from . import interchange as interchange
 from . import linalg as linalg
 from . import tree as tree
 
@@ -205,6 +206,22 @@ from ._reduction import std as std
 from ._reduction import sum as sum
 from ._reduction import var as var
 
+# Layers
+from ._attention import multi_head_attention as multi_head_attention
+from ._attention import scaled_dot_product_attention as scaled_dot_product_attention
+from ._convolution import conv1d as conv1d
+from ._convolution import conv1d_transpose as conv1d_transpose
+from ._convolution import conv2d as conv2d
+from ._convolution import conv2d_transpose as conv2d_transpose
+from ._convolution import conv3d as conv3d
+from ._convolution import conv3d_transpose as conv3d_transpose
+from ._convolution import conv_general_dilated as conv_general_dilated
+from ._convolution import conv_general_transpose as conv_general_transpose
+from ._convolution import depthwise_conv2d as depthwise_conv2d
+from ._dense import dropout as dropout
+from ._dense import linear as linear
+from ._recurrent import lstm_update as lstm_update
+
 # Searching
 from ._searching import argmax as argmax
 from ._searching import argmin as argmin
@@ -219,6 +236,10 @@ from ._sets import unique_all as unique_all
 from ._sets import unique_counts as unique_counts
 from ._sets import unique_inverse as unique_inverse
 from ._sets import unique_values as unique_values
+
+# Interchange
+from .interchange import to_backend as to_backend
+from .interchange import to_numpy as to_numpy
 
 # Sorting
 from ._sorting import argsort as argsort

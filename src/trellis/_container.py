@@ -60,9 +60,11 @@ class Container(dict[str, Any]):
         is_new = head not in dict.keys(self)
         dict.__setitem__(self, head, _contained(value, alphabetical))
         if is_new and alphabetical:
-            items = sorted(dict.items(self))
+            entries = dict(dict.items(self))
             dict.clear(self)
-            dict.update(self, items)
+            # Only the keys are sorted: torch.compile cannot sort what holds tensors.
+            for key in sorted(entries):
+                dict.__setitem__(self, key, entries[key])
 
     def __delitem__(self, key: str) -> None:
         head, _, last = key.rpartition("/")
@@ -81,7 +83,7 @@ class Container(dict[str, Any]):
             return True
         if isinstance(key, dict):
             return _is_same(self, key) or any(
-                isinstance(value, Container) and key in value for value in dict.values(self)
+                [isinstance(value, Container) and key in value for value in dict.values(self)]
             )
         return False
 
@@ -238,7 +240,7 @@ class Container(dict[str, Any]):
         return Container({**self, **other}, alphabetical_keys=self._alphabetical)
 
     def __repr__(self) -> str:
-        return "Container(" + ", ".join(f"{k}={v!r}" for k, v in dict.items(self)) + ")"
+        return "Container(" + ", ".join([f"{k}={v!r}" for k, v in dict.items(self)]) + ")"
 
     def __reduce__(self) -> Any:
         return _rebuild, (dict(self), self._alphabetical)

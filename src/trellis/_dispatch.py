@@ -79,10 +79,11 @@ def _resolve(x: Any) -> Any:
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
-    _load_imported()
-    for base in cls.__mro__:
-        if base in _by_type:
-            return _by_type[base]
+    # The modules are asked, not the table: while torch.compile traces, it still sees the table as it was
+    # before they were loaded.
+    for backend in _imported():
+        if issubclass(cls, backend.ARRAY_TYPES):
+            return backend
     raise ArgumentTypeError(
         f"Expected an array of numpy, jax, torch or tensorflow, got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
@@ -105,7 +106,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     names = {id(value): name for name, value in frame.f_locals.items()}
     kinds = [(names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
              for i, x in enumerate(xs) if type(x) not in _scalar_types]
-    listed = ", ".join(f"{name} is from {kind}" for name, kind in kinds)
+    listed = ", ".join([f"{name} is from {kind}" for name, kind in kinds])
     return MixedBackendsError(
         f"{frame.f_code.co_name}() got arrays of different frameworks: {listed}. "
         f"Convert one first, for example trellis.to_backend({kinds[-1][0]}, {kinds[0][1]!r})."
@@ -150,15 +151,14 @@ def _require(name: str, package: str) -> None:
         )
 
 
-def _load_imported() -> None:
-    """Load the backends of those frameworks that the user has imported himself."""
-    for name in BACKENDS:
-        if name in sys.modules:
-            load(name)
+def _imported() -> list[Any]:
+    """The backends of those frameworks that the user has imported himself."""
+    return [load(name) for name in BACKENDS if name in sys.modules]
 
 
 def register(backend: Any, *types: type) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
+    backend.ARRAY_TYPES = types
     for cls in types:
         _by_type[cls] = backend
 

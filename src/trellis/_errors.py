@@ -19,6 +19,10 @@
 class TrellisError(Exception):
     """Base of all errors that Trellis raises on purpose."""
 
+    # TensorFlow's AutoGraph rewrites errors raised inside tf.function; it keeps the type of those that
+    # have exactly this constructor, and makes all others a StagingError that no one can catch by name.
+    __init__ = Exception.__init__
+
 
 class ShapeError(TrellisError, ValueError):
     """Shapes, axes or structures that do not fit together."""

@@ -21,11 +21,23 @@ class Setting(Generic[T]):
     'green'
     """
 
+    # torch.compile cannot read context variables. While nobody overrides the setting it reads plain
+    # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled function,
+    # and its argument is there to be guarded.
+
     def __init__(self, name: str, default: T):
         self._process_wide = default
         self._here: ContextVar[T | None] = ContextVar(name, default=None)
+        self._overrides = 0
+        self._latest: T | None = None
+        self._lock = threading.Lock()
 
     def get(self) -> T:
+        if self._overrides == 0:
+            return self._process_wide
+        return self._look_up(self._latest)
+
+    def _look_up(self, latest: T | None) -> T:
         here = self._here.get()
         return self._process_wide if here is None else here
 
@@ -36,12 +48,21 @@ class Setting(Generic[T]):
         if in_main_program and asyncio._get_running_loop() is None and self._here.get() is None:
             self._process_wide = value
         else:
+            self._override(value, 1)
             self._here.set(value)
 
     @contextmanager
     def using(self, value: T) -> Iterator[None]:
+        before = self._here.get()
         token = self._here.set(value)
+        self._override(value, 1)
         try:
             yield
         finally:
+            self._override(before, -1)
             self._here.reset(token)
+
+    def _override(self, latest: T | None, more: int) -> None:
+        with self._lock:
+            self._latest = latest
+            self._overrides += more

@@ -298,7 +298,8 @@ def bind_custom_gradient_function(
 
         def forward(xs: list[Any]) -> list[Any]:
             outputs, out_spec = tree.flatten(func(tree.unflatten(spec, xs)))
-            out_specs.append(out_spec)
+            if not out_specs:
+                out_specs.append(out_spec)
             return outputs
 
         def backward(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:

@@ -89,8 +89,12 @@ def _map(fn: Callable[[Any], Any], x: Any) -> Any:
 def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
     source = xp_of(x)
     if source is target:
-        return target.asarray(x, device=device, copy=copy)
+        is_same = device is None and not copy
+        return x if is_same else target.asarray(x, device=device, copy=copy)
     source.check_leaving(x)
+    if not hasattr(x, "__dlpack__"):
+        # A tf.Variable, a scalar of NumPy: not arrays themselves, but soon made into one.
+        x = source.asarray(x)
     y = _copied(x, source, target) if copy else _shared(x, source, target, copy)
     return y if device is None else _moved(y, target, device, copy)
 
@@ -104,7 +108,7 @@ def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
     try:
         y = _view(x, source, target)
         if copy is False and 0 not in x.shape and _is_on_cpu(x, source) and not shares_memory(x, y):
-            raise CopyError(_refusal(source, target, "its elements had to be rearranged"))
+            raise CopyError("its elements had to be rearranged.")
     except CopyError as error:
         if copy is False:
             raise CopyError(_refusal(source, target, str(error))) from None

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ._check_gradients import check_gradients as check_gradients
 from ._datatypes import dtype as dtype_of
 from ._dispatch import backend_of, xp_of
 from ._dtypes import COMPLEX, FLOATING, name_of

@@ -54,7 +54,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
     >>> from trellis import tree
     >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
     >>> tree.unflatten(structure, [x * 2 for x in leaves])
-    {'a': (4, 6), 'b': 2}
+    {'b': 2, 'a': (4, 6)}
     """
     return optree.tree_unflatten(structure, leaves)
 

@@ -28,7 +28,7 @@ def two_runs(store):
             goes__x="success",
             stays__x="failure",
             fills__x="hollow",
-        )  # fmt: skip
+        )
     )
     project.record(
         make_part(
@@ -43,7 +43,7 @@ def two_runs(store):
             new__x="failure",
             fills__x="success",
             fresh__x="success",
-        )  # fmt: skip
+        )
     )
     return store
 

@@ -155,6 +155,38 @@ def test_another_argument_may_name_the_backend(run_pytest, sample):
     }
 
 
+def test_a_doctest_compares_its_outputs(run_pytest, sample):
+    (sample / "documented.py").write_text(
+        'def one():\n    """\n    >>> one()\n    1\n    """\n    return 1\n\n\n'
+        'def two():\n    """\n    >>> x = two()\n    """\n    return 2\n'
+    )
+    run_pytest("--board=b.sqlite", "--doctest-modules", "documented.py")
+    assert outcomes(sample / "b.sqlite") == {
+        ("documented.one", "any"): "success",
+        ("documented.two", "any"): "hollow",
+    }
+
+
+def test_assertions_of_the_library_are_not_the_tests(run_pytest, sample):
+    """pytest rewrites all modules of a distribution that brings a plugin: their asserts too."""
+    (sample / "test_crash.py").write_text(
+        "import pytest\npytest.register_assert_rewrite('inside', 'helper')\n"
+        "import inside, helper\n"
+        "def test_library():\n    inside.check()\n"
+        "def test_helper():\n    helper.check()\n"
+    )
+    (sample / "helper.py").write_text("def check():\n    assert True is not False\n")
+    (sample / "inside.py").write_text(
+        "def check():\n    global __name__\n    __name__ = 'trellis.inside'\n"
+        "    assert True is not False\n"
+    )
+    run_pytest("--board=b.sqlite", "test_crash.py")
+    assert outcomes(sample / "b.sqlite") == {
+        ("test_library", "any"): "hollow",
+        ("test_helper", "any"): "success",
+    }
+
+
 def test_nothing_happens_without_the_option(run_pytest, sample):
     done = run_pytest("test_cells.py", "-k", "by_assert")
     assert "board:" not in done.stdout

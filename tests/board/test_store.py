@@ -102,7 +102,7 @@ def test_a_project_has_a_name_that_fits_in_an_address(store, name):
 
 
 def test_an_unknown_outcome_is_refused():
-    with pytest.raises(ValueError, match="'green'.*expected one of success"):
+    with pytest.raises(ValueError, match=r"'green'.*expected one of success"):
         Result("m", "t", "numpy", "green")
 
 
@@ -144,7 +144,7 @@ def test_migrations_build_what_the_schema_describes(any_store):
 def test_a_store_of_a_newer_library_is_refused(store, tmp_path):
     with store.writing() as connection:
         connection.execute(text("UPDATE board_schema SET version = 99"))
-    with pytest.raises(StoreTooNewError, match="version 99.*install a newer trellis"):
+    with pytest.raises(StoreTooNewError, match=r"version 99.*install a newer trellis"):
         Store.open(tmp_path / "board.sqlite")
 
 

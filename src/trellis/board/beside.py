@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from .outcomes import worst
+from .outcomes import severity
 from .table_files import export_tables
-from .tables import Table
+from .tables import Cell, Table
 
-__all__ = ["side_by_side"]
+__all__ = ["side_by_side", "tables_like"]
 
 _MARKS = {
     "success": "✅",
@@ -24,26 +24,47 @@ _MARKS = {
 }
 
 
+def tables_like(connection: Connection, model: int, project: int) -> dict[str, Table]:
+    """Tables with the rows and columns of the project `model` and the cells of `project`."""
+    found: dict[tuple[str, str], Cell] = {}
+    for table in export_tables(connection, project).values():
+        for row, cells in table.rows.items():
+            test = row.partition("[")[0].rpartition("::")[2]
+            for backend, cell in cells.items():
+                known = found.setdefault((test, backend), cell)
+                if severity(cell.outcome) > severity(known.outcome):
+                    found[test, backend] = cell
+    return {
+        name: Table(
+            table.columns,
+            {
+                test: {b: found[test, b] for b in table.columns if (test, b) in found}
+                for test in table.rows
+            },
+        )
+        for name, table in export_tables(connection, model).items()
+    }
+
+
 def side_by_side(
     connection: Connection, left: tuple[int, str], right: tuple[int, str]
 ) -> tuple[str, int, int]:
     """A Markdown page; then how many cells it has, and how many are green on the right."""
     (left_id, left_name), (right_id, right_name) = left, right
     theirs = export_tables(connection, left_id)
-    ours = _by_test(export_tables(connection, right_id))
+    ours = tables_like(connection, left_id, right_id)
     lines: list[str] = []
     cells = green = 0
     for module, table in theirs.items():
-        lines += ["", f"## {module}", "", _header(table), "|:--|" + ":--|" * len(table.columns)]
+        header = "| test | " + " | ".join(table.columns) + " |"
+        lines += ["", f"## {module}", "", header, "|:--|" + ":--|" * len(table.columns)]
         for test, row in table.rows.items():
             steps = []
             for backend in table.columns:
-                before = row[backend].outcome if backend in row else None
-                found = ours.get((test, backend))
-                after = worst(found) if found else None
+                after = ours[module].rows[test].get(backend)
                 cells += 1
-                green += after == "success"
-                steps.append(f"{_shown(before)} → {_shown(after)}")
+                green += after is not None and after.outcome == "success"
+                steps.append(f"{_shown(row.get(backend))} → {_shown(after)}")
             lines.append(f"| `{test}` | {' | '.join(steps)} |")
     intro = [
         f"# {left_name} beside {right_name}",
@@ -54,19 +75,5 @@ def side_by_side(
     return "\n".join([*intro, *lines]) + "\n", cells, green
 
 
-def _by_test(tables: dict[str, Table]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for table in tables.values():
-        for row, cells in table.rows.items():
-            test = row.partition("[")[0].rpartition("::")[2]
-            for backend, cell in cells.items():
-                found.setdefault((test, backend), []).append(cell.outcome)
-    return found
-
-
-def _header(table: Table) -> str:
-    return "| test | " + " | ".join(table.columns) + " |"
-
-
-def _shown(outcome: str | None) -> str:
-    return f"{_MARKS[outcome]} {outcome}" if outcome else "never run"
+def _shown(cell: Cell | None) -> str:
+    return f"{_MARKS[cell.outcome]} {cell.outcome}" if cell else "never run"

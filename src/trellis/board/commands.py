@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     new = command("markdown", "write one Markdown table per module")
     new.add_argument("--module", help="only this module")
+    new.add_argument("--like", help="in the tables of this other project of the store")
     new.add_argument("--out", type=Path, help="a folder; without it, tables are printed")
 
     new = command("import", "read Markdown tables as runs")
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new = command("beside", "set the tables of another project beside this one")
     new.add_argument("--other", required=True, help="the project whose tables give the rows")
     new.add_argument("--out", type=Path, help="a Markdown file; without it, the page is printed")
+    new.add_argument("--strict", action="store_true", help="exit 1 unless every cell is green")
 
     new = command("serve", "serve the page and the HTTP API")
     new.add_argument("--host", default="127.0.0.1", help="address to listen on")
@@ -82,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _markdown(arguments: argparse.Namespace) -> int:
+    from .beside import tables_like
     from .queries import find_project
     from .store import Store
     from .table_files import export_tables, write_tables
@@ -89,10 +92,13 @@ def _markdown(arguments: argparse.Namespace) -> int:
 
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
-        tables = export_tables(connection, project, arguments.module)
+        if arguments.like:
+            tables = tables_like(connection, find_project(connection, arguments.like), project)
+        else:
+            tables = export_tables(connection, project, arguments.module)
     if arguments.out is not None:
         print(f"{len(write_tables(tables, arguments.out))} tables written to {arguments.out}")
-    elif arguments.module:
+    elif arguments.module in tables:
         sys.stdout.write(write_table(tables[arguments.module]))
     else:
         print("\n\n".join(f"## {name}\n\n{write_table(t)}" for name, t in tables.items()))
@@ -159,11 +165,11 @@ def _beside(arguments: argparse.Namespace) -> int:
         )
     if arguments.out is None:
         print(page)
-        return 0
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(page, encoding="utf-8")
-    print(f"{green} of {cells} cells green; {arguments.out}")
-    return 0
+    else:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(page, encoding="utf-8")
+        print(f"{green} of {cells} cells green; {arguments.out}")
+    return 1 if arguments.strict and green < cells else 0
 
 
 def _serve(arguments: argparse.Namespace) -> int:

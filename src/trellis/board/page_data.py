@@ -102,10 +102,10 @@ def run_cells(connection: Connection, project: int, run: int) -> dict[str, Any]:
 
 def history_of_module(connection: Connection, project: int, module: int) -> dict[str, Any]:
     """The newest results of every cell of one module, with all that is known about each."""
-    found = next((m for m in modules(connection, project) if m.id == module), None)
-    if found is None:
+    found = modules(connection, project, only=module)
+    if not found:
         raise UnknownNameError(f"this project has no module number {module}")
-    results = history(connection, project, found.tests, HISTORY_DEPTH)
+    results = history(connection, project, found[0].tests, HISTORY_DEPTH)
     return {
         "parts": _parts(connection, project, results),
         "results": [

@@ -87,7 +87,11 @@ class _Watcher:
         backend = cells.cell_of_item(item, self._argument)[2]
         self._tally = comparisons.Tally(backend)
         with comparisons.recording(self._tally):
-            return (yield)
+            result = yield
+        if isinstance(item, pytest.DoctestItem) and item.dtest is not None:
+            # An example with an expected output is a comparison; doctest makes it by itself.
+            self._tally.count += sum(bool(example.want) for example in item.dtest.examples)
+        return result
 
     def pytest_assertion_pass(self, item: pytest.Item) -> None:
         asserting = _asserting_frame(sys._getframe(1))
@@ -123,6 +127,8 @@ class _Session:
             self._destination = open_destination(
                 config.option.board, project or config.getini("board_project")
             )
+        except ImportError as error:
+            raise pytest.UsageError(f"--board: {error}; pip install 'trellis[board]'") from error
         except Exception as error:
             raise pytest.UsageError(f"--board {config.option.board}: {error}") from error
 

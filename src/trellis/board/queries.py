@@ -117,22 +117,21 @@ def backend_names(connection: Connection, project: int) -> dict[int, str]:
     return {row.id: row.name for row in connection.execute(query.order_by(table.c.id))}
 
 
-def modules(connection: Connection, project: int) -> list[ModuleNames]:
-    """All modules of the project, by name, with their tests."""
+def modules(connection: Connection, project: int, only: int | None = None) -> list[ModuleNames]:
+    """The modules of the project by name, with their tests; all, or only the one with this id."""
     module, test = schema.module, schema.test
+    chosen = [module.c.project_id == project, *([module.c.id == only] if only else [])]
     found = {
         row.id: ModuleNames(row.id, row.name, row.columns and json.loads(row.columns), {})
-        for row in connection.execute(
-            select(module).where(module.c.project_id == project).order_by(module.c.name)
-        )
+        for row in connection.execute(select(module).where(*chosen).order_by(module.c.name))
     }
     rows = connection.execute(
         select(test.c.id, test.c.name, test.c.module_id)
         .join(module, module.c.id == test.c.module_id)
-        .where(module.c.project_id == project)
+        .where(*chosen)
         .order_by(test.c.module_id, test.c.position, test.c.id)
     )
-    for id, name, module_id in rows:
+    for id, name, module_id in rows.all():
         found[module_id].tests[id] = name
     return list(found.values())
 
@@ -218,4 +217,4 @@ def _read(connection: Connection, ranked: Select[Any], depth: int) -> list[CellR
     columns = [inner.c[name] for name in CellResult.__slots__]
     query = select(*columns).where(inner.c.place <= depth)
     query = query.order_by(inner.c.test_id, inner.c.backend_id, inner.c.place)
-    return [CellResult(*row) for row in connection.execute(query)]
+    return [CellResult(*row) for row in connection.execute(query).all()]

@@ -204,7 +204,7 @@ def _ids(connection: Connection, table: Any, **where: int) -> dict[str, int]:
     query = select(table.c.name, table.c.id)
     for column, value in where.items():
         query = query.where(table.c[column] == value)
-    return dict(connection.execute(query).tuples().all())
+    return {row.name: row.id for row in connection.execute(query)}
 
 
 def _add(connection: Connection, table: Any, **values: Any) -> int:

@@ -149,8 +149,8 @@ def eye(
     return jnp.eye(n_rows, n_cols, k, dtype=dtype, device=_as_device(device))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    return tuple(jnp.meshgrid(*arrays, indexing=indexing))
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    return list(jnp.meshgrid(*arrays, indexing=indexing))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:

@@ -18,6 +18,12 @@ from jax import lax
 __all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
 
 
+# One compiled program per configuration, instead of one per step of it where nothing else compiles.
+_static = ("strides", "padding", "x_dilations", "dilations", "groups", "channel_first", "filter_first")
+_static_transposed = ("strides", "starts", "outs", "dilations", "groups", "channel_first", "filter_first")
+
+
+@partial(jax.jit, static_argnames=_static)
 def conv(
     x: Any, filters: Any, bias: Any, *, strides: Any, padding: Any, x_dilations: Any, dilations: Any, groups: int,
     channel_first: bool, filter_first: bool,
@@ -46,6 +52,7 @@ def conv(
     return y if bias is None else y + _bias(bias, dims, channel_first)
 
 
+@partial(jax.jit, static_argnames=_static_transposed)
 def conv_transpose(
     x: Any, filters: Any, bias: Any, *, strides: Any, starts: Any, outs: Any, dilations: Any, groups: int,
     channel_first: bool, filter_first: bool,
@@ -183,16 +190,13 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     return y if bias is None else y + bias
 
 
-def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    return _attention(query, key, value, mask, scale, is_causal)
-
-
 @partial(jax.jit, static_argnames=("is_causal",))
-def _attention(query: Any, key: Any, value: Any, mask: Any, scale: Any, is_causal: bool) -> Any:
+def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
     weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
     return jnp.matmul(weights, value, preferred_element_type=_wide(value.dtype)).astype(value.dtype)
 
 
+@partial(jax.jit, static_argnames=("is_causal",))
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
     """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
     logits = jnp.matmul(query * jnp.asarray(scale, query.dtype), jnp.swapaxes(key, -1, -2),

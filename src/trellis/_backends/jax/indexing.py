@@ -71,18 +71,20 @@ def index_max(x: Any, idx: Any, value: Any) -> Any:
 def _as_mask(x: Any, idx: Any, value: Any) -> Any:
     """The mask in the shape of `x` where one value serves all its places, which needs no dynamic shape."""
     mask = idx[0] if isinstance(idx, tuple) and len(idx) == 1 else idx
-    if getattr(mask, "dtype", None) != bool or mask.ndim == 0:
-        _refuse_abstract_masks(idx)
-        return None
-    if jnp.ndim(value) > 0 or mask.shape != x.shape[: mask.ndim]:
+    serves_all = _is_mask(mask) and mask.ndim > 0 and jnp.ndim(value) == 0
+    if not serves_all or mask.shape != x.shape[: mask.ndim]:
         _refuse_abstract_masks(idx)
         return None
     return jnp.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
 
 
+def _is_mask(part: Any) -> bool:
+    return hasattr(part, "dtype") and part.dtype.kind == "b"
+
+
 def _refuse_abstract_masks(idx: Any) -> None:
     for part in idx if isinstance(idx, tuple) else (idx,):
-        if getattr(part, "dtype", None) == bool and is_abstract(part):
+        if _is_mask(part) and is_abstract(part):
             raise TracingError(
                 "A boolean mask with one value per place has a size that jax.jit cannot know. "
                 "Write where(mask, values_of_full_shape, x), or give a single number as value."

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..._dtypes import name_of
 from ..._errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
 from .datatypes import _names, _needs_x64, bfloat16
@@ -90,7 +91,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         if copy is None and not _why_not_shared(x, x.dtype, _as_device(device)):
             copy = False
         return from_numpy(x, device=device, copy=copy)
-    name = str(getattr(x, "dtype", None)).rpartition(".")[2].strip("<>' ")
+    name = name_of(x.dtype) if hasattr(x, "dtype") else None
     if name in ("int64", "uint64", "float64", "complex128"):
         _check_precision(np.dtype(name))
     try:

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._errors import ShapeError
-from ..._shapes import normal_axis, pad_pairs
+from ..._shapes import normal_axes, normal_axis, pad_pairs
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",
@@ -14,8 +14,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(jnp.broadcast_arrays(*arrays))
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    return list(jnp.broadcast_arrays(*arrays))
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
@@ -27,6 +27,12 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
+    if isinstance(axis, int) and not -x.ndim - 1 <= axis <= x.ndim:
+        # The standard asks for an IndexError here, where JAX has a ValueError.
+        raise IndexError(
+            f"axis {axis} is out of range: an array of {x.ndim} dimensions has room for a new one at "
+            f"{-x.ndim - 1} to {x.ndim}."
+        )
     return jnp.expand_dims(x, axis)
 
 
@@ -39,7 +45,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return jnp.permute_dims(x, axes)
+    return jnp.permute_dims(x, normal_axes(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:

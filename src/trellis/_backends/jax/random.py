@@ -5,14 +5,25 @@ digits of wide integers, so that nothing here needs 64-bit types.
 """
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import get_opaque_trace_state
 
 from ..._threefry import MASK
 
 _HALF = 0xFFFF
+
+
+def _trace_state_at_rest() -> Any:
+    # In a new thread, where nothing can be in the middle of a trace.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(get_opaque_trace_state).result()
+
+
+_NO_TRACE = _trace_state_at_rest()
 
 
 def _stream_layout() -> Any:
@@ -54,9 +65,14 @@ def as_raw_key(key: Any) -> Any:
     return jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
 
 
+def key_device(x: Any) -> Any:
+    """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
+    return None
+
+
 def is_tracing() -> bool:
     """Whether a function is being compiled; differentiating or vectorising eagerly does not count."""
-    if jax.core.trace_state_clean():
+    if get_opaque_trace_state() == _NO_TRACE:
         return False
     # Inside `jit` even a new constant is symbolic; under an eager `grad` or `vmap` it is not.
     return isinstance(jnp.zeros(()) + 0, jax.core.Tracer)

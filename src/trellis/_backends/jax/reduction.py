@@ -25,7 +25,11 @@ def any(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = 
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    return jnp.cumulative_prod(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
+    dtype = as_dtype(dtype)
+    if dtype is None:
+        # Named, because JAX forgets to widen small integers when the initial 1 is included.
+        dtype = jax.eval_shape(jnp.prod, x).dtype
+    return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def cumulative_sum(

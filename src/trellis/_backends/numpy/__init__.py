@@ -7,6 +7,7 @@ import numpy as np
 from ..._dispatch import register
 from . import fft as fft
 from . import linalg as linalg
+from . import random as random
 from . import rules_elementwise, rules_fft, rules_indexing, rules_linalg, rules_reduction, rules_shape
 from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403

@@ -95,7 +95,14 @@ def eye(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    return np.from_dlpack(x, device=device, copy=copy)
+    try:
+        # Not every exporter knows how to copy, so that is done here.
+        array = np.from_dlpack(x, device=device, copy=False if copy is False else None)
+    except (BufferError, RuntimeError, ValueError) as error:
+        if copy is False:
+            raise CopyError(f"NumPy cannot share this memory: {error} Leave copy=False out.") from error
+        raise
+    return np.array(array) if copy else array
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:

@@ -24,7 +24,7 @@ for _name in ("bool", *_dtypes.NUMERIC):
 _native[builtins.bool], _native[int] = np.dtype("bool"), np.dtype("int64")
 
 
-def as_dtype(dtype: Any) -> Any:
+def as_dtype(dtype: Any, /) -> Any:
     """The native dtype of a canonical name, a native dtype or a scalar type; None stays None."""
     try:
         return _native[dtype]
@@ -51,7 +51,7 @@ def _uncommon_dtype(dtype: Any) -> Any:
     raise DtypeError(f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'.")
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: Any, /) -> str:
     """The canonical name of a native dtype."""
     return np.dtype(dtype).name
 

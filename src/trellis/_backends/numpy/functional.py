@@ -128,8 +128,9 @@ def _filter_gradient(x: Any, g: Any, geo: _Geometry) -> Any:
     in_group, out_group = channels // geo.groups, out_channels // geo.groups
     if in_group == out_group == 1:
         w = np.empty((*geo.kernel, 1, channels), x.dtype)
+        axes = "nijk"[: len(geo.outs) + 1] + "c"
         for offset, window in _offsets(geo):
-            w[offset][0] = np.einsum("...c,...c->c", padded[window], g)
+            w[offset][0] = np.einsum(f"{axes},{axes}->c", padded[window], g)
         return w.astype(dtype, copy=False)
     total = np.zeros((geo.groups, prod(geo.kernel) * in_group, out_group), x.dtype)
     for block, columns in _columns(padded, geo):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from ... import _dispatch
 from . import fft as fft, linalg as linalg
+from . import random as random
 from .compilation import *  # noqa: F403
 from .control import *
 from .creation import *
@@ -32,7 +33,7 @@ newaxis = None
 
 def _array_types() -> list[type]:
     """The exact classes of eager and symbolic tensors and of variables; most have no public name."""
-    classes: list[type] = []
+    classes = []
 
     def note(x: tf.Tensor) -> tf.Tensor:
         classes.append(type(x))

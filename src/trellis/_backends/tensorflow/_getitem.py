@@ -30,7 +30,9 @@ def is_basic(items: list[Any]) -> bool:
 def _array(item: Any) -> Any:
     """An index array as an int or bool tensor; an empty list selects nothing."""
     if not isinstance(item, tf.Tensor):
-        item = tf.convert_to_tensor(np.asarray(item) if isinstance(item, (list, bool)) else item)
+        item = tf.convert_to_tensor(
+            np.asarray(item) if isinstance(item, (list, bool, int)) else item
+        )
     if item.dtype in _h.FLOATING:
         if item.shape.num_elements() != 0:
             raise ShapeError(f"Indices must be integers or bools, got {item.dtype.name}.")
@@ -40,7 +42,7 @@ def _array(item: Any) -> Any:
 
 def _expanded(items: list[Any], ndim: int) -> list[Any]:
     """The items without Ellipsis and masks, one for every axis of the array (and None for new axes)."""
-    flat: list[Any] = []
+    flat = items[:0]  # no annotated local: AutoGraph cannot make it nonlocal
     used = 0
     for item in items:
         if item is None or item is Ellipsis:
@@ -49,8 +51,8 @@ def _expanded(items: list[Any], ndim: int) -> list[Any]:
             flat.append(item)
             used += 1
         else:
-            array = item if type(item) is int else _array(item)
-            if type(item) is int or array.dtype is not tf.bool:
+            array = _array(item)
+            if array.dtype is not tf.bool:
                 flat.append(array)
                 used += 1
             elif _h.rank(array) == 0:
@@ -77,10 +79,10 @@ class _Flag:
 
 
 def _advanced(x: Any, items: list[Any]) -> Any:
-    basic: list[Any] = []
-    arrays: list[Any] = []
-    places: list[int] = []  # axes of the sliced array that the index arrays select from
-    order: list[int] = []  # positions of index arrays among the items
+    basic = []
+    arrays = []
+    places = []  # axes of the sliced array that the index arrays select from
+    order = []  # positions of index arrays among the items
     for position, item in enumerate(items):
         if item is None or isinstance(item, slice):
             basic.append(item)

@@ -63,7 +63,9 @@ def scalar(value: Any, dtype: Any) -> Any:
     if dtype in _int_range:
         low, high = _int_range[dtype]
         if not low <= value <= high:
-            raise ArgumentError(f"{value!r} does not fit into {dtype.name}. Cast the array to a wider type.")
+            raise ArgumentError(
+                f"{value!r} does not fit into {dtype.name}. Cast the array to a wider type."
+            )
     elif dtype is tf.bool:
         value = bool(value)
     return tf.constant(value, dtype)
@@ -119,14 +121,16 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 def rank(x: Any) -> int:
     ndim = x.shape.rank
     if ndim is None:
-        raise ShapeError("The number of axes must be known while tracing. Give tf.function an input_signature.")
+        raise ShapeError(
+            "The number of axes must be known while tracing. Give tf.function an input_signature."
+        )
     return int(ndim)
 
 
 def sizes(x: Any) -> list[Any]:
     """The size of every axis: an int where it is known, a scalar tensor where not (inside tf.function)."""
     rank(x)
-    static: list[Any] = x.shape.as_list()
+    static = x.shape.as_list()
     if None not in static:
         return static
     dynamic = tf.shape(x)

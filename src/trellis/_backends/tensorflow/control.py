@@ -23,7 +23,7 @@ def cond(
 ) -> _Any:
     if not _is_symbolic(pred):
         return true_fn(*operands) if bool(pred) else false_fn(*operands)
-    structures: list[_Any] = []
+    structures = []
 
     def on_true() -> list[_Any]:
         leaves, structure = _flat(true_fn(*operands))
@@ -45,7 +45,9 @@ def cond(
     return _tree.unflatten(structures[0], leaves)
 
 
-def while_loop(cond_fn: _Callable[[_Any], _Any], body_fn: _Callable[[_Any], _Any], init: _Any) -> _Any:
+def while_loop(
+    cond_fn: _Callable[[_Any], _Any], body_fn: _Callable[[_Any], _Any], init: _Any
+) -> _Any:
     if tf.executing_eagerly():
         state = init
         while bool(cond_fn(state)):
@@ -65,7 +67,9 @@ def while_loop(cond_fn: _Callable[[_Any], _Any], body_fn: _Callable[[_Any], _Any
 def _same_structure(nest: _Any, structure: _Any, name: str) -> list[_Any]:
     leaves, found = _flat(nest)
     if found != structure:
-        raise _ShapeError(f"The state of {name}() changed its structure from {structure} to {found}.")
+        raise _ShapeError(
+            f"The state of {name}() changed its structure from {structure} to {found}."
+        )
     return leaves
 
 
@@ -95,10 +99,12 @@ def _scan_graph(
     fn: _Any, carry: list[_Any], of_carry: _Any, columns: list[_Any], of_x: _Any
 ) -> tuple[_Any, _Any]:
     count = len(carry)
-    of_y: list[_Any] = []
+    of_y = []
 
     def step(*leaves: _Any) -> list[_Any]:
-        result = fn(_tree.unflatten(of_carry, leaves[:count]), _tree.unflatten(of_x, leaves[count:]))
+        result = fn(
+            _tree.unflatten(of_carry, leaves[:count]), _tree.unflatten(of_x, leaves[count:])
+        )
         ys, structure = _flat(result[1])
         of_y.append(structure)
         return _same_structure(result[0], of_carry, "scan") + ys
@@ -106,7 +112,9 @@ def _scan_graph(
     # TensorArrays need to know what they will hold before the loop is traced: trace one step on the side.
     specs = [tf.TensorSpec(x.shape, x.dtype) for x in carry]
     specs += [tf.TensorSpec(x.shape[1:], x.dtype) for x in columns]
-    outputs = tf.function(step, autograph=False).get_concrete_function(*specs).structured_outputs[count:]
+    outputs = (
+        tf.function(step, autograph=False).get_concrete_function(*specs).structured_outputs[count:]
+    )
     length = columns[0].shape[0]
     size = tf.shape(columns[0])[0] if length is None else length
     arrays = [tf.TensorArray(y.dtype, size, element_shape=y.shape) for y in outputs]
@@ -123,5 +131,7 @@ def _scan_graph(
     start = tf.constant(0)
     # XLA differentiates only loops whose length it can bound.
     _, carry, arrays = tf.while_loop(goes_on, body, (start, carry, arrays), maximum_iterations=size)
-    ys = [tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)]
+    ys = [
+        tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)
+    ]
     return _tree.unflatten(of_carry, carry), _tree.unflatten(of_y[0], ys)

@@ -6,9 +6,11 @@ from typing import Any as _Any
 import numpy as _np
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError, CopyError as _CopyError
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import CopyError as _CopyError
 from . import _helpers as _h
-from .datatypes import as_dtype as _as_dtype, astype as _astype
+from .datatypes import as_dtype as _as_dtype
+from .datatypes import astype as _astype
 from .device import to_device as _to_device
 
 _CONTIGUOUS_TYPES = (_np.ndarray, _np.generic)
@@ -19,13 +21,17 @@ def asarray(obj: _Any, /, *, dtype: _Any = None, device: _Any = None, copy: _Any
     if isinstance(obj, (tf.Tensor, tf.Variable)):
         x = tf.convert_to_tensor(obj)
         if copy is False and dtype is not None and dtype is not x.dtype:
-            raise _CopyError(f"copy=False: {x.dtype.name} cannot become {dtype.name} without a copy.")
+            raise _CopyError(
+                f"copy=False: {x.dtype.name} cannot become {dtype.name} without a copy."
+            )
         if dtype is not None:
             x = _astype(x, dtype, copy=False)
         if copy or isinstance(obj, tf.Variable):
             x = tf.identity(x)
     elif copy is False:
-        raise _CopyError("copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out copy.")
+        raise _CopyError(
+            "copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out copy."
+        )
     else:
         x = _from_python(obj, dtype)
     return x if device is None else _to_device(x, device)
@@ -69,7 +75,9 @@ def from_dlpack(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
         result = tf.experimental.dlpack.from_dlpack(x.__dlpack__())
     except (BufferError, RuntimeError, ValueError, tf.errors.OpError) as error:
         if copy is False:
-            raise _CopyError(f"TensorFlow cannot share this memory: {error} Leave copy=False out.") from error
+            raise _CopyError(
+                f"TensorFlow cannot share this memory: {error} Leave copy=False out."
+            ) from error
         if not isinstance(x, _np.ndarray):
             raise
         result = tf.constant(x)
@@ -130,7 +138,11 @@ def arange(
         start, stop = 0, start
     dtype = _as_dtype(dtype)
     with _on(device):
-        if isinstance(start, tf.Tensor) or isinstance(stop, tf.Tensor) or isinstance(step, tf.Tensor):
+        if (
+            isinstance(start, tf.Tensor)
+            or isinstance(stop, tf.Tensor)
+            or isinstance(step, tf.Tensor)
+        ):
             x = tf.range(start, stop, step)
             return x if dtype is None else _astype(x, dtype, copy=False)
         if step == 0:
@@ -186,7 +198,9 @@ def eye(
 ) -> _Any:
     dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
     with _on(device):
-        return tf.cast(tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), k), dtype)
+        return tf.cast(
+            tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), _int32(k)), dtype
+        )
 
 
 def _offsets(n_rows: _Any, n_cols: _Any) -> _Any:
@@ -194,14 +208,19 @@ def _offsets(n_rows: _Any, n_cols: _Any) -> _Any:
     return tf.range(n_cols)[None, :] - tf.range(n_rows)[:, None]
 
 
+def _int32(k: int) -> int:
+    """The number of a diagonal, kept within reach: no matrix has more of them."""
+    return max(-(2**31), min(k, 2**31 - 1))
+
+
 def tril(x: _Any, /, *, k: int = 0) -> _Any:
     n_rows, n_cols = _h.sizes(x)[-2:]
-    return tf.where(_offsets(n_rows, n_cols) <= k, x, tf.zeros([], x.dtype))
+    return tf.where(_offsets(n_rows, n_cols) <= _int32(k), x, tf.zeros([], x.dtype))
 
 
 def triu(x: _Any, /, *, k: int = 0) -> _Any:
     n_rows, n_cols = _h.sizes(x)[-2:]
-    return tf.where(_offsets(n_rows, n_cols) >= k, x, tf.zeros([], x.dtype))
+    return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
 
 
 def meshgrid(*arrays: _Any, indexing: str = "xy") -> list[_Any]:

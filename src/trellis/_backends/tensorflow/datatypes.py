@@ -29,13 +29,13 @@ def as_dtype(dtype: _Any, /) -> _Any:
     except (KeyError, TypeError):
         raise _DtypeError(
             f"{dtype!r} is not a data type of the tensorflow backend. "
-            f"Pass tf.float32 or the like, or one of the names {', '.join(d.name for d in _natives)}."
+            f"Pass tf.float32 or the like, or one of the names {', '.join([d.name for d in _natives])}."
         ) from None
 
 
 def dtype_name(dtype: _Any, /) -> str:
     """The canonical name of a native dtype."""
-    name: str = as_dtype(dtype).name
+    name = as_dtype(dtype).name
     return name
 
 
@@ -53,11 +53,9 @@ def _cast(x: _Any, dtype: _Any) -> _Any:
     if x.dtype.is_complex and not dtype.is_complex:
         # tf.cast logs a warning for the dropped imaginary part; asking for a real dtype says it already.
         x = tf.math.real(x) if dtype is not tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
-    if dtype.is_unsigned and x.dtype.is_floating:
-        # Negative floats to unsigned integers wrap around through int64; the direct cast saturates or not
-        # depending on the kernel.
-        if dtype is not tf.uint64:
-            x = tf.cast(x, tf.int64)
+    if dtype.is_unsigned and dtype is not tf.uint64 and x.dtype.is_floating:
+        # Negative floats wrap around through int64; what the direct cast does depends on the kernel.
+        x = tf.cast(x, tf.int64)
     return tf.cast(x, dtype)
 
 
@@ -67,7 +65,7 @@ def _dtype_of(x: _Any) -> _Any:
 
 def can_cast(from_: _Any, to: _Any, /) -> _py.bool:
     a, b = _dtype_of(from_), as_dtype(to)
-    if _rank(a) == 1 and _rank(b) > 1 or (a.name, b.name) not in _dtypes._promotion:
+    if (_rank(a) == 1 and _rank(b) > 1) or (a.name, b.name) not in _dtypes._promotion:
         return False  # integers beside floats: the standard has no rule
     return _dtypes.promote(a.name, b.name) == b.name
 
@@ -120,7 +118,8 @@ def iinfo(type: _Any, /) -> _IntInfo:
 
 def isdtype(dtype: _Any, kind: _Any) -> _py.bool:
     if isinstance(kind, tuple):
-        return _py.any([isdtype(dtype, k) for k in kind])
+        answers = [isdtype(dtype, k) for k in kind]
+        return True in answers
     if isinstance(kind, str) and kind in _dtypes.KINDS and kind != "bool":
         return as_dtype(dtype).name in _dtypes.KINDS[kind]
     return as_dtype(dtype) is as_dtype(kind)

@@ -20,7 +20,9 @@ def device(x: _Any, /) -> str:
 
 def to_device(x: _Any, device: _Any, /, *, stream: _Any = None) -> _Any:
     if stream is not None:
-        raise _DeviceError("TensorFlow has no streams to choose from. Leave out the argument stream.")
+        raise _DeviceError(
+            "TensorFlow has no streams to choose from. Leave out the argument stream."
+        )
     try:
         with tf.device(device):
             return tf.identity(x)
@@ -42,5 +44,5 @@ def same_device(*xs: _Any) -> None:
 
 def _full_name(name: str) -> str:
     spec = tf.DeviceSpec(job="localhost", replica=0, task=0)
-    full: str = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
+    full = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
     return full

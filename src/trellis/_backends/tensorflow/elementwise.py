@@ -40,7 +40,20 @@ def floor_divide(x1: _Any, x2: _Any, /) -> _Any:
 
 def remainder(x1: _Any, x2: _Any, /) -> _Any:
     x1, x2 = _h.pair(x1, x2)
-    return tf.math.floormod(x1, x2)
+    result = tf.math.floormod(x1, x2)
+    return _zero_signed_by(result, _h.tensor(x2)) if x1.dtype in _h.FLOATING else result
+
+
+@tf.custom_gradient
+def _zero_signed_by(x: _Any, divisor: _Any) -> _Any:
+    """The zeros among remainders take the sign of the divisor; the gradient passes as if nothing was done."""
+
+    def grad(upstream: _Any) -> _Any:
+        return upstream, tf.zeros_like(divisor)
+
+    zero = tf.zeros([], x.dtype)
+    signed = tf.where(signbit(divisor), -zero, zero)
+    return tf.where(tf.equal(x, zero), signed, x), grad
 
 
 def pow(x1: _Any, x2: _Any, /) -> _Any:
@@ -172,7 +185,21 @@ def exp(x: _Any, /) -> _Any:
 
 
 def expm1(x: _Any, /) -> _Any:
-    return tf.math.expm1(_h.floating(x))
+    x = _h.floating(x)
+    return _complex_expm1(x) if x.dtype in _h.COMPLEX else tf.math.expm1(x)
+
+
+def _complex_expm1(x: _Any) -> _Any:
+    """TensorFlow's kernel loses digits near zero and is NaN at the infinities."""
+    a, b = tf.math.real(x), tf.math.imag(x)
+    zero = tf.zeros([], a.dtype)
+    real_part = tf.math.expm1(a) * tf.cos(b) - 2 * tf.square(tf.sin(b / 2))
+    real_part = tf.where(tf.equal(real_part, zero), zero, real_part)
+    imag_part = tf.where(tf.equal(b, zero), b, tf.exp(a) * tf.sin(b))
+    endless = tf.math.is_inf(a) & ~tf.math.is_finite(b)
+    real_part = tf.where(endless, tf.where(a > 0, a, -tf.ones([], a.dtype)), real_part)
+    imag_part = tf.where(endless & (a < 0), zero, imag_part)
+    return tf.complex(real_part, imag_part)
 
 
 def log(x: _Any, /) -> _Any:
@@ -180,7 +207,19 @@ def log(x: _Any, /) -> _Any:
 
 
 def log1p(x: _Any, /) -> _Any:
-    return tf.math.log1p(_h.floating(x))
+    x = _h.floating(x)
+    return _complex_log1p(x) if x.dtype in _h.COMPLEX else tf.math.log1p(x)
+
+
+def _complex_log1p(x: _Any) -> _Any:
+    """TensorFlow's kernel is NaN at the infinities."""
+    a, b = tf.math.real(x), tf.math.imag(x)
+    near = (tf.abs(a) < 0.5) & (tf.abs(b) < 0.5)
+    zero = tf.zeros([], a.dtype)
+    small_a, small_b = tf.where(near, a, zero), tf.where(near, b, zero)
+    close = tf.math.log1p(small_a * (2 + small_a) + small_b * small_b) / 2
+    far = tf.math.log(tf.where(near, tf.ones([], a.dtype), hypot(1 + a, b)))
+    return tf.complex(tf.where(near, close, far), tf.math.atan2(b, 1 + a))
 
 
 def log2(x: _Any, /) -> _Any:

@@ -4,7 +4,8 @@ from typing import Any as _Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError, DtypeError as _DtypeError
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import DtypeError as _DtypeError
 from . import _helpers as _h
 from .datatypes import as_dtype as _as_dtype
 from .manipulation import roll as _roll
@@ -18,7 +19,9 @@ def _complex(x: _Any) -> _Any:
 
 def _real(x: _Any, name: str) -> _Any:
     if x.dtype in _h.COMPLEX:
-        raise _DtypeError(f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}().")
+        raise _DtypeError(
+            f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
+        )
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 

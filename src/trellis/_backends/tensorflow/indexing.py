@@ -22,12 +22,18 @@ def take_along_axis(x: _Any, indices: _Any, /, *, axis: int = -1) -> _Any:
     x, indices = _h.tensor(x), _h.tensor(indices)
     ndim = _h.rank(x)
     if _h.rank(indices) != ndim:
-        raise _ShapeError(f"take_along_axis() expects indices with {ndim} axes, got {_h.rank(indices)}.")
+        raise _ShapeError(
+            f"take_along_axis() expects indices with {ndim} axes, got {_h.rank(indices)}."
+        )
     axis = _h.one_axis(axis, ndim)
     count = _h.sizes(x)[axis]
     x, indices = _h.move(x, axis, -1), _h.move(_h.wrapped(indices, count), axis, -1)
     # All axes but the last broadcast.
-    outer = _h.broadcast_shape([x[..., :1][..., 0], indices[..., :1][..., 0]]) if _known(x, indices) else None
+    outer = (
+        _h.broadcast_shape([x[..., :1][..., 0], indices[..., :1][..., 0]])
+        if _known(x, indices)
+        else None
+    )
     if outer is not None:
         x = _h.broadcast(x, outer + [x.shape[-1]])
         indices = _h.broadcast(indices, outer + [indices.shape[-1]])
@@ -64,8 +70,9 @@ def _update(scatter: _Any, x: _Any, idx: _Any, value: _Any) -> _Any:
     value = _h.scalar(value, x.dtype) if isinstance(value, _h.SCALARS) else _cast(value, x.dtype)
     rows = _rows(x, idx)
     if rows is not None:
-        shape = _h.sizes(rows) + _h.sizes(x)[1:]
-        return scatter(x, rows[..., None], _spread(value, shape))
+        inner = _h.sizes(x)[1:]
+        value = tf.reshape(_spread(value, _h.sizes(rows) + inner), [_h.size(rows), *inner])
+        return scatter(x, tf.reshape(rows, [-1, 1]), value)
     targets = _targets(x, idx)
     value = tf.reshape(_spread(value, _h.sizes(targets)), [-1])
     flat = scatter(tf.reshape(x, [-1]), tf.reshape(targets, [-1, 1]), value)

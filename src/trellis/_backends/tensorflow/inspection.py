@@ -6,7 +6,10 @@ import tensorflow as tf
 
 from ... import _dtypes
 from . import _helpers as _h
-from .device import _full_name, default_device as _default_device
+from .device import _full_name
+from .device import default_device as _default_device
+
+_EVERY: tuple[str, ...] = ("bool", *_dtypes.NUMERIC)
 
 
 class _Info:
@@ -28,7 +31,7 @@ class _Info:
 
     def dtypes(self, *, device: _Any = None, kind: _Any = None) -> dict[str, _Any]:
         if kind is None:
-            names: tuple[str, ...] = ("bool", *_dtypes.NUMERIC)
+            names = _EVERY
         elif isinstance(kind, tuple):
             names = tuple([name for k in kind for name in _dtypes.KINDS[k]])
         else:

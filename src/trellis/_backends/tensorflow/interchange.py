@@ -5,7 +5,8 @@ from typing import Any as _Any
 import numpy as _np
 import tensorflow as tf
 
-from ..._errors import CopyError as _CopyError, TracingError as _TracingError
+from ..._errors import CopyError as _CopyError
+from ..._errors import TracingError as _TracingError
 
 
 def check_leaving(x: _Any, /) -> None:
@@ -23,7 +24,11 @@ def to_numpy(x: _Any, /) -> _Any:
     bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
     """
     check_leaving(x)
-    return _np.asarray(tf.convert_to_tensor(x))
+    tensor = tf.convert_to_tensor(x)
+    if tensor.shape.rank == 0:
+        # NumPy refuses the scalar that a 0-d bfloat16 tensor answers `__array__` with; this way nothing is copied.
+        return _np.asarray(tf.reshape(tensor, [1])).reshape(())
+    return _np.asarray(tensor)
 
 
 def from_numpy(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:

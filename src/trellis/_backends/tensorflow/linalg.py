@@ -1,16 +1,24 @@
 """The linear algebra extension of the standard."""
 
 import math as _math
-from typing import Any as _Any, NamedTuple as _NamedTuple
+from typing import Any as _Any
+from typing import NamedTuple as _NamedTuple
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError, ShapeError as _ShapeError
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import ShapeError as _ShapeError
 from . import _helpers as _h
 from .linear_algebra import (
     matmul as matmul,
+)
+from .linear_algebra import (
     matrix_transpose as matrix_transpose,
+)
+from .linear_algebra import (
     tensordot as tensordot,
+)
+from .linear_algebra import (
     vecdot as vecdot,
 )
 from .reduction import sum as _sum
@@ -65,7 +73,9 @@ def cross(x1: _Any, x2: _Any, /, *, axis: int = -1) -> _Any:
     first, second = _h.one_axis(axis, _h.rank(x1)), _h.one_axis(axis, _h.rank(x2))
     x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
     if x1.shape[-1] != 3 or x2.shape[-1] != 3:
-        raise _ShapeError(f"cross() expects vectors of 3 elements, got {x1.shape[-1]} and {x2.shape[-1]}.")
+        raise _ShapeError(
+            f"cross() expects vectors of 3 elements, got {x1.shape[-1]} and {x2.shape[-1]}."
+        )
     a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
     parts = [
         a[1] * b[2] - a[2] * b[1],
@@ -79,7 +89,11 @@ def cross(x1: _Any, x2: _Any, /, *, axis: int = -1) -> _Any:
 def matrix_power(x: _Any, n: int, /) -> _Any:
     if n < 0:
         return matrix_power(inv(x), -n)
-    result = tf.linalg.eye(_h.sizes(x)[-1], batch_shape=_h.sizes(x)[:-2], dtype=x.dtype) if n == 0 else None
+    result = (
+        tf.linalg.eye(_h.sizes(x)[-1], batch_shape=_h.sizes(x)[:-2], dtype=x.dtype)
+        if n == 0
+        else None
+    )
     while n > 0:
         if n % 2:
             result = x if result is None else matmul(result, x)
@@ -92,7 +106,13 @@ def matrix_power(x: _Any, n: int, /) -> _Any:
 def diagonal(x: _Any, /, *, offset: int = 0) -> _Any:
     rows, columns = _h.sizes(x)[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
-        return x[..., :0, 0] if columns else x[..., 0, :0] if rows else tf.reshape(x, [*_h.sizes(x)[:-2], 0])
+        return (
+            x[..., :0, 0]
+            if columns
+            else x[..., 0, :0]
+            if rows
+            else tf.reshape(x, [*_h.sizes(x)[:-2], 0])
+        )
     return tf.linalg.diag_part(x, k=offset)
 
 
@@ -220,13 +240,15 @@ def svdvals(x: _Any, /) -> _Any:
 # Norms -----------------------------------------------------------------------------------------------
 
 
-def vector_norm(
-    x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _Any = 2
-) -> _Any:
+def vector_norm(x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _Any = 2) -> _Any:
     x = _h.floating(x)
     axes = _h.axes(axis, _h.rank(x))
     if ord == 2:
-        squares = tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x)) if x.dtype in _h.COMPLEX else x * x
+        squares = (
+            tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x))
+            if x.dtype in _h.COMPLEX
+            else x * x
+        )
         return _h.safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     size = tf.abs(x)
     if ord == _math.inf:
@@ -250,7 +272,9 @@ def matrix_norm(x: _Any, /, *, keepdims: bool = False, ord: _Any = "fro") -> _An
         sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, True)
         return (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, [-2, -1], keepdims)
     if ord not in ("nuc", 2, -2):
-        raise _ArgumentError(f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}.")
+        raise _ArgumentError(
+            f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}."
+        )
     s = svdvals(x)
     reduce = tf.reduce_sum if ord == "nuc" else tf.reduce_max if ord == 2 else tf.reduce_min
     result = reduce(s, -1)

@@ -26,7 +26,9 @@ def matmul(x1: _Any, x2: _Any, /) -> _Any:
         return tf.cast(matmul(tf.cast(x1, wide), tf.cast(x2, wide)), x1.dtype)
     first, second = _h.rank(x1), _h.rank(x2)
     if first == 0 or second == 0:
-        raise _ShapeError("matmul() expects arrays with at least one axis. Use multiply() for 0-d arrays.")
+        raise _ShapeError(
+            "matmul() expects arrays with at least one axis. Use multiply() for 0-d arrays."
+        )
     if first == 1:
         x1 = tf.expand_dims(x1, 0)
     if second == 1:

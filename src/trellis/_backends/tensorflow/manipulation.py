@@ -4,7 +4,9 @@ from typing import Any as _Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError, CopyError as _CopyError, ShapeError as _ShapeError
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import CopyError as _CopyError
+from ..._errors import ShapeError as _ShapeError
 from . import _helpers as _h
 
 
@@ -12,11 +14,11 @@ def broadcast_to(x: _Any, /, shape: _Any) -> _Any:
     return tf.broadcast_to(x, _h.as_shape(shape))
 
 
-def broadcast_arrays(*arrays: _Any) -> tuple[_Any, ...]:
+def broadcast_arrays(*arrays: _Any) -> list[_Any]:
     if not arrays:
-        return ()
+        return []
     shape = _h.broadcast_shape(arrays)
-    return tuple([tf.broadcast_to(x, shape) for x in arrays])
+    return [tf.broadcast_to(x, shape) for x in arrays]
 
 
 def concat(arrays: _Any, /, *, axis: int | None = 0) -> _Any:
@@ -41,7 +43,9 @@ class _AxisError(_ShapeError, IndexError):
 def expand_dims(x: _Any, /, axis: int) -> _Any:
     ndim = _h.rank(x)
     if not -ndim - 1 <= axis <= ndim:
-        raise _AxisError(f"axis {axis} is out of range: expand_dims() of {ndim} axes gives {ndim + 1}.")
+        raise _AxisError(
+            f"axis {axis} is out of range: expand_dims() of {ndim} axes gives {ndim + 1}."
+        )
     return tf.expand_dims(x, axis)
 
 
@@ -68,7 +72,9 @@ def moveaxis(x: _Any, source: _Any, destination: _Any, /) -> _Any:
     ndim = _h.rank(x)
     sources, destinations = _h.axes(source, ndim), _h.axes(destination, ndim)
     if len(sources) != len(destinations):
-        raise _ShapeError(f"moveaxis() got {len(sources)} sources for {len(destinations)} destinations.")
+        raise _ShapeError(
+            f"moveaxis() got {len(sources)} sources for {len(destinations)} destinations."
+        )
     order = [i for i in range(ndim) if i not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)
@@ -145,14 +151,22 @@ def pad(x: _Any, pad_width: _Any, /, *, mode: str = "constant", constant_values:
     if mode == "constant":
         if isinstance(constant_values, _h.SCALARS):
             constant_values = _h.scalar(constant_values, x.dtype)
-        return tf.pad(x, pairs, constant_values=tf.cast(constant_values, x.dtype)) if pairs else tf.identity(x)
+        return (
+            tf.pad(x, pairs, constant_values=tf.cast(constant_values, x.dtype))
+            if pairs
+            else tf.identity(x)
+        )
     if mode not in ("reflect", "edge", "wrap"):
-        raise _ArgumentError(f"pad() expects mode 'constant', 'reflect', 'edge' or 'wrap', got {mode!r}.")
+        raise _ArgumentError(
+            f"pad() expects mode 'constant', 'reflect', 'edge' or 'wrap', got {mode!r}."
+        )
     for axis, (low, high) in enumerate(pairs):
         if low or high:
             count = _h.sizes(x)[axis]
             if isinstance(count, int) and count == 0:
-                raise _ShapeError(f"pad() with mode {mode!r} has nothing to repeat on axis {axis} of size 0.")
+                raise _ShapeError(
+                    f"pad() with mode {mode!r} has nothing to repeat on axis {axis} of size 0."
+                )
             x = tf.gather(x, _pad_index(tf.range(-low, count + high), count, mode), axis=axis)
     return x
 

@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from ..._errors import ShapeError as _ShapeError
 from . import _helpers as _h
-from .datatypes import as_dtype as _as_dtype, astype as _astype
+from .datatypes import as_dtype as _as_dtype
+from .datatypes import astype as _astype
 
 
 def _widened(x: _Any, dtype: _Any) -> _Any:
@@ -80,7 +81,9 @@ def _doubling_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
         x = tf.reverse(x, [-1])
     count = x.shape[-1]
     if count is None:
-        raise _ShapeError("The gradient of a running product needs an axis whose size is known while tracing.")
+        raise _ShapeError(
+            "The gradient of a running product needs an axis whose size is known while tracing."
+        )
     if exclusive:
         x = _shifted(x, 1)
     step = 1
@@ -175,7 +178,9 @@ def cumulative_prod(
     return _with_initial(total, axis, 1) if include_initial else total
 
 
-def diff(x: _Any, /, *, axis: int = -1, n: int = 1, prepend: _Any = None, append: _Any = None) -> _Any:
+def diff(
+    x: _Any, /, *, axis: int = -1, n: int = 1, prepend: _Any = None, append: _Any = None
+) -> _Any:
     x = _h.tensor(x)
     axis = _h.one_axis(axis, _h.rank(x))
     parts = [part for part in (prepend, x, append) if part is not None]

@@ -4,13 +4,14 @@ from typing import Any as _Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError, ShapeError as _ShapeError
+from ..._errors import ArgumentError as _ArgumentError
+from ..._errors import ShapeError as _ShapeError
 from . import _helpers as _h
 
 
 def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
     x = _h.tensor(x)
-    shape: _Any = [1] * _h.rank(x)
+    shape = [1] * _h.rank(x)
     if axis is None:
         x, place = tf.reshape(x, [-1]), 0
     else:
@@ -18,7 +19,9 @@ def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
     if x.dtype is tf.bool:
         x = tf.cast(x, tf.uint8)
     if x.shape[place] == 0:
-        raise _ShapeError("argmax() and argmin() of nothing: the array has no element along the axis.")
+        raise _ShapeError(
+            "argmax() and argmin() of nothing: the array has no element along the axis."
+        )
     found = find(x, place)
     if x.dtype in _h.FLOATING:
         # The first NaN wins, as on the other frameworks; TensorFlow passes over them.
@@ -48,7 +51,9 @@ def _nonzero(x: _Any) -> _Any:
 
 def nonzero(x: _Any, /) -> tuple[_Any, ...]:
     if _h.rank(x) == 0:
-        raise _ShapeError("nonzero() of a 0-d array has no axis to count along. Reshape it to (1,) first.")
+        raise _ShapeError(
+            "nonzero() of a 0-d array has no axis to count along. Reshape it to (1,) first."
+        )
     return tuple(tf.unstack(tf.where(_nonzero(x)), num=_h.rank(x), axis=1))
 
 
@@ -75,7 +80,9 @@ def where(condition: _Any, x1: _Any, x2: _Any, /) -> _Any:
 def _of_number(value: _Any) -> _Any:
     if isinstance(value, (bool, int)):
         return tf.constant(value, tf.bool if isinstance(value, bool) else tf.int64)
-    return tf.constant(value, _h.default_float() if isinstance(value, float) else _h.default_complex())
+    return tf.constant(
+        value, _h.default_float() if isinstance(value, float) else _h.default_complex()
+    )
 
 
 def topk(x: _Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[_Any, _Any]:
@@ -84,6 +91,8 @@ def topk(x: _Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[_
     axis = _h.one_axis(axis, _h.rank(x))
     x = _h.move(x, axis, -1)
     key = _h.sort_key(x)
-    indices = tf.math.top_k(key if largest else tf.bitwise.invert(key), k, index_type=tf.int64).indices
+    indices = tf.math.top_k(
+        key if largest else tf.bitwise.invert(key), k, index_type=tf.int64
+    ).indices
     values = tf.gather(x, indices, batch_dims=_h.rank(x) - 1)
     return _h.move(values, -1, axis), _h.move(indices, -1, axis)

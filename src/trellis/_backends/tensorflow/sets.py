@@ -1,6 +1,7 @@
 """Distinct values, in ascending order. Every NaN is distinct, as the standard asks."""
 
-from typing import Any as _Any, NamedTuple as _NamedTuple
+from typing import Any as _Any
+from typing import NamedTuple as _NamedTuple
 
 import tensorflow as tf
 
@@ -30,7 +31,9 @@ def unique_all(x: _Any, /) -> _UniqueAll:
     order = _h.order(flat, False)
     ordered = tf.gather(flat, order)
     # The first element of each run of equal ones; the first element of all always is.
-    first = tf.concat([tf.ones_like(ordered[:1], tf.bool), tf.not_equal(ordered[1:], ordered[:-1])], 0)
+    first = tf.concat(
+        [tf.ones_like(ordered[:1], tf.bool), tf.not_equal(ordered[1:], ordered[:-1])], 0
+    )
     starts = tf.reshape(tf.where(first), [-1])
     ends = tf.concat([starts[1:], [tf.size(flat, out_type=tf.int64)]], 0)[: tf.size(starts)]
     run = tf.cumsum(tf.cast(first, tf.int64)) - 1

@@ -7,8 +7,10 @@ from torch.utils import _pytree
 
 from ..._container import Container, flatten_container
 from ..._dispatch import register
+from ..._settings import Setting
 from . import fft as fft
 from . import linalg as linalg
+from . import random as random
 from ._helpers import _unflattened
 from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403
@@ -16,8 +18,8 @@ from .creation import *  # noqa: F403
 from .datatypes import *  # noqa: F403
 from .device import *  # noqa: F403
 from .elementwise import *  # noqa: F403
-from .gradients import *  # noqa: F403
 from .functional import *  # noqa: F403
+from .gradients import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *  # noqa: F403
@@ -46,6 +48,9 @@ _pytree.register_pytree_node(
     serialized_type_name="trellis.Container",
 )
 
+# Dynamo cannot read context variables; see Setting.
+torch.compiler.assume_constant_result(Setting._look_up)
+
 # Names that the imports above brought along and that are not part of the namespace.
-del sys, torch, register, Container, flatten_container
-del Any, Callable, NamedTuple, builtins  # noqa: F821
+del sys, torch, register, Container, Setting, flatten_container
+del Any, Callable, NamedTuple, builtins  # type: ignore[name-defined]  # noqa: F821

@@ -43,15 +43,12 @@ _NUMBERS = frozenset((bool, int, float, complex))
 _SMALLEST_INT64 = -(2**63)
 
 
-# Dynamo cannot trace context variables; the default is read once, when a function is compiled.
-@torch.compiler.assume_constant_result
 def _default_float() -> Any:
     return _NATIVE[str(_dtypes.default_dtype())]
 
 
-@torch.compiler.assume_constant_result
 def _default_complex() -> Any:
-    return _NATIVE[str(_dtypes.default_complex())]
+    return torch.complex128 if _default_float() is torch.float64 else torch.complex64
 
 
 def _promote(a: Any, b: Any) -> Any:

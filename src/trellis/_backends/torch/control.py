@@ -13,10 +13,13 @@ def _is_traced(pred: Any) -> bool:
     return isinstance(pred, torch.Tensor) and torch.compiler.is_compiling()
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
     """`true_fn(*operands)` or `false_fn(*operands)`; under torch.compile a tensor predicate stays data.
 
-    There, torch.cond asks that both branches return tensors of the same shapes and dtypes.
+    There, torch.cond asks that both branches return tensors of the same shapes and dtypes, in tuples, lists
+    or dicts; a Container made inside a branch does not leave it.
     """
     if _is_traced(pred):
         leaves, spec = _pytree.tree_flatten(operands)
@@ -45,7 +48,9 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     return state
 
 
-def _traced_while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
+def _traced_while_loop(
+    cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any
+) -> Any:
     from torch._higher_order_ops.while_loop import while_loop as native_while_loop
 
     leaves, spec = _pytree.tree_flatten(init)
@@ -71,7 +76,9 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         carry, y = fn(carry, _pytree.tree_unflatten([leaf[i] for leaf in leaves], spec))
         outputs.append(_pytree.tree_flatten(y))
     if length == 0:  # one step on zeros tells the shapes of the outputs
-        zeros = [torch.zeros(leaf.shape[1:], dtype=leaf.dtype, device=leaf.device) for leaf in leaves]
+        zeros = [
+            torch.zeros(leaf.shape[1:], dtype=leaf.dtype, device=leaf.device) for leaf in leaves
+        ]
         ys, out_spec = _pytree.tree_flatten(fn(init, _pytree.tree_unflatten(zeros, spec))[1])
         return carry, _pytree.tree_unflatten([y.new_empty((0, *y.shape)) for y in ys], out_spec)
     columns = [_stacked([ys[i] for ys, _ in outputs]) for i in range(len(outputs[0][0]))]

@@ -79,7 +79,9 @@ def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
 
 def _refuse_no_copy(copy: Any, obj: Any) -> None:
     if copy is False:
-        raise _CopyError(f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None.")
+        raise _CopyError(
+            f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None."
+        )
 
 
 def _from_list(items: Any, dtype: Any, device: Any) -> Any:
@@ -149,11 +151,15 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory for writable.
         return _from_numpy(x, device=device, copy=copy)
     try:
-        return torch.from_dlpack(x, device=device, copy=copy)
+        # Not every exporter knows how to copy, so that is done here.
+        tensor = torch.from_dlpack(x, device=device, copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
-            raise _CopyError(f"PyTorch cannot share this memory: {error} Leave copy=False out.") from error
+            raise _CopyError(
+                f"PyTorch cannot share this memory: {error} Leave copy=False out."
+            ) from error
         raise
+    return tensor.clone() if copy else tensor
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:

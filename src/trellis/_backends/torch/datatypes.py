@@ -9,7 +9,15 @@ from ..._dtypes import KINDS as _KINDS
 from ..._dtypes import name_of as _name_of
 from ..._errors import ArgumentError as _ArgumentError
 from ..._errors import DtypeError as _DtypeError
-from ._helpers import _NAMES, _NATIVE, _PROMOTED, _default_complex, _default_float, _number_dtype, _promote
+from ._helpers import (
+    _NAMES,
+    _NATIVE,
+    _PROMOTED,
+    _default_complex,
+    _default_float,
+    _number_dtype,
+    _promote,
+)
 
 bool = torch.bool
 int8, int16, int32, int64 = torch.int8, torch.int16, torch.int32, torch.int64

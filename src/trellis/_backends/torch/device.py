@@ -13,7 +13,9 @@ def device(x: Any, /) -> Any:
 
 def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
-        raise _DeviceError("to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it.")
+        raise _DeviceError(
+            "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
+        )
     return x.to(device)
 
 

@@ -23,7 +23,6 @@ from ._helpers import (
 
 # Functions of one array ----------------------------------------------------------------------------
 
-acos = torch.acos
 acosh = torch.acosh
 asin = torch.asin
 asinh = torch.asinh
@@ -52,8 +51,6 @@ tan = torch.tan
 tanh = torch.tanh
 trunc = torch.trunc
 erf = torch.erf
-expm1 = torch.expm1
-log1p = torch.log1p
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,6 +66,31 @@ def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
 negative = _unary("negative", torch.neg)
 square = _unary("square", torch.square)
+
+
+# The complex cases of the next three have the standard's signs and infinities, which PyTorch misses.
+
+
+def acos(x: Any, /) -> Any:
+    if x.dtype in _COMPLEX:
+        near_zero = torch.complex(torch.pi / 2 - x.real, -x.imag)
+        return torch.where(x == 0, near_zero, torch.acos(x))
+    return torch.acos(x)
+
+
+def expm1(x: Any, /) -> Any:
+    if x.dtype in _COMPLEX:
+        exponential = torch.exp(x)
+        exact = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
+        real_part = torch.where(torch.isfinite(exact), exact, exponential.real - 1)
+        return torch.complex(real_part, exponential.imag)
+    return torch.expm1(x)
+
+
+def log1p(x: Any, /) -> Any:
+    if x.dtype in _COMPLEX:
+        return torch.where(torch.isinf(x), torch.log(x), torch.log1p(x))
+    return torch.log1p(x)
 
 
 def abs(x: Any, /) -> Any:
@@ -102,7 +124,8 @@ def sign(x: Any, /) -> Any:
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     if x.dtype in _COMPLEX:
         return torch.complex(
-            torch.nan_to_num(x.real, nan, posinf, neginf), torch.nan_to_num(x.imag, nan, posinf, neginf)
+            torch.nan_to_num(x.real, nan, posinf, neginf),
+            torch.nan_to_num(x.imag, nan, posinf, neginf),
         )
     return torch.nan_to_num(x, nan, posinf, neginf)
 
@@ -235,12 +258,30 @@ def _divide_as_floats(x1: Any, x2: Any) -> Any:
     return torch.div(x1.to(_default_float()), x2.to(_default_float()))
 
 
+def _floor_divide(x1: Any, x2: Any, /) -> Any:
+    # torch.floor_divide has no derivative; this form has one, which is 0.
+    quotient = torch.div(x1, x2, rounding_mode="floor")
+    if x1.dtype not in _FLOATING:
+        return quotient
+    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the quotient.
+    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
+
+
+def _remainder(x1: Any, x2: Any, /) -> Any:
+    rest = torch.remainder(x1, x2)
+    if x1.dtype not in _FLOATING:
+        return rest
+    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    zero = torch.copysign(torch.zeros_like(rest), x2.detach()) - (rest.detach() - rest)
+    return torch.where(rest == 0, zero, rest)
+
+
 add = _binary("add", torch.add, _carried(torch.add))
 subtract = _binary("subtract", torch.sub, _carried(torch.sub))
 multiply = _binary("multiply", torch.mul, _carried(torch.mul))
 divide = _binary("divide", torch.div, _divide_as_floats)
-floor_divide = _binary("floor_divide", torch.floor_divide, _divide_unsigned)
-remainder = _binary("remainder", torch.remainder, _remainder_unsigned)
+floor_divide = _tensors_only("floor_divide", _floor_divide, _divide_unsigned)
+remainder = _tensors_only("remainder", _remainder, _remainder_unsigned)
 pow = _binary("pow", torch.pow, _carried(torch.pow))
 bitwise_and = _binary("bitwise_and", torch.bitwise_and, torch.bitwise_and)
 bitwise_or = _binary("bitwise_or", torch.bitwise_or, torch.bitwise_or)

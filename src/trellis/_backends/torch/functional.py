@@ -23,7 +23,7 @@ def conv(
     """Cross-correlation; `padding` is one (low, high) pair per spatial axis, all arguments are checked before."""
     dims = len(strides)
     x = x if channel_first else x.movedim(-1, 1)
-    filters = filters if filter_first else filters.permute(dims + 1, dims, *range(dims))
+    filters = filters if filter_first else _to_first_filters(filters, dims)
     if max(x_dilations) > 1:
         x = _spread(x, x_dilations)
     lows = [low for low, _ in padding]
@@ -41,7 +41,7 @@ def conv_transpose(
     """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
     dims = len(strides)
     x = x if channel_first else x.movedim(-1, 1)
-    filters = filters if filter_first else filters.permute(dims + 1, dims, *range(dims))
+    filters = filters if filter_first else _to_first_filters(filters, dims)
     ends = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(
         x.shape[2:], filters.shape[2:], strides, dilations, strict=True)]  # fmt: skip
     # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the end.
@@ -60,6 +60,11 @@ def conv_transpose(
         y = F.pad(y, _flat([(0, out - size) for out, size in zip(outs, y.shape[2:], strict=True)]))
         y = y if bias is None else y + bias.reshape(-1, *[1] * dims)
     return y if channel_first else y.movedim(1, -1)
+
+
+def _to_first_filters(filters: Any, dims: int) -> Any:
+    # A copy: some backward kernels of PyTorch refuse permuted filters, others are slow with them.
+    return filters.permute(dims + 1, dims, *range(dims)).clone(memory_format=torch.contiguous_format)
 
 
 def _flat(pairs: Any) -> list[int]:

@@ -11,11 +11,14 @@ from typing import Any
 import torch
 
 from ... import tree
+from ..._errors import NotSupportedError
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
 # How many of our own differentiations enclose the running code, per thread.
 _nesting = threading.local()
+# The torch.func transforms of ours around the code that is being compiled.
+_compiling_inside: list[str] = []
 
 
 def stop_gradient(x: Any, /) -> Any:
@@ -37,9 +40,20 @@ def vjp(
 ) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
     if _in_transform():
         split, join = _tensors_apart(fn)
-        outputs, pull, tensors = torch.func.vjp(split, xs, has_aux=True)
+        outputs, pull, tensors = _transformed("vjp", lambda: torch.func.vjp(split, xs, has_aux=True))
         return outputs, join(tensors), lambda cotangents: pull(_instantiated(cotangents, outputs))[0]
     return _plain_vjp(fn, xs, once)
+
+
+def _transformed(name: str, transform: Callable[[], Any]) -> Any:
+    """Run a torch.func transform; while compiling, keep account of how deep they are nested."""
+    if not torch.compiler.is_compiling():
+        return transform()
+    _compiling_inside.append(name)
+    try:
+        return transform()
+    finally:
+        _compiling_inside.pop()
 
 
 def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
@@ -105,25 +119,41 @@ def jvp(
     fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
 ) -> tuple[list[Any], list[Any], Any]:
     split, join = _tensors_apart(fn)
-    outputs, out_tangents, tensors = torch.func.jvp(split, (xs,), (tangents,), has_aux=True)
+    outputs, out_tangents, tensors = _transformed(
+        "jvp", lambda: torch.func.jvp(split, (xs,), (tangents,), has_aux=True)
+    )
     return outputs, out_tangents, join(tensors)
 
 
 def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
-    return torch.func.jacrev(fn)(xs)
+    return _transformed("jacobian", lambda: torch.func.jacrev(fn)(xs))
 
 
 def vmap(
     fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
     out_dims = out_axes[0] if len(out_axes) == 1 else out_axes
-    return torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs)
+    return _transformed("vmap", lambda: torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs))
 
 
 def custom_vjp(
     fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
 ) -> Callable[[list[Any]], list[Any]]:
-    return lambda xs: list(_Opaque.apply(fn, rule, *xs))
+    def call(xs: list[Any]) -> list[Any]:
+        if torch.compiler.is_compiling():
+            if len(_compiling_inside) > 1:
+                raise NotSupportedError(
+                    "torch.compile loses a custom gradient inside two transforms "
+                    f"({' of '.join(_compiling_inside)}). Leave torch.compile away here; eagerly it works."
+                )
+            # Dynamo traces `fn` apart, where it may not leave anything outside itself; what it has to
+            # leave (the structure of its result) it leaves here. The compiler drops the rest.
+            fn([x.detach() for x in xs])
+        # The view matters: of a tensor fresh out of torch.func, Dynamo believes that it needs no gradient,
+        # and would trace `fn` alone, in silence. It looks again at the result of an operation.
+        return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
+
+    return call
 
 
 class _Opaque(torch.autograd.Function):

@@ -47,6 +47,8 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = _both(x1, x2)
+    if x1.ndim != x2.ndim:
+        x1, x2 = torch.broadcast_tensors(x1, x2)
     if x1.dtype in _FEW_KERNELS:
         return torch.linalg.cross(x1.to(torch.int64), x2.to(torch.int64), dim=axis).to(x1.dtype)
     return torch.linalg.cross(x1, x2, dim=axis)

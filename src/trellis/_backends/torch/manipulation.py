@@ -114,7 +114,9 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
         for low, high in reversed(pairs):
             flat += [low, high]
         if x.dtype in _FEW_KERNELS:
-            return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(x.dtype)
+            return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
+                x.dtype
+            )
         return torch.nn.functional.pad(x, flat, value=constant_values)
     if mode not in ("reflect", "edge", "wrap"):
         raise _ArgumentError(
@@ -140,7 +142,9 @@ def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
         raise _ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
     for low, high in pairs:
         if low < 0 or high < 0:
-            raise _ArgumentError(f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead.")
+            raise _ArgumentError(
+                f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead."
+            )
     return pairs
 
 

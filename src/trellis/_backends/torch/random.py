@@ -2,14 +2,18 @@
 
 A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the same
 bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls on the CPU
-work in place, block by block in the cache; under `torch.compile` one expression is left for it to fuse.
+use the library's blockwise kernel; under `torch.compile` and on other devices one expression does it all,
+for the compiler to fuse.
 """
 
 from math import ceil, log, prod
 from typing import Any
 
+import numpy as np
 import torch
 
+from ... import _stream
+from ... import _threefry_blocks as blocks
 from ..._threefry import (
     ERFINV_CENTRE_32,
     ERFINV_CENTRE_64,
@@ -21,14 +25,23 @@ from ..._threefry import (
     ROTATIONS,
 )
 
-_BLOCK = 131072  # wide enough that PyTorch shares a pass among its threads; divides 2**32
 _SQRT2 = 2.0**0.5
+
+
+# Types that the blockwise kernel makes; NumPy has no bfloat16 of its own.
+_NUMPY = {
+    getattr(torch, name): np.dtype(name)
+    for name in ("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+}
 
 
 def _signed(value: int) -> int:
     """The int32 with the bits of a 32-bit word."""
     return ((value & MASK) ^ 0x80000000) - 0x80000000
 
+
+# The stream asks this before anything that torch.compile cannot trace.
+_stream._torch_check["is_compiling"] = torch.compiler.is_compiling
 
 # Keys ------------------------------------------------------------------------------------------------
 
@@ -46,6 +59,11 @@ def as_raw_key(key: Any) -> Any:
     return key
 
 
+def key_device(x: Any) -> Any:
+    """Where the key of a draw beside `x` belongs."""
+    return x.device
+
+
 def is_tracing() -> bool:
     """Whether a compiled function is being traced."""
     return torch.compiler.is_compiling()
@@ -59,6 +77,9 @@ def is_concrete(x: Any) -> bool:
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
+    known = _words_of(key)
+    if known is not None:
+        return torch.from_numpy(blocks.pairs(known, prod(shape))).reshape(*shape, 2)
     x0, x1 = _hashed(key, shape)
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
 
@@ -103,39 +124,21 @@ def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return x0.reshape(shape), x1.reshape(shape)
 
 
-def _is_blockwise(key: Any, size: int) -> bool:
-    return size > 4096 and key.device.type == "cpu" and is_concrete(key)
-
-
-def _hash_blocks(key: Any, size: int, write: Any) -> None:
-    """Hash the counters in place; `write(start, stop, x0, x1, scratch)` takes each block."""
-    k0, k1 = key.view(torch.int32).tolist()
-    schedule = (k0, k1, _signed(k0 ^ k1 ^ PARITY))
-    width = min(size, _BLOCK)
-    counters = torch.arange(width, dtype=torch.int32)
-    buffers = [torch.empty(width, dtype=torch.int32) for _ in range(3)]
-    for start in range(0, size, _BLOCK):
-        stop = min(start + _BLOCK, size)
-        x0, x1, scratch = [buffer[: stop - start] for buffer in buffers]
-        x0.fill_(_signed(k0 + (start >> 32)))
-        torch.add(counters[: stop - start], _signed(start + k1), out=x1)
-        for i in range(5):
-            for r in ROTATIONS[i % 2]:
-                x0.add_(x1)
-                torch.bitwise_right_shift(x1, 32 - r, out=scratch)
-                scratch.bitwise_and_((1 << r) - 1)
-                # Left shift and `or` in one pass: the bits are disjoint.
-                torch.add(scratch, x1, alpha=_signed(1 << r), out=x1)
-                x1.bitwise_xor_(x0)
-            x0.add_(schedule[(i + 1) % 3])
-            x1.add_(_signed(schedule[(i + 2) % 3] + i + 1))
-        write(start, stop, x0, x1, scratch)
+def _words_of(key: Any) -> tuple[int, int] | None:
+    """The key's words, if they can be looked at and the blockwise kernel serves the key's device."""
+    if key.device.type != "cpu" or not is_concrete(key):
+        return None
+    upper, lower = key.view(torch.int32).tolist()
+    return upper & MASK, lower & MASK
 
 
 # Bits, uniforms, normals -----------------------------------------------------------------------------
 
 
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    known = _words_of(key)
+    if known is not None:
+        return torch.from_numpy(blocks.bits(known, prod(shape), _NUMPY[dtype])).reshape(shape)
     x0, x1 = _hashed(key, shape)
     if dtype == torch.uint64:
         return (x0.to(torch.int64) << 32 | x1.to(torch.int64) & MASK).view(torch.uint64)
@@ -146,21 +149,10 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
-    size = prod(shape)
-    if dtype != torch.float32 or not _is_blockwise(key, size):
+    known = _words_of(key)
+    if known is None or dtype not in _NUMPY:
         return _fractions(*_hashed(key, shape), dtype)
-    out = torch.empty(size, dtype=torch.float32)
-
-    def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        torch.sub(_in_place_ones_to_twos(x0, x1), 1, out=out[start:stop])
-
-    _hash_blocks(key, size, write)
-    return out.reshape(shape)
-
-
-def _in_place_ones_to_twos(x0: Any, x1: Any) -> Any:
-    x0.bitwise_xor_(x1).bitwise_right_shift_(9).bitwise_and_(0x7FFFFF).bitwise_or_(0x3F800000)
-    return x0.view(torch.float32)
+    return torch.from_numpy(blocks.uniform(known, prod(shape), _NUMPY[dtype])).reshape(shape)
 
 
 def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
@@ -175,48 +167,19 @@ def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
 
 def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Standard normals: the inverse error function of a uniform in (-1, 1)."""
-    size = prod(shape)
-    if dtype != torch.float32 or not _is_blockwise(key, size):
-        return erfinv(_symmetric(_fractions(*_hashed(key, shape), dtype))) * _sqrt2(dtype)
-    out = torch.empty(size, dtype=torch.float32)
-
-    def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        u = out[start:stop]
-        torch.sub(_in_place_ones_to_twos(x0, x1), 1, out=u)
-        _normals_32(u, x0.view(torch.float32), x1.view(torch.float32))
-
-    _hash_blocks(key, size, write)
-    return out.reshape(shape)
+    known = _words_of(key)
+    if known is None or dtype not in _NUMPY:
+        return erfinv(_symmetric(_fractions(*_hashed(key, shape), dtype))) * _SQRT2_OF[dtype]
+    return torch.from_numpy(blocks.normal(known, prod(shape), _NUMPY[dtype])).reshape(shape)
 
 
 _HALF_ULP = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 _SQRT2_OF = {dtype: torch.tensor(_SQRT2, dtype=dtype).item() for dtype in _HALF_ULP}
 
 
-def _sqrt2(dtype: Any) -> float:
-    return _SQRT2_OF[dtype]
-
-
 def _symmetric(u: Any) -> Any:
     """From [0, 1) to (-1, 1); exact in every dtype but for the last addition."""
     return u * 2 + (_HALF_ULP[u.dtype] - 1)
-
-
-def _normals_32(u: Any, w: Any, p: Any) -> None:
-    """Replace uniforms by normals in place; `w` and `p` are buffers of the same length."""
-    u.mul_(2).add_(2.0**-24 - 1)
-    torch.mul(u, u, out=w)
-    w.neg_().log1p_()
-    # w is minus that of the formula until here, so the few tails are those at or below -5.
-    tails = torch.nonzero(w <= -5).squeeze(1)
-    far = torch.sqrt(-w[tails]) - 3
-    torch.sub(-2.5, w, out=w)
-    torch.mul(w, ERFINV_CENTRE_32[0], out=p)
-    for c in ERFINV_CENTRE_32[1:-1]:
-        p.add_(c).mul_(w)
-    p.add_(ERFINV_CENTRE_32[-1])
-    p[tails] = _polynomial(ERFINV_TAIL_32, far)
-    u.mul_(p).mul_(_SQRT2_OF[torch.float32])
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:

@@ -109,7 +109,9 @@ def _single_axis(x: Any, axis: Any, name: str) -> int:
     if axis is not None:
         return int(axis)
     if x.ndim > 1:
-        raise _ShapeError(f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example.")
+        raise _ShapeError(
+            f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example."
+        )
     return 0
 
 
@@ -117,7 +119,9 @@ def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     along = _single_axis(x, axis, "cumulative_sum")
-    out = _carried(lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype))
+    out = _carried(
+        lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype)
+    )
     return _with_initial(out, along, 0) if include_initial else out
 
 
@@ -125,7 +129,9 @@ def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     along = _single_axis(x, axis, "cumulative_prod")
-    out = _carried(lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype))
+    out = _carried(
+        lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype)
+    )
     return _with_initial(out, along, 1) if include_initial else out
 
 

@@ -30,7 +30,9 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 
 def nonzero(x: Any, /) -> Any:
     if x.ndim == 0:
-        raise _ShapeError("nonzero() needs an array of at least one axis. Write x[None] for a 0-d array.")
+        raise _ShapeError(
+            "nonzero() needs an array of at least one axis. Write x[None] for a 0-d array."
+        )
     return torch.nonzero(x != 0 if x.dtype in _FEW_KERNELS else x, as_tuple=True)
 
 
@@ -38,7 +40,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     x1, x2 = _both(x1, x2)
     order = None if sorter is None else sorter.to(torch.int64)
     # PyTorch warns of hidden copies of tensors that are not contiguous.
-    return torch.searchsorted(_ranked(x1).contiguous(), _ranked(x2).contiguous(), side=side, sorter=order)
+    return torch.searchsorted(
+        _ranked(x1).contiguous(), _ranked(x2).contiguous(), side=side, sorter=order
+    )
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:

@@ -1,0 +1,291 @@
+"""Random numbers on TensorFlow: Threefry-2x32 with the counters and the layout of `jax.random`.
+
+A key is a uint32 tensor of shape (2,). One after the other, TensorFlow's kernels would need some 120 passes
+over memory, so larger draws are one XLA-compiled function each, for eager calls and inside `tf.function`.
+Small eager draws use the library's blockwise kernel, which has nothing to compile.
+"""
+
+from math import ceil, log, prod
+from typing import Any
+
+import tensorflow as tf
+
+from ... import _threefry_blocks as blocks
+from ..._threefry import (
+    ERFINV_CENTRE_32,
+    ERFINV_CENTRE_64,
+    ERFINV_FAR_TAIL_64,
+    ERFINV_TAIL_32,
+    ERFINV_TAIL_64,
+    MASK,
+    PARITY,
+    ROTATIONS,
+)
+
+_SQRT2 = 2.0**0.5
+_SMALL = 2**17  # below this, an eager draw costs less by the blockwise kernel than by compiling
+_left, _right = tf.bitwise.left_shift, tf.bitwise.right_shift
+_and, _or, _xor = tf.bitwise.bitwise_and, tf.bitwise.bitwise_or, tf.bitwise.bitwise_xor
+
+
+def _u32(value: int) -> Any:
+    return tf.constant(value & MASK, tf.uint32)
+
+
+def _u64(value: int) -> Any:
+    return tf.constant(value, tf.uint64)
+
+
+# Keys ------------------------------------------------------------------------------------------------
+
+
+def make_key(upper: int, lower: int, device: Any = None) -> Any:
+    if device is None:
+        return tf.constant([upper, lower], tf.uint32)
+    with tf.device(device):
+        return tf.identity(tf.constant([upper, lower], tf.uint32))
+
+
+def key_of_seed(seed: Any) -> Any:
+    wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
+    return tf.cast(tf.stack([_right(wide, _u64(32)), _and(wide, _u64(MASK))], axis=-1), tf.uint32)
+
+
+def as_raw_key(key: Any) -> Any:
+    return key
+
+
+def key_device(x: Any) -> Any:
+    """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
+    return None
+
+
+def is_tracing() -> bool:
+    """Whether a compiled function is being traced."""
+    return bool(tf.inside_function())
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the values of `x` can be looked at now."""
+    return hasattr(x, "numpy") and not tf.inside_function()
+
+
+def split(key: Any, shape: tuple[int, ...]) -> Any:
+    known = _words_of(key)
+    if known is not None:
+        return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
+    x0, x1 = _hash_counters(key, prod(shape))
+    return tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    count = _u32(data) if isinstance(data, int) else tf.cast(data, tf.uint32)
+    x0, x1 = _hash(key[..., 0], key[..., 1], tf.zeros_like(count), count)
+    return tf.stack([x0, x1], axis=-1)
+
+
+# The hash --------------------------------------------------------------------------------------------
+
+
+def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
+    """The hash of uint32 tensors of keys and counters, which broadcast."""
+    schedule = (k0, k1, _xor(_xor(k0, k1), _u32(PARITY)))
+    x0, x1 = c0 + k0, c1 + k1
+    for i in range(5):
+        for r in ROTATIONS[i % 2]:
+            x0 = x0 + x1
+            x1 = _xor(_or(_left(x1, _u32(r)), _right(x1, _u32(32 - r))), x0)
+        x0 = x0 + schedule[(i + 1) % 3]
+        x1 = x1 + (schedule[(i + 2) % 3] + _u32(i + 1))
+    return x0, x1
+
+
+def _hash_counters(key: Any, size: int) -> tuple[Any, Any]:
+    counters = tf.range(size, dtype=tf.int64)
+    low = tf.cast(counters, tf.uint32)
+    high = tf.cast(_right(counters, tf.constant(32, tf.int64)), tf.uint32) if size > MASK else tf.zeros_like(low)
+    return _hash(key[..., 0], key[..., 1], high, low)
+
+
+def _words_of(key: Any) -> tuple[int, int] | None:
+    """The words of a key that can be looked at now; None while a function is traced."""
+    if not is_concrete(key):
+        return None
+    upper, lower = key.numpy().tolist()
+    return upper, lower
+
+
+def _roomy(size: int) -> int:
+    """A size with three leading binary digits, so that few different sizes are ever compiled."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
+
+
+# Bits, uniforms, normals -----------------------------------------------------------------------------
+
+
+def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    return _draw(_bits, blocks.bits, key, shape, dtype)
+
+
+def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
+    return _draw(_uniform, blocks.uniform, key, shape, dtype)
+
+
+def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Standard normals: the inverse error function of a uniform in (-1, 1)."""
+    return _draw(_normal, blocks.normal, key, shape, dtype)
+
+
+def _draw(sampler: Any, by_blocks: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    size = prod(shape)
+    known = _words_of(key)
+    if known is None:
+        draws = _compiled(sampler, dtype)(key, size) if size >= 4096 else sampler(key, size, dtype)
+    elif size < _SMALL:
+        draws = tf.constant(by_blocks(known, size, dtype.as_numpy_dtype))
+    else:
+        draws = _compiled(sampler, dtype)(key, _roomy(size))[:size]
+    return tf.reshape(draws, shape)
+
+
+_compiled_samplers: dict[Any, Any] = {}
+
+
+def _compiled(sampler: Any, dtype: Any) -> Any:
+    found = _compiled_samplers.get((sampler, dtype))
+    if found is None:
+        found = tf.function(lambda key, size: sampler(key, size, dtype), jit_compile=True, autograph=False)
+        _compiled_samplers[sampler, dtype] = found
+    return found
+
+
+def _bits(key: Any, size: int, dtype: Any) -> Any:
+    x0, x1 = _hash_counters(key, size)
+    if dtype == tf.uint64:
+        return _or(_left(tf.cast(x0, tf.uint64), _u64(32)), tf.cast(x1, tf.uint64))
+    return tf.cast(_and(_xor(x0, x1), _u32(dtype.max)), dtype)
+
+
+def _uniform(key: Any, size: int, dtype: Any) -> Any:
+    if dtype == tf.float32:
+        fraction = _or(_right(_bits(key, size, tf.uint32), _u32(9)), _u32(0x3F800000))
+    elif dtype == tf.float64:
+        fraction = _or(_right(_bits(key, size, tf.uint64), _u64(12)), _u64(0x3FF0000000000000))
+    else:
+        shift, mask, one = (6, 0xFFFF, 0x3C00) if dtype == tf.float16 else (1, 0xFF, 0x3F80)
+        half = _right(_and(_bits(key, size, tf.uint32), _u32(mask)), _u32(shift))
+        fraction = tf.cast(_or(half, _u32(one)), tf.uint16)
+    return tf.bitcast(fraction, dtype) - tf.ones((), dtype)
+
+
+_HALF_ULP = {tf.float16: 2.0**-11, tf.bfloat16: 2.0**-8, tf.float32: 2.0**-24, tf.float64: 2.0**-53}
+
+
+def _normal(key: Any, size: int, dtype: Any) -> Any:
+    # From [0, 1) to (-1, 1); exact in every dtype but for the last addition.
+    u = _uniform(key, size, dtype) * tf.constant(2, dtype) + tf.constant(_HALF_ULP[dtype] - 1, dtype)
+    return erfinv(u) * tf.constant(_SQRT2, dtype)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+    total = x * tf.constant(coefficients[0], x.dtype) + tf.constant(coefficients[1], x.dtype)
+    for c in coefficients[2:]:
+        total = total * x + tf.constant(c, x.dtype)
+    return total
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse error function with JAX's polynomials; half precision goes through float32."""
+    if x.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(erfinv(tf.cast(x, tf.float32)), x.dtype)
+    w = -tf.math.log1p(-x * x)
+    root = tf.sqrt(tf.maximum(w, tf.ones((), x.dtype)))
+    if x.dtype == tf.float32:
+        p = tf.where(w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3))
+    else:
+        tail, far = _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5)
+        p = tf.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), tf.where(w < 16, tail, far))
+    return tf.where(tf.abs(x) == 1, x * tf.constant(float("inf"), x.dtype), p * x)
+
+
+# Integers --------------------------------------------------------------------------------------------
+
+
+def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+    """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
+    keys = split(key, (2,))
+    unsigned = {1: tf.uint8, 2: tf.uint16, 4: tf.uint32, 8: tf.uint64}[dtype.size]
+    upper, lower = bits(keys[0], shape, unsigned), bits(keys[1], shape, unsigned)
+    low, high = [tf.cast(tf.convert_to_tensor(x, dtype) if isinstance(x, int) else x, dtype) for x in (minval, maxval)]
+    one = tf.ones((), unsigned)
+    span = tf.cast(high, unsigned) - tf.cast(low, unsigned) + tf.cast(beyond, unsigned)
+    span = tf.where(high <= low, one, span)
+    multiplier = _remainder(tf.cast(1 << (dtype.size * 4), unsigned) * tf.ones_like(span), span)
+    multiplier = _remainder(multiplier * multiplier, span)
+    offset = _remainder(upper, span) * multiplier + _remainder(lower, span)
+    return tf.cast(tf.cast(low, unsigned) + _remainder(offset, span), dtype)
+
+
+def _remainder(x: Any, span: Any) -> Any:
+    # A span of zero stands for 2**bits: the remainder is x itself.
+    is_full = tf.equal(span, tf.zeros_like(span))
+    return tf.where(is_full, x, tf.math.floormod(x, tf.where(is_full, tf.ones_like(span), span)))
+
+
+def permutation(key: Any, length: int) -> Any:
+    order = tf.range(length, dtype=tf.int64)
+    for _ in range(_sorting_rounds(length)):
+        keys = split(key, (2,))
+        key = keys[0]
+        sort_keys = tf.cast(bits(keys[1], (length,), tf.uint32), tf.int64)
+        order = tf.gather(order, tf.argsort(sort_keys, stable=True))
+    return order
+
+
+def _sorting_rounds(length: int) -> int:
+    # As many sorts by 32-bit keys as make a wrong order by ties improbable; JAX's rule.
+    return ceil(3 * log(max(1, length)) / log(MASK))
+
+
+# Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
+
+
+def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    return _split_words(tf.cast(bits(key, shape, tf.uint64), tf.int64))
+
+
+def _split_words(x: Any) -> tuple[Any, Any]:
+    mask = tf.constant(MASK, tf.int64)
+    return _and(_right(x, tf.constant(32, tf.int64)), mask), _and(x, mask)
+
+
+def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+    return _split_words(x * y)
+
+
+def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+    return _split_words(x + y)
+
+
+def to_words(x: Any) -> tuple[Any, Any]:
+    """The two's complement of integers in 64 bits, as an upper and a lower word."""
+    if isinstance(x, int):
+        return tf.constant(x >> 32 & MASK, tf.int64), tf.constant(x & MASK, tf.int64)
+    return _split_words(tf.cast(x, tf.int64))
+
+
+def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
+    return tf.cast(_or(_left(upper, tf.constant(32, tf.int64)), lower), dtype)
+
+
+# Rejection samplers ----------------------------------------------------------------------------------
+
+
+def gamma(key: Any, a: Any, log_space: bool) -> Any:
+    raise NotImplementedError
+
+
+def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    raise NotImplementedError

@@ -1,0 +1,209 @@
+"""Draws that must come out equal to the last index: integers, and indices by weight, in exact arithmetic.
+
+Floating-point sums and logarithms differ in the last bit between frameworks, compilers and processors, and
+a drawn index would differ with them. So weights become integers once, exactly, and everything after that
+is integer arithmetic in 32-bit words (`multiply_words` and `add_words` of the backends), which also works
+on JAX without 64-bit types and does not depend on the order of a sum.
+"""
+
+from typing import Any
+
+Pair = tuple[Any, Any]  # a 64-bit number: upper and lower word
+
+# Weights count in units of 2**-40 of the largest; cumulative sums of 11-bit digits stay below 2**31.
+MOST_CATEGORIES = 2**20
+
+
+def multiply_high(random: Any, x: list[Any], y: list[Any]) -> list[Any]:
+    """The upper words of a product: floor(x * y / 2**(32 * len(x))), most significant word first."""
+    zero = random.to_words(0)[1]
+    total = [zero] * (len(x) + len(y))
+    for i in range(len(x)):
+        for j in range(len(y)):
+            upper, lower = random.multiply_words(x[i], y[j])
+            carry = zero
+            at = i + j + 1
+            for digit in (lower, upper):
+                first, partial = random.add_words(total[at], digit)
+                second, total[at] = random.add_words(partial, carry)
+                carry = first + second
+                at = at - 1
+            while at >= 0:
+                carry, total[at] = random.add_words(total[at], carry)
+                at = at - 1
+    return total[: len(y)]
+
+
+def add_pairs(random: Any, x: Pair, y: Pair) -> Pair:
+    carry, lower = random.add_words(x[1], y[1])
+    upper = random.add_words(random.add_words(x[0], y[0])[1], carry)[1]
+    return upper, lower
+
+
+def _is_less(x: Pair, y: Pair) -> Any:
+    return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
+
+
+# Integers in a range ---------------------------------------------------------------------------------
+
+
+def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Integers in [low, high), the same on every backend and for every dtype that holds them.
+
+    64 random bits are scaled to a span below 2**32, 128 bits to a wider one, so no range shows a bias.
+    """
+    random = xp.random
+    low_pair, high_pair = random.to_words(low), random.to_words(high)
+    mask = random.to_words(0xFFFFFFFF)[1]
+    minus_low = add_pairs(random, (low_pair[0] ^ mask, low_pair[1] ^ mask), random.to_words(1))
+    span = add_pairs(random, high_pair, minus_low)
+    upper, lower = random.words(key, shape)
+    narrow = multiply_high(random, [upper, lower], [span[1]])[0]
+    if isinstance(low, int) and isinstance(high, int) and high - low < 2**32:
+        offset = (random.to_words(0)[1], narrow)
+    else:
+        more = random.words(random.fold_in(key, 1), shape)
+        wide = multiply_high(random, [upper, lower, *more], [span[0], span[1]])
+        is_narrow = span[0] == random.to_words(0)[1]
+        offset = (xp.where(is_narrow, span[0], wide[0]), xp.where(is_narrow, narrow, wide[1]))
+    result = add_pairs(random, low_pair, offset)
+    return random.from_words(result[0], result[1], dtype)
+
+
+# Weights ---------------------------------------------------------------------------------------------
+
+
+def _scaled(xp: Any, x: Any, by: Any) -> tuple[Any, Any]:
+    """`x` times the power of two that brings `by` into [1, 2), and minus its exponent; both exact."""
+    exponent = xp.zeros_like(by)
+    biggest = 512 if xp.finfo(x.dtype).bits == 64 else 64
+    for _ in range(2):
+        k = biggest
+        while k >= 1:
+            up, down = by < 2.0 ** (1 - k), by >= 2.0**k
+            factor = xp.where(up, 2.0**k, xp.where(down, 2.0**-k, xp.ones_like(by)))
+            x, by = x * factor, by * factor
+            exponent = exponent + xp.where(up, -k * xp.ones_like(by), xp.where(down, k * xp.ones_like(by), xp.zeros_like(by)))
+            k = k // 2
+    return x, exponent
+
+
+def _relative_to_largest(xp: Any, weights: Any) -> Any:
+    """The weights of each row in float32, times the power of two that brings the largest into [1, 2)."""
+    if xp.finfo(weights.dtype).bits < 32:
+        weights = xp.astype(weights, xp.float32)
+    # Some processors and frameworks take subnormal numbers for zero; so do we, everywhere.
+    tiny = float(xp.finfo(weights.dtype).smallest_normal)
+    weights = xp.where(weights < tiny, xp.zeros_like(weights), weights)
+    scaled, _ = _scaled(xp, weights, xp.max(weights, axis=-1, keepdims=True))
+    return xp.astype(scaled, xp.float32)
+
+
+def weighted_draws(xp: Any, key: Any, weights: Any, num_samples: int) -> Any:
+    """Indices in proportion to the weights, shape (rows, num_samples), as int32."""
+    random = xp.random
+    relative = _relative_to_largest(xp, weights)
+    coarse = xp.floor(relative * 2.0**20)
+    fine = xp.floor((relative * 2.0**20 - coarse) * 2.0**20)
+    # A weight too small to count still counts one unit: only zero means never.
+    is_lost = (relative > 0) & (coarse == 0) & (fine == 0)
+    fine = xp.where(is_lost, xp.ones_like(fine), fine)
+    total: Pair | None = None
+    for part, shift in ((coarse, 20), (fine, 0)):
+        upper = xp.floor(part * 2.0**-10)
+        for digit, power in ((upper, shift + 10), (part - upper * 2.0**10, shift)):
+            sums = xp.cumulative_sum(xp.astype(digit, xp.int32), axis=-1, dtype=xp.int32)
+            term = random.multiply_words(random.to_words(sums)[1], random.to_words(2**power)[1])
+            total = term if total is None else add_pairs(random, total, term)
+    assert total is not None
+    last = (total[0][:, -1:], total[1][:, -1:])
+    draw = random.words(key, (weights.shape[0], num_samples))
+    threshold = multiply_high(random, [draw[0], draw[1]], [last[0], last[1]])
+    return _count_up_to(xp, total, (threshold[0], threshold[1]), weights.shape[-1])
+
+
+def _count_up_to(xp: Any, sums: Pair, thresholds: Pair, length: int) -> Any:
+    """How many of the ascending sums are at or below each threshold: a binary search in all rows at once."""
+    found = xp.zeros(tuple(thresholds[0].shape), dtype=xp.int32)
+    for power in range(length.bit_length() - 1, -1, -1):
+        candidate = found + 2**power
+        at = xp.where(candidate <= length, candidate - 1, length - 1 + xp.zeros_like(candidate))
+        here = (xp.take_along_axis(sums[0], at, axis=-1), xp.take_along_axis(sums[1], at, axis=-1))
+        is_right = (candidate <= length) & ~_is_less(thresholds, here)
+        found = xp.where(is_right, candidate, found)
+    return found
+
+
+def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
+    """A random order of the categories of each row, as if drawn one by one without replacement.
+
+    A race: category i arrives at time E / weight, E exponential. Arrival times are compared by logarithms
+    in fixed point with 23 binary digits.
+    """
+    random = xp.random
+    draw = random.words(key, tuple(weights.shape))[0]
+    relative = _relative_to_largest(xp, weights)
+    is_never = relative <= 0
+    mantissa, exponent = _scaled(xp, xp.where(is_never, xp.ones_like(relative), relative), xp.where(is_never, xp.ones_like(relative), relative))
+    digits = random.to_words(xp.astype(mantissa * 2.0**23, xp.int32))[1] * 2**7
+    log_weight = xp.astype(exponent, xp.int32) * 2**23 + _log2_fraction(xp, digits)
+    arrival = _log2_exponential(xp, draw) - log_weight
+    never = 2**31 - 1 + xp.zeros_like(arrival)
+    return xp.argsort(xp.where(is_never, never, arrival), axis=-1)
+
+
+def uniform_order(xp: Any, key: Any, shape: tuple[int, ...]) -> Any:
+    """A random order of the last axis for each row."""
+    return xp.argsort(xp.random.words(key, shape)[0], axis=-1)
+
+
+def _log2_fraction(xp: Any, y: Any) -> Any:
+    """log2(y / 2**30) for words y in [2**30, 2**31), times 2**23; one binary digit per squaring."""
+    fraction = xp.zeros(tuple(y.shape), dtype=xp.int32)
+    half = xp.random.to_words(2**31)[1]
+    for _ in range(23):
+        y = _multiply_q30(xp, y, y)
+        is_one = y >= half
+        y = xp.where(is_one, y // 2, y)
+        fraction = fraction * 2 + xp.astype(is_one, xp.int32)
+    return fraction
+
+
+def _multiply_q30(xp: Any, x: Any, y: Any) -> Any:
+    upper, lower = xp.random.multiply_words(x, y)
+    return upper * 4 + lower // 2**30
+
+
+def _log2(xp: Any, x: Any) -> Any:
+    """log2 of words from 1 up, times 2**23."""
+    exponent = 30 + xp.zeros(tuple(x.shape), dtype=xp.int32)
+    is_large = x >= xp.random.to_words(2**31)[1]
+    x = xp.where(is_large, x // 2, x)
+    exponent = exponent + xp.astype(is_large, xp.int32)
+    for k in (16, 8, 4, 2, 1):
+        is_small = x < 2 ** (31 - k)
+        x = xp.where(is_small, x * 2**k, x)
+        exponent = exponent - k * xp.astype(is_small, xp.int32)
+    return exponent * 2**23 + _log2_fraction(xp, x)
+
+
+def _log2_exponential(xp: Any, draw: Any) -> Any:
+    """log2(-log2(1 - v)) for v = draw / 2**32, times 2**23.
+
+    Near zero -log2(1 - v) has few digits left, and the first arrivals are decided there; so below 1/16 it
+    is v times a short series.
+    """
+    one = xp.random.to_words(1)[1]
+    draw = xp.where(draw == 0, one + xp.zeros_like(draw), draw)
+    complement = xp.random.add_words(draw ^ xp.random.to_words(0xFFFFFFFF)[1], one)[1]
+    distance = 32 * 2**23 - _log2(xp, complement)
+    distance = xp.where(distance > 0, distance, xp.ones_like(distance))
+    far = _log2(xp, xp.random.to_words(distance)[1]) - 23 * 2**23
+    is_near = draw < 2**28
+    small = xp.where(is_near, draw, one + xp.zeros_like(draw)) // 4
+    # 1 + v/2 + v**2/3 + v**3/4 + ... in steps of 2**-30
+    series = 2**30 // 8 + xp.zeros_like(small)
+    for n in (7, 6, 5, 4, 3, 2, 1):
+        series = 2**30 // n + _multiply_q30(xp, series, small)
+    near = _log2(xp, xp.where(is_near, draw, one + xp.zeros_like(draw))) - 32 * 2**23 + _log2_fraction(xp, series)
+    return xp.where(is_near, near + round(0.5287663729448977 * 2**23), far)

@@ -1,0 +1,5 @@
+"""Modules and layers, written once over the public functions; they never see a framework."""
+
+from ._linear import Bilinear as Bilinear
+from ._linear import Linear as Linear
+from ._module import Module as Module

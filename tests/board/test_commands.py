@@ -1,0 +1,125 @@
+"""The command line, from import to page."""
+
+from __future__ import annotations
+
+import pytest
+
+from trellis.board.store import Store
+from trellis.board.tables import Cell, read_table
+from trellis.cli import main
+
+from .conftest import HERE
+from .helpers import make_part
+
+SEEDS = sorted((HERE / "seeds").glob("*.txt"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    store = Store.open(tmp_path / "b.sqlite")
+    store.for_project("p").record(
+        make_part("1", started=1000, tanh__numpy="success", tanh__torch="success")
+    )
+    store.for_project("p").record(
+        make_part("2", started=2000, tanh__numpy="success", tanh__torch="failure")
+    )
+    return str(tmp_path / "b.sqlite")
+
+
+def board(*arguments):
+    return main(["board", *map(str, arguments)])
+
+
+def test_seeds_through_the_command_line(tmp_path, capsys):
+    store = tmp_path / "seeds.sqlite"
+    assert board("import", *SEEDS, "--store", store, "--project", "s", "--at", "2023-04-01") == 0
+    assert board("markdown", "--store", store, "--out", tmp_path / "out") == 0
+    for seed in SEEDS:
+        assert (tmp_path / "out" / f"{seed.stem}.md").read_bytes() == seed.read_bytes()
+    capsys.readouterr()
+    assert board("markdown", "--store", store, "--module", SEEDS[0].stem) == 0
+    assert capsys.readouterr().out.encode() == SEEDS[0].read_bytes()
+
+
+def test_diff_exits_1_on_a_regression(path, capsys):
+    assert board("diff", "--store", path, "--base", "1") == 1
+    assert "ops::test_tanh [torch]  success → failure" in capsys.readouterr().out
+    assert board("diff", "--store", path, "--base", "2", "--head", "1", "--markdown") == 0
+    assert "### Board: no regression" in capsys.readouterr().out
+
+
+def test_html_writes_a_folder(path, tmp_path, capsys):
+    out = tmp_path / "page"
+    assert board("html", "--store", path, "--out", out) == 0
+    names = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
+    assert {"index.html", "board.css", "app.js", "data/overview.js", "data/run-2.js"} <= names
+    assert {"badges/all.svg", "badges/backend.torch.svg", "badges/module.ops.svg"} <= names
+    assert "open " in capsys.readouterr().out
+
+
+def test_the_page_asks_for_nothing_from_elsewhere(path, tmp_path, capsys):
+    board("html", "--store", path, "--out", tmp_path / "page")
+    for file in (tmp_path / "page").iterdir():
+        if file.suffix in (".html", ".css", ".js"):
+            text = file.read_text().replace("http://www.w3.org/", "")
+            assert "http://" not in text, file
+            assert "https://" not in text, file
+
+
+def test_tokens_are_made_listed_and_revoked(path, capsys):
+    assert board("token", "create", "--store", path, "--project", "p", "--label", "ci") == 0
+    secret = capsys.readouterr().out.strip()
+    assert secret.startswith("board_")
+    assert board("token", "list", "--store", path) == 0
+    listed = capsys.readouterr().out
+    assert "1  p  write  valid  ci" in listed
+    assert secret not in listed
+    assert board("token", "revoke", "1", "--store", path) == 0
+    assert board("token", "revoke", "1", "--store", path) == 2
+    capsys.readouterr()
+    board("token", "list", "--store", path)
+    assert "revoked" in capsys.readouterr().out
+    with open(path, "rb") as file:
+        assert secret.encode() not in file.read()
+
+
+def test_two_boards_side_by_side(path, tmp_path, capsys):
+    table = tmp_path / "old.md"
+    table.write_text(
+        "| | numpy | torch | jax |\n|--|--|--|--|\n"
+        "| test_tanh | <img src=https://img.shields.io/badge/-failure-red> | | |\n"
+    )
+    board("import", table, "--store", path, "--project", "old")
+    out = tmp_path / "beside.md"
+    assert board("beside", "--store", path, "--project", "p", "--other", "old", "--out", out) == 0
+    assert "1 of 3 cells green" in capsys.readouterr().out
+    row = (
+        "| `test_tanh` | ❌ failure → ✅ success | never run → ❌ failure | never run → never run |"
+    )
+    assert row in out.read_text()
+    strict = ("beside", "--store", path, "--project", "p", "--other", "old", "--strict")
+    assert board(*strict) == 1
+    like = ("markdown", "--store", path, "--project", "p", "--like", "old", "--out", tmp_path / "l")
+    assert board(*like) == 0
+    table = read_table((tmp_path / "l" / "old.md").read_text())
+    assert table.columns == ["numpy", "torch", "jax"]
+    assert table.rows["test_tanh"] == {"numpy": Cell("success"), "torch": Cell("failure")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("markdown", "--module", "x"), "no module 'x' in this store; it has ops"),
+        (("markdown", "--project", "x"), "no project 'x'; it has p"),
+        (("diff", "--base", "nowhere"), "no run, commit or branch 'nowhere'"),
+        (("token", "revoke"), "which token?"),
+    ],
+)
+def test_mistakes_are_explained(path, capsys, arguments, problem):
+    assert board(*arguments, "--store", path) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_missing_store_is_explained(tmp_path, capsys):
+    assert board("html", "--store", tmp_path / "none", "--out", tmp_path) == 2
+    assert "there is no board store at" in capsys.readouterr().err
