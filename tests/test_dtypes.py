@@ -15,11 +15,11 @@ NAMES = ("bool", *_dtypes.INTEGER, "float16", "float32", "float64", *_dtypes.COM
 @pytest.mark.parametrize("name", NAMES)
 def test_names_equal_native_types(name, backend, xp, x64):
     canonical = getattr(trellis, name)
-    assert canonical == name and canonical == getattr(xp, name) == xp.as_dtype(canonical)
+    assert canonical == name and canonical == getattr(xp, name)
     assert hash(canonical) == hash(name)
-    assert xp.as_dtype(name) == xp.as_dtype(xp.as_dtype(name))
-    assert xp.dtype_name(xp.as_dtype(name)) == name
     with x64():
+        assert xp.as_dtype(canonical) == xp.as_dtype(name) == xp.as_dtype(xp.as_dtype(name))
+        assert xp.dtype_name(xp.as_dtype(name)) == name
         x = trellis.zeros(2, dtype=canonical, backend=backend)
     assert trellis.dtype(x) == name and canonical == x.dtype
     assert repr(trellis.dtype(x)) == f"trellis.{name}"

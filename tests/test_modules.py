@@ -26,7 +26,7 @@ from trellis.testing import assert_close
 
 DTYPES = ("float32", "float64")
 OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
-BATCHES = [(1, 1), (1, 2), (2, 1), (2, 2)]
+BATCHES = [(1, 2), (2, 1)]
 
 
 @pytest.fixture(autouse=True)

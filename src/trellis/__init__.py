@@ -4,11 +4,15 @@ The arrays decide which framework runs; native arrays go in and come out. Import
 framework but NumPy.
 """
 
+# ruff: noqa: I001 (sorted by room)
+
 # Rooms that are modules of their own
 from . import errors as errors
 from . import fft as fft
+from . import functional as functional
 from . import interchange as interchange
 from . import linalg as linalg
+from . import random as random
 from . import tree as tree
 
 # Constants
@@ -57,7 +61,7 @@ from ._datatypes import result_type as result_type
 # Data types: names and the default float
 from ._dtypes import DType as DType
 from ._dtypes import bfloat16 as bfloat16
-from ._dtypes import bool_ as bool
+from ._dtypes import bool_ as bool  # noqa: F401
 from ._dtypes import complex64 as complex64
 from ._dtypes import complex128 as complex128
 from ._dtypes import default_dtype as default_dtype
@@ -222,6 +226,14 @@ from ._dense import dropout as dropout
 from ._dense import linear as linear
 from ._recurrent import lstm_update as lstm_update
 
+# Random
+from ._random_rows import multinomial as multinomial
+from ._random_rows import randint as randint
+from ._random_rows import random_normal as random_normal
+from ._random_rows import random_uniform as random_uniform
+from ._random_rows import seed as seed
+from ._random_rows import shuffle as shuffle
+
 # Searching
 from ._searching import argmax as argmax
 from ._searching import argmin as argmin
@@ -270,3 +282,7 @@ from .gradients import stop_gradient as stop_gradient
 from .gradients import value_and_grad as value_and_grad
 from .gradients import vjp as vjp
 from .gradients import vmap as vmap
+
+# Modules
+from . import nn as nn
+from .nn import Module as Module

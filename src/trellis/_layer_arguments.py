@@ -3,8 +3,12 @@
 import operator
 from typing import Any
 
+from ._dispatch import xp_of
 from ._dtypes import COMPLEX, FLOATING, default_dtype, promote
 from ._errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from ._stream import as_key, key_words
+from ._threefry import fold_in_words
+from .tree import call_leafwise
 
 
 def has_nest(*args: Any) -> bool:
@@ -109,9 +113,32 @@ def keep_mask(xp: Any, like: Any, shape: tuple[Any, ...], prob: float, seed: Any
 
     The draws are float32 whatever the dtype of the layer, so that a seed gives one mask everywhere.
     """
-    raise NotImplementedError
+    if any([size is None for size in shape]):
+        raise ShapeError(
+            f"A random mask needs a shape known while tracing, got {shape}. Give tf.function a signature "
+            "with these sizes."
+        )
+    key = as_key(seed, xp, xp.device(like))
+    return xp.random.uniform(key, shape, xp.as_dtype("float32")) >= prob
 
 
 def call_seeded_leafwise(fn: Any, args: Any, kwargs: Any, seed: Any, is_drawing: bool) -> Any:
     """`call_leafwise` where leaf number i draws from a stream derived from (seed, i)."""
-    raise NotImplementedError
+    numbers: list[int] = []
+
+    def on_leaf(*leaf_args: Any, **leaf_kwargs: Any) -> Any:
+        numbers.append(len(numbers))
+        leaf_seed = _seed_of_leaf(seed, numbers[-1]) if is_drawing else seed
+        return fn(*leaf_args, **leaf_kwargs, seed=leaf_seed)
+
+    return call_leafwise(on_leaf, args, kwargs)
+
+
+def _seed_of_leaf(seed: Any, number: int) -> Any:
+    if seed is None:
+        return None
+    words = key_words(seed)
+    if words is not None:
+        return fold_in_words(words, number)
+    xp = xp_of(seed)
+    return xp.random.fold_in(as_key(seed, xp), number)

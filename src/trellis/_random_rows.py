@@ -148,7 +148,7 @@ def randint(
 
     >>> import trellis
     >>> trellis.randint(-3, -1, shape=6, seed=0)
-    FILL
+    array([-3, -3, -2, -2, -2, -3])
     """
     if has_nest(low, high):
         options = {"shape": shape, "dtype": dtype, "seed": seed, "device": device}
@@ -278,7 +278,9 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
 
     >>> import numpy as np, trellis
     >>> trellis.shuffle(np.array([[1, 10], [2, 20], [3, 30]]), seed=0)
-    FILL
+    array([[ 1, 10],
+           [ 2, 20],
+           [ 3, 30]])
     """
     if has_nest(x):
         shuffled: A = draw_leafwise(shuffle, (x,), {"axis": axis, "seed": seed})

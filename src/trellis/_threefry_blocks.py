@@ -65,13 +65,13 @@ def uniform(key: Words, size: int, dtype: Any) -> Any:
     out = np.empty(size, dtype)
 
     def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        _fractions(x0, x1, dtype, out[start:stop])
+        fractions(x0, x1, dtype, out[start:stop])
 
     _hash_counters(key, size, write)
     return out
 
 
-def _fractions(x0: Any, x1: Any, dtype: Any, out: Any) -> Any:
+def fractions(x0: Any, x1: Any, dtype: Any, out: Any) -> Any:
     name = np.dtype(dtype).name
     if name == "float32":
         np.bitwise_xor(x0, x1, x0)
@@ -92,11 +92,11 @@ def normal(key: Words, size: int, dtype: Any) -> Any:
     out = np.empty(size, dtype)
 
     def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        u = _fractions(x0, x1, dtype, out[start:stop])
+        u = fractions(x0, x1, dtype, out[start:stop])
         if u.dtype == np.float32:
             _normals_32(u, x0.view(np.float32), x1.view(np.float32))
         else:
-            u[...] = _normals_of(u)
+            u[...] = normals_of(u)
 
     _hash_counters(key, size, write)
     return out
@@ -108,7 +108,7 @@ def _symmetric(u: Any) -> Any:
     return u * u.dtype.type(2) + lowest
 
 
-def _normals_of(u: Any) -> Any:
+def normals_of(u: Any) -> Any:
     x = _symmetric(u)
     return erfinv(x) * x.dtype.type(_SQRT2)
 

@@ -2,7 +2,17 @@ import math
 
 import numpy as np
 
-from .case import COMPLEX, CORNER, NO_FLOATS, NOT_FLOAT, STEPS, UFUNCS, Case, complex_numbers, numbers
+from .case import (
+    COMPLEX,
+    CORNER,
+    NO_FLOATS,
+    NOT_FLOAT,
+    STEPS,
+    UFUNCS,
+    Case,
+    complex_numbers,
+    numbers,
+)
 
 x = numbers(2, 3)
 y = numbers(3, seed=1)

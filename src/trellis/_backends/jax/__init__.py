@@ -10,6 +10,7 @@ from . import _pytrees as _pytrees
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random
+from .activation import *  # noqa: F403
 from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403
 from .creation import *  # noqa: F403
@@ -23,6 +24,7 @@ from .inspection import *  # noqa: F403
 from .interchange import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .manipulation import *  # noqa: F403
+from .normalization import *  # noqa: F403
 from .reduction import *  # noqa: F403
 from .searching import *  # noqa: F403
 from .sets import *  # noqa: F403

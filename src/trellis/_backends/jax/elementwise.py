@@ -84,7 +84,6 @@ __all__ = [
 
 # One argument --------------------------------------------------------------------------------------
 
-abs = jnp.abs
 asin = jnp.asin
 atan = jnp.atan
 bitwise_invert = jnp.bitwise_invert
@@ -261,7 +260,10 @@ def greater_equal(x1: Any, x2: Any, /) -> Any:
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
-    return jnp.hypot(*_scalars(x1, x2))
+    x1, x2 = _scalars(x1, x2)
+    # The gradient at (0, 0) is 0, not nan.
+    is_zero = (x1 == 0) & (x2 == 0)
+    return jnp.where(is_zero, 0, jnp.hypot(jnp.where(is_zero, 1, x1), x2))
 
 
 def less(x1: Any, x2: Any, /) -> Any:
@@ -309,7 +311,11 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
-    return jnp.pow(*_scalars(x1, x2))
+    x1, x2 = _scalars(x1, x2)
+    if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
+        return jnp.pow(x1, x2)
+    # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
+    return jnp.pow(jnp.where((x1 == 0) & (x2 == 0), 1, x1), x2)
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
@@ -340,4 +346,24 @@ def isclose(
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    return jnp.clip(x, min, max)
+    # The gradient passes at the bounds themselves; jnp.clip halves it there.
+    y = jnp.asarray(x)
+    if min is not None:
+        y = jnp.where(y < min, jnp.asarray(min, y.dtype), y)
+    if max is not None:
+        y = jnp.where(y > max, jnp.asarray(max, y.dtype), y)
+    return y
+
+
+@jax.custom_jvp
+def abs(x: Any, /) -> Any:
+    return jnp.abs(x)
+
+
+@abs.defjvp
+def _abs_jvp(primals: Any, tangents: Any) -> Any:
+    """The gradient at 0 is 0; JAX's own is 1 there."""
+    (x,), (t,) = primals, tangents
+    if jnp.iscomplexobj(x):
+        return jax.jvp(jnp.abs, (x,), (t,))
+    return abs(x), t * jnp.sign(x)

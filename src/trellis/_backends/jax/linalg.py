@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
+from .elementwise import abs as absolute
+
 from .datatypes import as_dtype
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 
@@ -113,8 +115,14 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def vector_norm(
     x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
-    if ord != 2:
+    if ord == 1:
+        return jnp.sum(absolute(x), axis=axis, keepdims=keepdims)
+    if ord in (0, jnp.inf, -jnp.inf):
         return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord != 2:
+        total = jnp.sum(absolute(x) ** ord, axis=axis, keepdims=keepdims)
+        is_zero = total == 0
+        return jnp.where(is_zero, 0, jnp.where(is_zero, 1, total) ** (1 / ord))
     squared = jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims)
     # The square root has no derivative at 0; its gradient there is 0 here, not NaN.
     is_zero = squared == 0

@@ -6,12 +6,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..._dtypes import default_dtype
 from .datatypes import as_dtype
 
 __all__ = [
     "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min", "prod", "std",
     "sum", "var",
 ]  # fmt: skip
+
+
+def _floats(x: Any) -> Any:
+    # With 64-bit types on, JAX would compute the mean of integers in float64.
+    return x.astype(as_dtype(default_dtype())) if x.dtype.kind in "iub" else x
 
 
 def all(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -45,7 +51,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 def logsumexp(
     x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Any:
-    return jax.scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
+    return jax.scipy.special.logsumexp(_floats(x), axis=axis, keepdims=keepdims)
 
 
 def max(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -53,7 +59,7 @@ def max(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = 
 
 
 def mean(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    return jnp.mean(x, axis, keepdims=keepdims)
+    return jnp.mean(_floats(x), axis, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -74,7 +80,7 @@ def std(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Any:
-    variance = jnp.var(x, axis, correction=correction, keepdims=keepdims)
+    variance = jnp.var(_floats(x), axis, correction=correction, keepdims=keepdims)
     # The square root has no derivative at 0; the gradient there is 0 here, not NaN.
     is_zero = variance == 0
     return jnp.where(is_zero, 0, jnp.sqrt(jnp.where(is_zero, 1, variance)))
@@ -94,4 +100,4 @@ def var(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Any:
-    return jnp.var(x, axis, correction=correction, keepdims=keepdims)
+    return jnp.var(_floats(x), axis, correction=correction, keepdims=keepdims)

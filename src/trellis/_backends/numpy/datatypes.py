@@ -56,7 +56,7 @@ def dtype_name(dtype: Any, /) -> str:
     return np.dtype(dtype).name
 
 
-def default_float() -> Any:
+def _default_float() -> Any:
     return np.dtype(str(_dtypes.default_dtype()))
 
 

@@ -190,9 +190,14 @@ def _placement(geo: _Geometry) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     return tuple(taken), tuple(places)
 
 
+def _is_plain(geo: _Geometry) -> bool:
+    """Whether the windows touch the input exactly as it is."""
+    return _lengths(geo) == geo.sizes and max(geo.lows) == 0 and max(geo.x_dilations) == 1
+
+
 def _padded(x: Any, geo: _Geometry) -> Any:
     lengths = _lengths(geo)
-    if lengths == geo.sizes and not any(geo.lows):
+    if _is_plain(geo):
         return x
     taken, places = _placement(geo)
     padded = np.zeros((x.shape[0], *lengths, x.shape[-1]), x.dtype)
@@ -201,7 +206,7 @@ def _padded(x: Any, geo: _Geometry) -> Any:
 
 
 def _unpadded(padded: Any, geo: _Geometry) -> Any:
-    if padded.shape[1:-1] == geo.sizes and not any(geo.lows):
+    if _is_plain(geo):
         return padded
     taken, places = _placement(geo)
     x = np.zeros((padded.shape[0], *geo.sizes, padded.shape[-1]), padded.dtype)

@@ -7,9 +7,13 @@ from math import ceil, log, prod
 from typing import Any
 
 import numpy as np
+from autograd.tracer import getval
+from scipy.special import gammainc, gammaln
 
+from ... import _rejection
 from ... import _threefry_blocks as blocks
 from ..._threefry import MASK, PARITY
+from .tape import differentiable
 
 _U32, _U64 = np.uint32, np.uint64
 
@@ -157,9 +161,70 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
 # Rejection samplers ----------------------------------------------------------------------------------
 
 
+class _Ops:
+    """What the shared rejection samplers need of NumPy."""
+
+    where, any, log, log1p, sqrt, floor, abs = np.where, np.any, np.log, np.log1p, np.sqrt, np.floor, np.abs
+    lgamma = staticmethod(gammaln)
+
+    @staticmethod
+    def split_keys(keys: Any, number: int) -> list[Any]:
+        return [np.stack(_hash(keys[:, 0], keys[:, 1], 0, i), axis=-1) for i in range(number)]
+
+    @staticmethod
+    def where_key(condition: Any, keys: Any, others: Any) -> Any:
+        return np.where(condition[:, None], keys, others)
+
+    @staticmethod
+    def uniform_of(keys: Any, like: Any) -> Any:
+        return blocks.fractions(*_hash(keys[:, 0], keys[:, 1], 0, 0), like.dtype, np.empty_like(like))
+
+    @staticmethod
+    def normal_of(keys: Any, like: Any) -> Any:
+        return blocks.normals_of(_Ops.uniform_of(keys, like))
+
+    @staticmethod
+    def split_key(key: Any, number: int) -> Any:
+        return split(key, (number,))
+
+    @staticmethod
+    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+        return uniform(key, shape, np.dtype("float32"))
+
+    @staticmethod
+    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        while condition(*state):
+            state = body(*state)
+        return state
+
+
 def gamma(key: Any, a: Any, log_space: bool) -> Any:
-    raise NotImplementedError
+    """Gamma draws of the shape of `a`; differentiable in `a`."""
+    return np.reshape(_gamma(np.reshape(a, -1), key, log_space), a.shape)
+
+
+def _draw_gamma(a: Any, key: Any, log_space: bool) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _rejection.gamma(_Ops, split(key, a.shape), a, log_space).astype(a.dtype)
+
+
+def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
+    # The implicit derivative: a draw keeps its quantile, so dx/da = -(dF/da) / (dF/dx).
+    alpha, x = [np.asarray(getval(v), np.float64) for v in (a, ans)]
+    x = np.maximum(np.exp(x) if log_space else x, 1e-300)
+    step = 1e-4 * np.maximum(alpha, 1e-2)
+    by_a = (
+        8 * (gammainc(alpha + step, x) - gammainc(alpha - step, x))
+        - (gammainc(alpha + 2 * step, x) - gammainc(alpha - 2 * step, x))
+    ) / (12 * step)
+    density = np.exp((alpha - 1) * np.log(x) - x - gammaln(alpha))
+    slope = -by_a / density / (x if log_space else 1.0)
+    return lambda g: g * slope.astype(getval(a).dtype)
+
+
+_gamma = differentiable(_draw_gamma, _gamma_vjp)
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    raise NotImplementedError
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _rejection.poisson(_Ops, key, lam.astype(np.float32), lam.shape).astype(dtype)

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from .datatypes import as_dtype, default_float
+from .datatypes import as_dtype, _default_float
 
 
 def _floating(x: Any) -> Any:
     """Integers take the default float where a formula needs floats."""
-    return np.astype(x, default_float()) if x.dtype.kind in "iub" else x
+    return np.astype(x, _default_float()) if x.dtype.kind in "iub" else x
 
 
 def cumulative_prod(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .tape import composed, constant, differentiable, unbroadcast
+from .tape import composed, constant, differentiable, stop, unbroadcast
 
 constant(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.sign, np.signbit, np.floor_divide,
@@ -188,6 +188,13 @@ def _erf_values(x: Any) -> Any:
 _two_over_root_pi = 2 / math.sqrt(math.pi)
 erf = differentiable(_erf_values, lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x))
 
-differentiable(
-    np.astype, lambda ans, x, dtype, **kw: lambda g: unbroadcast(_complexify(x, g), x)
+_cast = differentiable(
+    lambda x, dtype: np.astype(x, dtype),
+    lambda ans, x, dtype: lambda g: unbroadcast(_complexify(x, g), x),
 )
+
+
+@composed(np.astype)
+def _astype(x: Any, dtype: Any, **kw: Any) -> Any:
+    """Integers and bools are constants: no gradient comes back through them."""
+    return _cast(x, dtype) if np.dtype(dtype).kind in "fc" else np.astype(stop(x), dtype)

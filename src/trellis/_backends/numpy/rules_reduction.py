@@ -52,7 +52,11 @@ def _var(
 
 @composed(np.std)
 def _std(x: Any, axis: Any = None, **kw: Any) -> Any:
-    return np.sqrt(np.var(x, axis=axis, **kw))
+    """The gradient where all elements are equal is 0, not nan."""
+    square = np.var(x, axis=axis, **kw)
+    is_zero = square == 0
+    root = np.sqrt(np.where(is_zero, np.ones((), square.dtype), square))
+    return np.where(is_zero, np.zeros((), square.dtype), root)
 
 
 def _extreme_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:

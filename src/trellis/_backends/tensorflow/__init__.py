@@ -8,6 +8,7 @@ import tensorflow as tf
 from ... import _dispatch
 from . import fft as fft, linalg as linalg
 from . import random as random
+from .activation import *  # noqa: F403
 from .compilation import *  # noqa: F403
 from .control import *
 from .creation import *
@@ -22,6 +23,7 @@ from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *
 from .linear_algebra import *
 from .manipulation import *
+from .normalization import *  # noqa: F403
 from .reduction import *
 from .searching import *
 from .sets import *

@@ -260,3 +260,8 @@ def wrapped(indices: Any, count: Any) -> Any:
 def numpy_value(value: Any, dtype: Any) -> Any:
     """A tensor of Python numbers or NumPy data by way of NumPy, which checks the range of integers."""
     return tf.constant(np.asarray(value, dtype=dtype.as_numpy_dtype))
+
+
+def is_aligned(x: Any) -> bool:
+    """Whether kernels can run on the memory of a NumPy array; on other memory they abort the process."""
+    return x.size == 0 or x.ctypes.data % 64 == 0

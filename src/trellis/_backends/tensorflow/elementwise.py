@@ -61,6 +61,10 @@ def pow(x1: _Any, x2: _Any, /) -> _Any:
     if x1.dtype in _h.UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
+    if x1.dtype in _h.FLOATING:
+        # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
+        nothing = tf.equal(x1, 0) & tf.equal(x2, 0)
+        x1 = tf.where(nothing, tf.ones([], x1.dtype), x1)
     return tf.pow(x1, x2)
 
 
@@ -111,21 +115,36 @@ def hypot(x1: _Any, x2: _Any, /) -> _Any:
 
 def maximum(x1: _Any, x2: _Any, /) -> _Any:
     x1, x2 = _h.pair(x1, x2)
-    return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.maximum(x1, x2)
+    if x1.dtype is tf.bool:
+        return tf.logical_or(x1, x2)
+    return _shared_ties(x1, x2, tf.maximum(x1, x2))
 
 
 def minimum(x1: _Any, x2: _Any, /) -> _Any:
     x1, x2 = _h.pair(x1, x2)
-    return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.minimum(x1, x2)
+    if x1.dtype is tf.bool:
+        return tf.logical_and(x1, x2)
+    return _shared_ties(x1, x2, tf.minimum(x1, x2))
+
+
+def _shared_ties(x1: _Any, x2: _Any, extreme: _Any) -> _Any:
+    """The same values; at ties each side gets half of the gradient, where tf gives all to the first."""
+    if x1.dtype not in _h.FLOATING:
+        return extreme
+    is_tie = tf.equal(x1, x2) & tf.math.is_finite(x1)
+    return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)
 
 
 def clip(x: _Any, /, min: _Any = None, max: _Any = None) -> _Any:
-    result = x
+    # The gradient passes at the bounds themselves.
+    result = tf.identity(x)
     if min is not None:
-        result = maximum(result, min)
+        result, low = _h.pair(result, min)
+        result = tf.where(result < low, low, result)
     if max is not None:
-        result = minimum(result, max)
-    return tf.identity(x) if result is x else _h.cast(result, x.dtype)
+        result, high = _h.pair(result, max)
+        result = tf.where(result > high, high, result)
+    return _h.cast(result, x.dtype)
 
 
 def copysign(x1: _Any, x2: _Any, /) -> _Any:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from ..._errors import CopyError as _CopyError
 from ..._errors import TracingError as _TracingError
+from . import _helpers as _h
 
 
 def check_leaving(x: _Any, /) -> None:
@@ -34,6 +35,8 @@ def to_numpy(x: _Any, /) -> _Any:
 def from_numpy(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
     """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the memory."""
     if copy is False:
+        if not _h.is_aligned(x):
+            raise _CopyError("TensorFlow cannot share memory that does not begin at a multiple of 64 bytes.")
         try:
             return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
         except Exception as error:

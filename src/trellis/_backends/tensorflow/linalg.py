@@ -260,7 +260,10 @@ def vector_norm(x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _
     if ord == 1:
         return tf.reduce_sum(size, axes, keepdims)
     power = tf.constant(ord, size.dtype)
-    return tf.pow(tf.reduce_sum(tf.pow(size, power), axes, keepdims), 1 / power)
+    total = tf.reduce_sum(tf.pow(size, power), axes, keepdims)
+    is_zero = tf.equal(total, 0)
+    root = tf.pow(tf.where(is_zero, tf.ones([], size.dtype), total), 1 / power)
+    return tf.where(is_zero, tf.zeros([], size.dtype), root)
 
 
 def matrix_norm(x: _Any, /, *, keepdims: bool = False, ord: _Any = "fro") -> _Any:

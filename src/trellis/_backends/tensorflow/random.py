@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ... import _rejection
 from ... import _threefry_blocks as blocks
 from ..._threefry import (
     ERFINV_CENTRE_32,
@@ -162,20 +163,27 @@ def _compiled(sampler: Any, dtype: Any) -> Any:
 
 
 def _bits(key: Any, size: int, dtype: Any) -> Any:
-    x0, x1 = _hash_counters(key, size)
+    return _joined(*_hash_counters(key, size), dtype)
+
+
+def _joined(x0: Any, x1: Any, dtype: Any) -> Any:
     if dtype == tf.uint64:
         return _or(_left(tf.cast(x0, tf.uint64), _u64(32)), tf.cast(x1, tf.uint64))
     return tf.cast(_and(_xor(x0, x1), _u32(dtype.max)), dtype)
 
 
 def _uniform(key: Any, size: int, dtype: Any) -> Any:
+    return _fractions(*_hash_counters(key, size), dtype)
+
+
+def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
     if dtype == tf.float32:
-        fraction = _or(_right(_bits(key, size, tf.uint32), _u32(9)), _u32(0x3F800000))
+        fraction = _or(_right(_xor(x0, x1), _u32(9)), _u32(0x3F800000))
     elif dtype == tf.float64:
-        fraction = _or(_right(_bits(key, size, tf.uint64), _u64(12)), _u64(0x3FF0000000000000))
+        fraction = _or(_right(_joined(x0, x1, tf.uint64), _u64(12)), _u64(0x3FF0000000000000))
     else:
         shift, mask, one = (6, 0xFFFF, 0x3C00) if dtype == tf.float16 else (1, 0xFF, 0x3F80)
-        half = _right(_and(_bits(key, size, tf.uint32), _u32(mask)), _u32(shift))
+        half = _right(_and(_xor(x0, x1), _u32(mask)), _u32(shift))
         fraction = tf.cast(_or(half, _u32(one)), tf.uint16)
     return tf.bitcast(fraction, dtype) - tf.ones((), dtype)
 
@@ -184,9 +192,13 @@ _HALF_ULP = {tf.float16: 2.0**-11, tf.bfloat16: 2.0**-8, tf.float32: 2.0**-24, t
 
 
 def _normal(key: Any, size: int, dtype: Any) -> Any:
+    return _normals_of(_uniform(key, size, dtype))
+
+
+def _normals_of(u: Any) -> Any:
     # From [0, 1) to (-1, 1); exact in every dtype but for the last addition.
-    u = _uniform(key, size, dtype) * tf.constant(2, dtype) + tf.constant(_HALF_ULP[dtype] - 1, dtype)
-    return erfinv(u) * tf.constant(_SQRT2, dtype)
+    x = u * tf.constant(2, u.dtype) + tf.constant(_HALF_ULP[u.dtype] - 1, u.dtype)
+    return erfinv(x) * tf.constant(_SQRT2, u.dtype)
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
@@ -283,9 +295,63 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
 # Rejection samplers ----------------------------------------------------------------------------------
 
 
+class _Ops:
+    """What the shared rejection samplers need of TensorFlow."""
+
+    where, any, log, log1p = tf.where, tf.reduce_any, tf.math.log, tf.math.log1p
+    sqrt, floor, abs, lgamma = tf.sqrt, tf.floor, tf.abs, tf.math.lgamma
+
+    @staticmethod
+    def split_keys(keys: Any, number: int) -> list[Any]:
+        zero = tf.zeros_like(keys[:, 0])
+        return [tf.stack(_hash(keys[:, 0], keys[:, 1], zero, zero + _u32(i)), axis=-1) for i in range(number)]
+
+    @staticmethod
+    def where_key(condition: Any, keys: Any, others: Any) -> Any:
+        return tf.where(condition[:, None], keys, others)
+
+    @staticmethod
+    def uniform_of(keys: Any, like: Any) -> Any:
+        zero = tf.zeros_like(keys[:, 0])
+        return _fractions(*_hash(keys[:, 0], keys[:, 1], zero, zero), like.dtype)
+
+    @staticmethod
+    def normal_of(keys: Any, like: Any) -> Any:
+        return _normals_of(_Ops.uniform_of(keys, like))
+
+    @staticmethod
+    def split_key(key: Any, number: int) -> Any:
+        return tf.unstack(split(key, (number,)))
+
+    @staticmethod
+    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+        return uniform(key, shape, tf.float32)
+
+    @staticmethod
+    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> Any:
+        return tf.while_loop(condition, body, state)
+
+
 def gamma(key: Any, a: Any, log_space: bool) -> Any:
-    raise NotImplementedError
+    """Gamma draws of the shape of `a`; differentiable in `a`."""
+    keys = split(key, (prod(a.shape),))
+
+    @tf.custom_gradient
+    def draw(alpha: Any) -> Any:
+        draws = _rejection.gamma(_Ops, keys, alpha, log_space)
+
+        def pull_back(g: Any) -> Any:
+            # In float64: the kernel's float32 is off by a tenth for large alpha.
+            wide = tf.cast(draws, tf.float64)
+            x = tf.maximum(tf.exp(wide) if log_space else wide, tf.constant(1e-300, tf.float64))
+            slope = tf.raw_ops.RandomGammaGrad(alpha=tf.cast(alpha, tf.float64), sample=x)
+            return g * tf.cast(slope / x if log_space else slope, g.dtype)
+
+        return draws, pull_back
+
+    return tf.reshape(draw(tf.reshape(a, (-1,))), a.shape)
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    raise NotImplementedError
+    rate = tf.cast(lam, tf.float32)
+    return tf.cast(_rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)

@@ -12,6 +12,7 @@ from . import fft as fft
 from . import linalg as linalg
 from . import random as random
 from ._helpers import _unflattened
+from .activation import *  # noqa: F403
 from .compilation import *  # noqa: F403
 from .control import *  # noqa: F403
 from .creation import *  # noqa: F403
@@ -25,6 +26,7 @@ from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .manipulation import *  # noqa: F403
+from .normalization import *  # noqa: F403
 from .reduction import *  # noqa: F403
 from .searching import *  # noqa: F403
 from .sets import *  # noqa: F403
@@ -53,4 +55,4 @@ torch.compiler.assume_constant_result(Setting._look_up)
 
 # Names that the imports above brought along and that are not part of the namespace.
 del sys, torch, register, Container, Setting, flatten_container
-del Any, Callable, NamedTuple, builtins  # type: ignore[name-defined]  # noqa: F821
+del Any, Callable, NamedTuple, builtins, threading  # type: ignore[name-defined]  # noqa: F821

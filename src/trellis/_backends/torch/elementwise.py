@@ -276,6 +276,13 @@ def _remainder(x1: Any, x2: Any, /) -> Any:
     return torch.where(rest == 0, zero, rest)
 
 
+def _hypot(x1: Any, x2: Any) -> Any:
+    """The gradient at (0, 0) is 0, not nan."""
+    is_zero = (x1 == 0) & (x2 == 0)
+    return torch.where(is_zero, 0.0, torch.hypot(torch.where(is_zero, 1.0, x1), x2))
+
+
+
 add = _binary("add", torch.add, _carried(torch.add))
 subtract = _binary("subtract", torch.sub, _carried(torch.sub))
 multiply = _binary("multiply", torch.mul, _carried(torch.mul))
@@ -308,7 +315,7 @@ logical_xor = _tensors_only("logical_xor", torch.logical_xor, _logical(torch.log
 
 atan2 = _floating("atan2", torch.atan2)
 copysign = _floating("copysign", torch.copysign)
-hypot = _floating("hypot", torch.hypot)
+hypot = _floating("hypot", _hypot)
 logaddexp = _floating("logaddexp", torch.logaddexp)
 nextafter = _floating("nextafter", torch.nextafter)
 

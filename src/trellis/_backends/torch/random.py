@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _stream
+from ... import _rejection, _stream
 from ... import _threefry_blocks as blocks
 from ..._threefry import (
     ERFINV_CENTRE_32,
@@ -299,9 +299,94 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
 # Rejection samplers ----------------------------------------------------------------------------------
 
 
+class _Ops:
+    """What the shared rejection samplers need of PyTorch."""
+
+    where, any, log, log1p = torch.where, torch.any, torch.log, torch.log1p
+    sqrt, floor, abs, lgamma = torch.sqrt, torch.floor, torch.abs, torch.lgamma
+
+    @staticmethod
+    def split_keys(keys: Any, number: int) -> list[Any]:
+        k = keys.view(torch.int32)
+        zero = torch.zeros_like(k[:, 0])
+        pairs = [_hash(k[:, 0], k[:, 1], zero, zero + i) for i in range(number)]
+        return [torch.stack(pair, dim=-1).view(torch.uint32) for pair in pairs]
+
+    @staticmethod
+    def where_key(condition: Any, keys: Any, others: Any) -> Any:
+        chosen = torch.where(condition[:, None], keys.view(torch.int32), others.view(torch.int32))
+        return chosen.view(torch.uint32)
+
+    @staticmethod
+    def uniform_of(keys: Any, like: Any) -> Any:
+        k = keys.view(torch.int32)
+        zero = torch.zeros_like(k[:, 0])
+        return _fractions(*_hash(k[:, 0], k[:, 1], zero, zero), like.dtype)
+
+    @staticmethod
+    def normal_of(keys: Any, like: Any) -> Any:
+        return erfinv(_symmetric(_Ops.uniform_of(keys, like))) * _SQRT2_OF[like.dtype]
+
+    @staticmethod
+    def split_key(key: Any, number: int) -> Any:
+        return split(key, (number,))
+
+    @staticmethod
+    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+        return uniform(key, shape, torch.float32)
+
+    @staticmethod
+    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        while condition(*state):
+            state = body(*state)
+        return state
+
+
+# Operators of their own: how often the loops run depends on values, which torch.compile cannot trace.
+
+
+@torch.library.custom_op("trellis::gamma", mutates_args=())
+def _gamma(key: torch.Tensor, a: torch.Tensor, log_space: bool) -> torch.Tensor:
+    flat = a.detach().reshape(-1)
+    draws = _rejection.gamma(_Ops, split(key, (flat.shape[0],)), flat, log_space)
+    return draws.reshape(a.shape).clone()
+
+
+@_gamma.register_fake
+def _gamma_shape(key: Any, a: Any, log_space: bool) -> Any:
+    return torch.empty_like(a)
+
+
+def _keep_gamma(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(inputs[1], output)
+    ctx.log_space = inputs[2]
+
+
+def _gamma_vjp(ctx: Any, g: Any) -> tuple[Any, ...]:
+    a, draws = ctx.saved_tensors
+    x = torch.exp(draws) if ctx.log_space else draws
+    x = torch.clamp(x, min=torch.finfo(x.dtype).tiny)
+    slope = torch._standard_gamma_grad(a, x)
+    return None, g * (slope / x if ctx.log_space else slope), None
+
+
+_gamma.register_autograd(_gamma_vjp, setup_context=_keep_gamma)
+
+
+@torch.library.custom_op("trellis::poisson", mutates_args=())
+def _poisson(key: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
+    return _rejection.poisson(_Ops, key, lam.detach(), tuple(lam.shape)).clone()
+
+
+@_poisson.register_fake
+def _poisson_shape(key: Any, lam: Any) -> Any:
+    return torch.empty_like(lam)
+
+
 def gamma(key: Any, a: Any, log_space: bool) -> Any:
-    raise NotImplementedError
+    """Gamma draws of the shape of `a`; differentiable in `a`."""
+    return _gamma(key, a, log_space)
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    raise NotImplementedError
+    return _poisson(key, lam.to(torch.float32)).to(dtype)

@@ -1,0 +1,99 @@
+"""Activations on NumPy, with their own derivatives: fewer passes over memory than the tape would make."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from .elementwise import erf
+from .tape import differentiable
+
+__all__ = [
+    "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax", "softplus",
+]  # fmt: skip
+
+
+def _relu(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+def _sigmoid(x: Any) -> Any:
+    return expit(x)
+
+
+def _softplus(x: Any) -> Any:
+    y = np.abs(x)
+    y = np.log1p(np.exp(-y))
+    return y + np.maximum(x, 0)
+
+
+def _leaky_relu(x: Any, slope: float) -> Any:
+    return np.where(x > 0, x, slope * x)
+
+
+def _elu(x: Any, alpha: float, scale: float) -> Any:
+    return np.where(x > 0, scale * x, (scale * alpha) * np.expm1(np.minimum(x, 0)))
+
+
+def _hard_tanh(x: Any, low: float, high: float) -> Any:
+    return np.clip(x, low, high)
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    with np.errstate(invalid="ignore"):  # a row of nothing but -inf is nan, as in the other frameworks
+        parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
+        return parts / np.sum(parts, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        away = x - np.max(x, axis=axis, keepdims=True)
+        return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
+
+
+_relu = differentiable(_relu, lambda ans, x: lambda g: g * (x > 0))
+sigmoid = differentiable(_sigmoid, lambda ans, x: lambda g: g * (ans * (1 - ans)))
+softplus = differentiable(_softplus, lambda ans, x: lambda g: g * sigmoid(x))
+_leaky_relu = differentiable(_leaky_relu, lambda ans, x, slope: lambda g: np.where(x > 0, g, slope * g))
+_elu = differentiable(
+    _elu, lambda ans, x, a, s: lambda g: np.where(x > 0, s * g, g * ((s * a) * np.exp(np.minimum(x, 0))))
+)
+_hard_tanh = differentiable(_hard_tanh, lambda ans, x, low, high: lambda g: g * ((x > low) & (x < high)))
+_softmax = differentiable(
+    _softmax, lambda ans, x, axis: lambda g: ans * (g - np.sum(g * ans, axis=axis, keepdims=True))
+)
+_log_softmax = differentiable(
+    _log_softmax, lambda ans, x, axis: lambda g: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+)
+relu = _relu
+
+
+def silu(x: Any, /) -> Any:
+    return x * sigmoid(x)
+
+
+def gelu(x: Any, /, *, approximate: bool = False) -> Any:
+    if approximate:
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+
+
+def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
+    return _elu(x, alpha, scale)
+
+
+def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:
+    return _leaky_relu(x, negative_slope)
+
+
+def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
+    return _hard_tanh(x, low, high)
+
+
+def softmax(x: Any, /, *, axis: Any) -> Any:
+    return _softmax(x, axis)
+
+
+def log_softmax(x: Any, /, *, axis: Any) -> Any:
+    return _log_softmax(x, axis)

@@ -1,0 +1,61 @@
+"""Activations: TensorFlow's own where there is one."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from . import _helpers as _h
+
+__all__ = [
+    "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax", "softplus",
+]  # fmt: skip
+
+
+def relu(x: Any, /) -> Any:
+    return tf.nn.relu(x)
+
+
+def sigmoid(x: Any, /) -> Any:
+    return tf.sigmoid(x)
+
+
+def silu(x: Any, /) -> Any:
+    return x * tf.sigmoid(x)
+
+
+def softplus(x: Any, /) -> Any:
+    return tf.nn.softplus(x)
+
+
+def gelu(x: Any, /, *, approximate: bool = False) -> Any:
+    return tf.nn.gelu(x, approximate)
+
+
+def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
+    is_positive = x > 0
+    low = tf.math.expm1(tf.minimum(x, 0.0))
+    return tf.where(is_positive, scale * x, (scale * alpha) * low)
+
+
+def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:
+    return tf.nn.leaky_relu(x, negative_slope)
+
+
+def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
+    x = tf.convert_to_tensor(x)
+    ends = tf.constant([low, high], x.dtype)
+    return tf.where(x <= ends[0], ends[0], tf.where(x >= ends[1], ends[1], x))
+
+
+def softmax(x: Any, /, *, axis: Any) -> Any:
+    if isinstance(axis, int):
+        return tf.nn.softmax(x, axis)
+    axes = _h.axes(axis, _h.rank(x))
+    parts = tf.exp(x - tf.stop_gradient(tf.reduce_max(x, axes, True)))
+    return parts / tf.reduce_sum(parts, axes, True)
+
+
+def log_softmax(x: Any, /, *, axis: Any) -> Any:
+    if isinstance(axis, int):
+        return tf.nn.log_softmax(x, axis)
+    return x - tf.reduce_logsumexp(x, _h.axes(axis, _h.rank(x)), True)

@@ -1,0 +1,30 @@
+"""The functions of neural networks: activations, normalisation, pooling, losses and what else layers need."""
+
+from .activation import elu as elu
+from .activation import geglu as geglu
+from .activation import gelu as gelu
+from .activation import glu as glu
+from .activation import hard_sigmoid as hard_sigmoid
+from .activation import hard_swish as hard_swish
+from .activation import hard_tanh as hard_tanh
+from .activation import leaky_relu as leaky_relu
+from .activation import log_sigmoid as log_sigmoid
+from .activation import log_softmax as log_softmax
+from .activation import mish as mish
+from .activation import prelu as prelu
+from .activation import relu as relu
+from .activation import relu6 as relu6
+from .activation import selu as selu
+from .activation import sigmoid as sigmoid
+from .activation import silu as silu
+from .activation import softmax as softmax
+from .activation import softplus as softplus
+from .activation import softsign as softsign
+from .activation import swiglu as swiglu
+from .normalization import batch_norm as batch_norm
+from .normalization import group_norm as group_norm
+from .normalization import instance_norm as instance_norm
+from .normalization import layer_norm as layer_norm
+from .normalization import local_response_norm as local_response_norm
+from .normalization import rms_norm as rms_norm
+from .normalization import spectral_norm as spectral_norm

@@ -1,0 +1,355 @@
+"""Activations. At a kink the derivative is that of the flat side, as in the frameworks' own functions."""
+
+from typing import Any
+
+from .._dispatch import xp_of, xp_of_pair
+from .._errors import ShapeError
+from .._layer_arguments import has_nest
+from .._shapes import normal_axis
+from .._typing import A
+from ..tree import call_leafwise
+from ._arguments import all_precise, along, applied
+
+# Self-normalising constants: https://arxiv.org/abs/1706.02515
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+# Piecewise linear ------------------------------------------------------------------------------------
+
+
+def relu(x: A, /) -> A:
+    """max(x, 0); integers stay integers.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.relu(np.array([-1.0, 0.0, 2.0]))
+    array([0., 0., 2.])
+    """
+    return xp_of(x).relu(x)
+
+
+def relu6(x: A, /) -> A:
+    """min(max(x, 0), 6).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.relu6(np.array([-1.0, 2.0, 9.0]))
+    array([0., 2., 6.])
+    """
+    return applied("relu6", _between, x, 0.0, 6.0)
+
+
+def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
+    """x where x > 0, else negative_slope * x.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.leaky_relu(np.array([-1.0, 2.0]), negative_slope=0.25)
+    array([-0.25,  2.  ])
+    """
+    return applied("leaky_relu", _leaky_relu, x, negative_slope)
+
+
+def _leaky_relu(xp: Any, x: Any, slope: float) -> Any:
+    return xp.leaky_relu(x, negative_slope=slope)
+
+
+def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
+    """x where x > 0, else weight * x, with one weight for all or one for each channel along `axis`.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.prelu(np.array([[-1.0, -1.0]]), np.array([0.5, 2.0]))
+    array([[-0.5, -2. ]])
+    """
+    if has_nest(x, weight):
+        return call_leafwise(prelu, (x, weight), {"axis": axis})
+    xp = xp_of_pair(x, weight)
+    ndim, shape = len(x.shape), tuple(weight.shape)
+    if shape not in ((), (1,)):
+        place = normal_axis(axis, ndim)
+        if len(shape) != 1 or shape[0] != x.shape[place]:
+            raise ShapeError(
+                f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel along axis {axis} of x "
+                f"{tuple(x.shape)}, got {shape}."
+            )
+        weight = along(xp, weight, (place,), ndim)
+    (x, weight), kind = all_precise("prelu", xp, x, weight)
+    return xp.astype(xp.where(x > 0, x, weight * x), kind, copy=False)
+
+
+def hard_sigmoid(x: A, /) -> A:
+    """relu6(x + 3) / 6.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.hard_sigmoid(np.array([-4.0, 0.0, 1.5]))
+    array([0.  , 0.5 , 0.75])
+    """
+    return applied("hard_sigmoid", _hard_sigmoid, x)
+
+
+def _hard_sigmoid(xp: Any, x: Any) -> Any:
+    return _between(xp, x / 6 + 0.5, 0.0, 1.0)
+
+
+def hard_swish(x: A, /) -> A:
+    """x * hard_sigmoid(x).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.hard_swish(np.array([-4.0, 1.5, 5.0]))
+    array([-0.   ,  1.125,  5.   ])
+    """
+    return applied("hard_swish", _hard_swish, x)
+
+
+def _hard_swish(xp: Any, x: Any) -> Any:
+    return x * _hard_sigmoid(xp, x)
+
+
+def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
+    """min(max(x, low), high).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.hard_tanh(np.array([-4.0, 0.5, 5.0]))
+    array([-1. ,  0.5,  1. ])
+    """
+    return applied("hard_tanh", _between, x, low, high)
+
+
+def _between(xp: Any, x: Any, low: float, high: float) -> Any:
+    # Not `clip`, whose derivative at the ends differs from framework to framework.
+    return xp.hard_tanh(x, low=low, high=high)
+
+
+# Smooth ----------------------------------------------------------------------------------------------
+
+
+def sigmoid(x: A, /) -> A:
+    """1 / (1 + exp(-x)), without overflow on the way.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.sigmoid(np.array([-1e4, 0.0, 1e4]))
+    array([0. , 0.5, 1. ])
+    """
+    return applied("sigmoid", sigmoid_of, x)
+
+
+def sigmoid_of(xp: Any, x: Any) -> Any:
+    """The formula of `sigmoid` for floats of full precision."""
+    return xp.sigmoid(x)
+
+
+def log_sigmoid(x: A, /) -> A:
+    """log(sigmoid(x)) = -softplus(-x), finite for every finite x.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.log_sigmoid(np.array([-1e4, 0.0]))
+    array([-1.00000000e+04, -6.93147181e-01])
+    """
+    return applied("log_sigmoid", log_sigmoid_of, x)
+
+
+def log_sigmoid_of(xp: Any, x: Any) -> Any:
+    """The formula of `log_sigmoid` for floats of full precision."""
+    return -softplus_of(xp, -x)
+
+
+def softplus(x: A, /, *, beta: float = 1.0) -> A:
+    """log(1 + exp(beta * x)) / beta, without overflow on the way.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.softplus(np.array([0.0, 1e4]))
+    array([6.93147181e-01, 1.00000000e+04])
+    """
+    if beta == 1:
+        return applied("softplus", softplus_of, x)
+    return applied("softplus", _scaled_softplus, x, beta)
+
+
+def softplus_of(xp: Any, x: Any) -> Any:
+    """The formula of `softplus` for floats of full precision."""
+    return xp.softplus(x)
+
+
+def _scaled_softplus(xp: Any, x: Any, beta: float) -> Any:
+    return softplus_of(xp, beta * x) / beta
+
+
+def softsign(x: A, /) -> A:
+    """x / (1 + |x|).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.softsign(np.array([-1.0, 3.0]))
+    array([-0.5 ,  0.75])
+    """
+    return applied("softsign", _softsign, x)
+
+
+def _softsign(xp: Any, x: Any) -> Any:
+    return x / (1 + xp.abs(x))
+
+
+def elu(x: A, /, *, alpha: float = 1.0) -> A:
+    """x where x > 0, else alpha * (exp(x) - 1).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.elu(np.array([-1.0, 2.0]))
+    array([-0.63212056,  2.        ])
+    """
+    return applied("elu", _elu, x, alpha, 1.0)
+
+
+def selu(x: A, /) -> A:
+    """1.0507 * elu(x, alpha=1.6733): keeps mean 0 and variance 1 through deep dense networks.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.selu(np.array([-1.0, 2.0]))
+    array([-1.11133074,  2.10140197])
+    """
+    return applied("selu", _elu, x, _SELU_ALPHA, _SELU_SCALE)
+
+
+def _elu(xp: Any, x: Any, alpha: float, scale: float) -> Any:
+    return xp.elu(x, alpha=alpha, scale=scale)
+
+
+def gelu(x: A, /, *, approximate: bool = False) -> A:
+    """x * P(Z <= x) for a normal Z, exactly by erf; or `approximate` by tanh.
+
+    Exact: x/2 * (1 + erf(x / sqrt(2))). Approximate: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x**3))).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.gelu(np.array([-1.0, 2.0]))
+    array([-0.15865525,  1.95449974])
+    """
+    return applied("gelu", _gelu_by_tanh if approximate else _gelu, x)
+
+
+def _gelu(xp: Any, x: Any) -> Any:
+    return xp.gelu(x)
+
+
+def _gelu_by_tanh(xp: Any, x: Any) -> Any:
+    return xp.gelu(x, approximate=True)
+
+
+def silu(x: A, /) -> A:
+    """x * sigmoid(x), also called swish.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.silu(np.array([-1.0, 2.0]))
+    array([-0.26894142,  1.76159416])
+    """
+    return applied("silu", _silu, x)
+
+
+def _silu(xp: Any, x: Any) -> Any:
+    return xp.silu(x)
+
+
+def mish(x: A, /) -> A:
+    """x * tanh(softplus(x)).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.mish(np.array([-1.0, 2.0]))
+    array([-0.30340146,  1.94395896])
+    """
+    return applied("mish", _mish, x)
+
+
+def _mish(xp: Any, x: Any) -> Any:
+    return x * xp.tanh(softplus_of(xp, x))
+
+
+# Along an axis ---------------------------------------------------------------------------------------
+
+
+def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
+    """exp(x) / sum(exp(x)) along `axis`, without overflow; -inf gives exactly 0.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.softmax(np.array([1e4, 1e4, -np.inf]))
+    array([0.5, 0.5, 0. ])
+    """
+    return applied("softmax", _softmax, x, axis)
+
+
+def _softmax(xp: Any, x: Any, axis: Any) -> Any:
+    return xp.softmax(x, axis=axis)
+
+
+def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
+    """log(softmax(x)) = x - logsumexp(x) along `axis`, finite for every finite x.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.log_softmax(np.array([1e4, 0.0]))
+    array([     0., -10000.])
+    """
+    return applied("log_softmax", log_softmax_of, x, axis)
+
+
+def log_softmax_of(xp: Any, x: Any, axis: Any) -> Any:
+    """The formula of `log_softmax` for floats of full precision."""
+    return xp.log_softmax(x, axis=axis)
+
+
+def glu(x: A, /, *, axis: int = -1) -> A:
+    """a * sigmoid(b) for the two halves a, b of `x` along `axis`: the gate is the second half.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.glu(np.array([3.0, 0.0]))
+    array([1.5])
+    """
+    return applied("glu", _gated, x, "glu", sigmoid_of, axis)
+
+
+def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
+    """a * gelu(b) for the two halves a, b of `x` along `axis`: the gate is the second half.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.geglu(np.array([3.0, 2.0]))
+    array([5.86349921])
+    """
+    return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
+
+
+def swiglu(x: A, /, *, axis: int = -1) -> A:
+    """a * silu(b) for the two halves a, b of `x` along `axis`: the gate is the second half.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.swiglu(np.array([3.0, 2.0]))
+    array([5.28478247])
+    """
+    return applied("swiglu", _gated, x, "swiglu", _silu, axis)
+
+
+def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:
+    place = normal_axis(axis, len(x.shape))
+    size = x.shape[place]
+    if size is None or size % 2:
+        raise ShapeError(f"{name}() splits axis {axis} of x into two halves, but its size is {size} in {tuple(x.shape)}.")
+    before = (slice(None),) * place
+    return x[(*before, slice(0, size // 2))] * gate(xp, x[(*before, slice(size // 2, size))])
+
+
+__all__ = [
+    "elu", "geglu", "gelu", "glu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax",
+    "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swiglu",
+]  # fmt: skip

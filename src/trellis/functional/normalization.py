@@ -1,0 +1,329 @@
+"""Normalisation. Sums run in float32 at least, and the mean is taken off before anything is squared."""
+
+from typing import Any
+
+from .._dispatch import xp_of, xp_of_all
+from .._errors import ShapeError
+from .._layer_arguments import has_nest, whole_number
+from .._shapes import normal_axis
+from .._typing import A
+from ..tree import call_leafwise
+from ._arguments import along, axes_of, parameter, precise
+
+
+def layer_norm(
+    x: A,
+    /,
+    *,
+    axis: int | tuple[int, ...] = -1,
+    weight: A | None = None,
+    bias: A | None = None,
+    epsilon: float = 1e-5,
+) -> A:
+    """(x - mean) / sqrt(var + epsilon) along `axis`, times weight, plus bias.
+
+    `weight` and `bias` have the sizes of the axes that are normalised.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.layer_norm(np.array([[1.0, 3.0]]), epsilon=0.0)
+    array([[-1.,  1.]])
+    """
+    if has_nest(x, weight, bias):
+        kwargs = {"axis": axis, "weight": weight, "bias": bias, "epsilon": epsilon}
+        return call_leafwise(layer_norm, (x,), kwargs)
+    xp = xp_of_all(x, weight, bias)
+    axes = axes_of(axis, len(x.shape))
+    _check_affine("layer_norm", tuple([x.shape[a] for a in axes]), weight, bias)
+    y, kind = precise("layer_norm", xp, x)
+    weight, bias = parameter(xp, weight, y), parameter(xp, bias, y)
+    y = xp.layer_norm(y, weight, bias, axes=axes, epsilon=epsilon)
+    return xp.astype(y, kind, copy=False)
+
+
+def rms_norm(
+    x: A,
+    /,
+    *,
+    axis: int | tuple[int, ...] = -1,
+    weight: A | None = None,
+    epsilon: float = 1e-6,
+) -> A:
+    """x / sqrt(mean(x**2) + epsilon) along `axis`, times weight.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.rms_norm(np.array([[3.0, 4.0]]), weight=np.array([5.0, 5.0]), epsilon=0.5)
+    array([[4.16025147, 5.54700196]])
+    """
+    if has_nest(x, weight):
+        return call_leafwise(rms_norm, (x,), {"axis": axis, "weight": weight, "epsilon": epsilon})
+    xp = xp_of_all(x, weight)
+    ndim = len(x.shape)
+    axes = axes_of(axis, ndim)
+    _check_affine("rms_norm", tuple([x.shape[a] for a in axes]), weight, None)
+    y, kind = precise("rms_norm", xp, x)
+    weight = parameter(xp, weight, y)
+    y = y / xp.sqrt(xp.mean(y * y, axis=axes, keepdims=True) + epsilon)
+    y = y if weight is None else y * along(xp, weight, axes, ndim)
+    return xp.astype(y, kind, copy=False)
+
+
+def batch_norm(
+    x: A,
+    mean: A,
+    variance: A,
+    /,
+    *,
+    weight: A | None = None,
+    bias: A | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    epsilon: float = 1e-5,
+    channel_axis: int = -1,
+) -> tuple[A, A, A]:
+    """Normalise each channel: (y, new mean, new variance).
+
+    While `training`, with the mean and variance of this batch, and the new running values are
+    (1 - momentum) * old + momentum * batch, where the running variance takes the unbiased one (n - 1), as in torch.
+    Otherwise with the given `mean` and `variance`, which come back as they are. No gradient flows into the new
+    values. `mean`, `variance`, `weight` and `bias` have shape (channels,).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> x = np.array([[1.0], [3.0]])
+    >>> F.batch_norm(x, np.zeros(1), np.ones(1), training=True, momentum=0.5, epsilon=0.0)
+    (array([[-1.],
+           [ 1.]]), array([1.]), array([1.5]))
+    """
+    if has_nest(x, mean, variance, weight, bias):
+        kwargs = {"weight": weight, "bias": bias, "training": training, "momentum": momentum,
+                  "epsilon": epsilon, "channel_axis": channel_axis}  # fmt: skip
+        return call_leafwise(batch_norm, (x, mean, variance), kwargs)
+    xp = xp_of_all(x, mean, variance, weight, bias)
+    ndim = len(x.shape)
+    channel = normal_axis(channel_axis, ndim)
+    _check_affine("batch_norm", (x.shape[channel],), weight, bias, mean=mean, variance=variance)
+    y, kind = precise("batch_norm", xp, x)
+    axes = tuple([i for i in range(ndim) if i != channel])
+    if training:
+        count = _count("batch_norm", xp, y, axes)
+        rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
+        y = y - rough
+        rest = xp.mean(y, axis=axes, keepdims=True)
+        y = y - rest
+        spread = xp.mean(y * y, axis=axes, keepdims=True)
+        batch_mean = xp.reshape(xp.stop_gradient(rough + rest), (-1,))
+        batch_variance = xp.reshape(xp.stop_gradient(spread), (-1,)) * (count / (count - 1))
+        mean = _blended(xp, mean, batch_mean, momentum)
+        variance = _blended(xp, variance, batch_variance, momentum)
+    else:
+        y = y - along(xp, parameter(xp, mean, y), (channel,), ndim)
+        spread = along(xp, parameter(xp, variance, y), (channel,), ndim)
+    scale = 1 / xp.sqrt(spread + epsilon)
+    if weight is not None:
+        scale = scale * along(xp, parameter(xp, weight, y), (channel,), ndim)
+    y = y * scale
+    if bias is not None:
+        y = y + along(xp, parameter(xp, bias, y), (channel,), ndim)
+    return xp.astype(y, kind, copy=False), mean, variance
+
+
+def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
+    """The running value, in its own dtype."""
+    dtype = old.dtype
+    blended = (1 - momentum) * parameter(xp, xp.stop_gradient(old), new) + momentum * new
+    return xp.astype(blended, dtype, copy=False)
+
+
+def _count(name: str, xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """How many elements a channel has: a number, or an array where a size is not known while tracing."""
+    sizes = [x.shape[axis] for axis in axes]
+    if any([size is None for size in sizes]):
+        ones = xp.ones_like(x)
+        return xp.sum(ones) / x.shape[[i for i in range(len(x.shape)) if i not in axes][0]]
+    count = 1
+    for size in sizes:
+        count *= size
+    if count < 2:
+        raise ShapeError(
+            f"{name}() while training needs more than one value per channel, got x of shape {tuple(x.shape)}. Use a larger "
+            "batch, or training=False."
+        )
+    return count
+
+
+def group_norm(
+    x: A,
+    groups: int,
+    /,
+    *,
+    weight: A | None = None,
+    bias: A | None = None,
+    epsilon: float = 1e-5,
+    channel_axis: int = -1,
+) -> A:
+    """Split the channels into `groups` and normalise each group of each sample over its channels and positions.
+
+    Axis 0 is the batch; `weight` and `bias` have shape (channels,).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.group_norm(np.array([[1.0, 3.0, 10.0, 30.0]]), 2, epsilon=0.0)
+    array([[-1.,  1., -1.,  1.]])
+    """
+    if has_nest(x, weight, bias):
+        kwargs = {"weight": weight, "bias": bias, "epsilon": epsilon, "channel_axis": channel_axis}
+        return call_leafwise(group_norm, (x, groups), kwargs)
+    xp = xp_of_all(x, weight, bias)
+    shape, ndim = tuple(x.shape), len(x.shape)
+    channel = normal_axis(channel_axis, ndim)
+    channels = shape[channel]
+    count = whole_number("group_norm", "groups", groups)
+    if ndim < 2 or channel == 0:
+        raise ShapeError(f"group_norm() expects x with a batch axis first, then channels, got x of shape {shape}.")
+    if count < 1 or channels % count:
+        raise ShapeError(
+            f"group_norm() cannot split {channels} channels into {groups} groups of equal size; use a divisor of {channels}."
+        )
+    _check_affine("group_norm", (channels,), weight, bias)
+    y, kind = precise("group_norm", xp, x)
+    known = [-1 if size is None else size for size in shape]
+    y = xp.reshape(y, (*known[:channel], count, channels // count, *known[channel + 1 :]))
+    axes = tuple([i for i in range(1, ndim + 1) if i != channel])
+    y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), tuple(known))
+    return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+
+
+def instance_norm(
+    x: A,
+    /,
+    *,
+    weight: A | None = None,
+    bias: A | None = None,
+    epsilon: float = 1e-5,
+    channel_axis: int = -1,
+) -> A:
+    """Normalise each channel of each sample over its positions.
+
+    Axis 0 is the batch; `weight` and `bias` have shape (channels,).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.instance_norm(np.array([[[1.0], [3.0]]]), epsilon=0.0)
+    array([[[-1.],
+            [ 1.]]])
+    """
+    if has_nest(x, weight, bias):
+        kwargs = {"weight": weight, "bias": bias, "epsilon": epsilon, "channel_axis": channel_axis}
+        return call_leafwise(instance_norm, (x,), kwargs)
+    xp = xp_of_all(x, weight, bias)
+    ndim = len(x.shape)
+    channel = normal_axis(channel_axis, ndim)
+    if ndim < 3 or channel == 0:
+        raise ShapeError(
+            f"instance_norm() expects x with a batch axis first, then positions and channels, got shape {tuple(x.shape)}."
+        )
+    _check_affine("instance_norm", (x.shape[channel],), weight, bias)
+    y, kind = precise("instance_norm", xp, x)
+    axes = tuple([i for i in range(1, ndim) if i != channel])
+    y = xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon)
+    return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+
+
+def local_response_norm(
+    x: A,
+    /,
+    *,
+    size: int = 5,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    k: float = 1.0,
+    channel_axis: int = -1,
+) -> A:
+    """x / (k + alpha / size * sum of x**2 over `size` neighbouring channels) ** beta.
+
+    The window of channel c goes from c - size // 2 to c + (size - 1) // 2; outside there are zeros.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.local_response_norm(np.array([[3.0, 4.0]]), size=3, alpha=3.0, beta=1.0)
+    array([[0.11538462, 0.15384615]])
+    """
+    if has_nest(x):
+        kwargs = {"size": size, "alpha": alpha, "beta": beta, "k": k, "channel_axis": channel_axis}
+        return call_leafwise(local_response_norm, (x,), kwargs)
+    xp = xp_of(x)
+    ndim = len(x.shape)
+    channel = normal_axis(channel_axis, ndim)
+    width = whole_number("local_response_norm", "size", size)
+    if width < 1:
+        raise ShapeError(f"local_response_norm() expects size of at least 1, got {size!r}.")
+    y, kind = precise("local_response_norm", xp, x)
+    pairs = [(0, 0)] * ndim
+    pairs[channel] = (width // 2, (width - 1) // 2)
+    squares = xp.pad(y * y, pairs)
+    before, channels = (slice(None),) * channel, x.shape[channel]
+    total = squares[(*before, slice(0, channels))]
+    for i in range(1, width):
+        total = total + squares[(*before, slice(i, i + channels))]
+    return xp.astype(y / (k + (alpha / width) * total) ** beta, kind, copy=False)
+
+
+def spectral_norm(
+    weight: A, u: A, /, *, iterations: int = 1, axis: int = 0, epsilon: float = 1e-12
+) -> tuple[A, A]:
+    """Divide `weight` by its largest singular value, found by power iteration: (normalised weight, new u).
+
+    `weight` counts as a matrix of `axis` by all the rest. `u` is the estimate of the left singular vector, of shape
+    (weight.shape[axis],): begin with random numbers and hand the new one to the next call; with enough iterations
+    any start will do. No gradient flows through the iteration, as in torch.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> w, u = F.spectral_norm(np.diag([3.0, 1.0]), np.array([1.0, 1.0]), iterations=30)
+    >>> np.round(w, 6)
+    array([[1.      , 0.      ],
+           [0.      , 0.333333]])
+    """
+    if has_nest(weight, u):
+        return call_leafwise(spectral_norm, (weight, u), {"iterations": iterations, "axis": axis, "epsilon": epsilon})
+    xp = xp_of_all(weight, u)
+    place = normal_axis(axis, len(weight.shape))
+    rows = weight.shape[place]
+    if tuple(u.shape) != (rows,):
+        raise ShapeError(f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got {tuple(u.shape)}.")
+    if whole_number("spectral_norm", "iterations", iterations) < 1:
+        raise ShapeError(f"spectral_norm() expects at least 1 iteration, got {iterations!r}.")
+    w, kind = precise("spectral_norm", xp, weight)
+    matrix = xp.reshape(xp.moveaxis(w, place, 0), (rows, -1))
+    fixed = xp.stop_gradient(matrix)
+    left = xp.expand_dims(parameter(xp, xp.stop_gradient(u), w), axis=1)
+    for _ in range(iterations):
+        right = _unit(xp, xp.matmul(xp.matrix_transpose(fixed), left), epsilon)
+        left = _unit(xp, xp.matmul(fixed, right), epsilon)
+    sigma = xp.sum(left * xp.matmul(matrix, right))
+    return xp.astype(w / sigma, kind, copy=False), xp.astype(left[:, 0], u.dtype, copy=False)
+
+
+def _unit(xp: Any, x: Any, epsilon: float) -> Any:
+    length = xp.sqrt(xp.sum(x * x))
+    return x / xp.where(length > epsilon, length, epsilon)
+
+
+def _affine(xp: Any, y: Any, weight: Any, bias: Any, channel: int) -> Any:
+    ndim = len(y.shape)
+    if weight is not None:
+        y = y * along(xp, parameter(xp, weight, y), (channel,), ndim)
+    return y if bias is None else y + along(xp, parameter(xp, bias, y), (channel,), ndim)
+
+
+def _check_affine(name: str, shape: tuple[Any, ...], weight: Any, bias: Any, **others: Any) -> None:
+    for what, array in {"weight": weight, "bias": bias, **others}.items():
+        if array is not None and tuple(array.shape) != shape:
+            raise ShapeError(f"{name}() expects {what} of shape {shape}, got {tuple(array.shape)}.")
+
+
+__all__ = [
+    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm", "spectral_norm",
+]  # fmt: skip

@@ -1,0 +1,337 @@
+"""Initial values of variables: small callables `initialiser(shape, *, dtype, device, backend, key)`.
+
+Without a key they draw from the library's stream, so `trellis.seed(s)` fixes the weights of a module, equally
+on every backend. `fan_in` and `fan_out` are the numbers of connections into and out of one unit; a layer that
+knows them passes them, otherwise the last axis counts as in, the one before it as out, the rest as a window.
+"""
+
+from math import prod, sqrt
+from typing import Any
+
+from .. import random as _random
+from .._creation import full as _full
+from .._dispatch import default_xp, load, xp_of
+from .._dtypes import default_dtype
+from .._errors import ArgumentError, ShapeError
+from .._random_arguments import as_shape
+from .._random_rows import scaled_uniform
+from .._stream import is_key, next_key
+
+
+class Initializer:
+    """The base: subclasses say how to fill a shape, given an iterator of keys by `_key`."""
+
+    def __call__(
+        self,
+        shape: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        backend: str | None = None,
+        key: Any = None,
+        fan_in: int | None = None,
+        fan_out: int | None = None,
+    ) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        options = ", ".join([f"{name}={value!r}" for name, value in vars(self).items()])
+        return f"{type(self).__name__}({options})"
+
+
+class Constant(Initializer):
+    """One value everywhere.
+
+    >>> from trellis.nn import init
+    >>> init.Constant(0.5)((2,))
+    array([0.5, 0.5], dtype=float32)
+    """
+
+    def __init__(self, value: float):
+        self.value = value
+
+    def __call__(
+        self,
+        shape: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        backend: str | None = None,
+        key: Any = None,
+        fan_in: int | None = None,
+        fan_out: int | None = None,
+    ) -> Any:
+        dtype = default_dtype() if dtype is None else dtype
+        return _full(as_shape(shape), self.value, dtype=dtype, device=device, backend=backend)
+
+
+class Zeros(Constant):
+    """Zeros.
+
+    >>> from trellis.nn import init
+    >>> init.Zeros()((2,))
+    array([0., 0.], dtype=float32)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+    def __repr__(self) -> str:
+        return "Zeros()"
+
+
+class Ones(Constant):
+    """Ones.
+
+    >>> from trellis.nn import init
+    >>> init.Ones()((2,))
+    array([1., 1.], dtype=float32)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def __repr__(self) -> str:
+        return "Ones()"
+
+
+class _Random(Initializer):
+    """An initialiser that draws: `_draw` gets a key and the two fans."""
+
+    def __call__(
+        self,
+        shape: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        backend: str | None = None,
+        key: Any = None,
+        fan_in: int | None = None,
+        fan_out: int | None = None,
+    ) -> Any:
+        sizes = as_shape(shape)
+        if is_key(key):
+            xp = xp_of(key)
+        else:
+            xp = default_xp() if backend is None else load(backend)
+            key = next_key(xp, device) if key is None else _random.key(key, backend=backend, device=device)
+        dtype = default_dtype() if dtype is None else dtype
+        drawn = self._draw(xp, key, sizes, dtype, _fans(sizes, fan_in, fan_out))
+        return drawn if device is None else xp.to_device(drawn, device)
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        raise NotImplementedError
+
+
+def _fans(shape: tuple[int, ...], fan_in: int | None, fan_out: int | None) -> tuple[int, int]:
+    if len(shape) < 2:
+        found = (max(shape, default=1), max(shape, default=1))
+    else:
+        window = prod(shape[:-2])
+        found = (shape[-1] * window, shape[-2] * window)
+    return (found[0] if fan_in is None else fan_in, found[1] if fan_out is None else fan_out)
+
+
+def _uniform(xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, low: float, high: float) -> Any:
+    u = _random.uniform(key, shape, dtype)
+    bounds = [xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)]
+    return scaled_uniform(xp, u, *bounds)
+
+
+class Uniform(_Random):
+    """Uniform in [low, high).
+
+    >>> from trellis.nn import init
+    >>> bool((abs(init.Uniform(-0.1, 0.1)((100,))) <= 0.1).all())
+    True
+    """
+
+    def __init__(self, low: float = -0.05, high: float = 0.05):
+        if high < low:
+            raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
+        self.low, self.high = low, high
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        return _uniform(xp, key, shape, dtype, self.low, self.high)
+
+
+class Normal(_Random):
+    """Normal with a mean and a standard deviation.
+
+    >>> from trellis.nn import init
+    >>> init.Normal(std=0.1)((2, 3)).shape
+    (2, 3)
+    """
+
+    def __init__(self, mean: float = 0.0, std: float = 0.05):
+        if std < 0:
+            raise ArgumentError(f"Normal needs std >= 0, got {std}.")
+        self.mean, self.std = mean, std
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        return _random.normal(key, shape, dtype) * self.std + self.mean
+
+
+class TruncatedNormal(_Random):
+    """Normal, without what lies farther from the mean than `bound` standard deviations.
+
+    >>> from trellis.nn import init
+    >>> bool((abs(init.TruncatedNormal(std=1.0)((1000,))) < 2).all())
+    True
+    """
+
+    def __init__(self, mean: float = 0.0, std: float = 0.05, bound: float = 2.0):
+        if std < 0 or bound <= 0:
+            raise ArgumentError(f"TruncatedNormal needs std >= 0 and bound > 0, got {std} and {bound}.")
+        self.mean, self.std, self.bound = mean, std, bound
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        return _random.truncated_normal(key, -self.bound, self.bound, shape, dtype) * self.std + self.mean
+
+
+# The standard deviation of a standard normal that is cut off at -2 and 2.
+_TRUNCATED_STD = 0.8796256610342398
+_MODES = ("fan_in", "fan_out", "fan_avg")
+_DISTRIBUTIONS = ("uniform", "normal", "truncated_normal")
+
+
+class VarianceScaling(_Random):
+    """Draws of variance `scale / fan`, so that signals keep their size from layer to layer.
+
+    >>> from trellis.nn import init
+    >>> init.VarianceScaling(2.0, "fan_in", "normal")((64, 32)).shape
+    (64, 32)
+    """
+
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"):
+        if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
+            raise ArgumentError(
+                f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of {_DISTRIBUTIONS}, "
+                f"got {scale}, {mode!r}, {distribution!r}."
+            )
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        fan = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": (fans[0] + fans[1]) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            limit = sqrt(3 * variance)
+            return _uniform(xp, key, shape, dtype, -limit, limit)
+        if self.distribution == "normal":
+            return _random.normal(key, shape, dtype) * sqrt(variance)
+        cut = _random.truncated_normal(key, -2.0, 2.0, shape, dtype)
+        return cut * (sqrt(variance) / _TRUNCATED_STD)
+
+
+class _Named(VarianceScaling):
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class GlorotUniform(_Named):
+    """Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010).
+
+    >>> from trellis.nn import init
+    >>> bool((abs(init.GlorotUniform()((64, 4))) <= 0.29704426).all())
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(_Named):
+    """Truncated normal of variance 2 / (fan_in + fan_out) (Glorot and Bengio, 2010).
+
+    >>> from trellis.nn import init
+    >>> init.GlorotNormal()((64, 4)).shape
+    (64, 4)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(_Named):
+    """Uniform of variance 2 / fan_in, for ReLU (He et al., 2015).
+
+    >>> from trellis.nn import init
+    >>> init.HeUniform()((64, 4)).shape
+    (64, 4)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(2.0, "fan_in", "uniform")
+
+
+class HeNormal(_Named):
+    """Truncated normal of variance 2 / fan_in, for ReLU (He et al., 2015).
+
+    >>> from trellis.nn import init
+    >>> init.HeNormal()((64, 4)).shape
+    (64, 4)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(2.0, "fan_in", "truncated_normal")
+
+
+class LeCunUniform(_Named):
+    """Uniform of variance 1 / fan_in (LeCun et al., 1998).
+
+    >>> from trellis.nn import init
+    >>> init.LeCunUniform()((64, 4)).shape
+    (64, 4)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1.0, "fan_in", "uniform")
+
+
+class LeCunNormal(_Named):
+    """Truncated normal of variance 1 / fan_in (LeCun et al., 1998).
+
+    >>> from trellis.nn import init
+    >>> init.LeCunNormal()((64, 4)).shape
+    (64, 4)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1.0, "fan_in", "truncated_normal")
+
+
+class Orthogonal(_Random):
+    """Orthonormal rows or columns, times `gain`; all axes but the last count as rows (Saxe et al., 2014).
+
+    >>> from trellis.nn import init
+    >>> init.Orthogonal()((8, 4)).shape
+    (8, 4)
+    """
+
+    def __init__(self, gain: float = 1.0):
+        self.gain = gain
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        if len(shape) < 2:
+            raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
+        matrix = _random.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
+        return xp.reshape(matrix, shape) * self.gain
+
+
+class Siren(_Random):
+    """For networks of sines (Sitzmann et al., 2020): uniform in +-sqrt(6 / fan_in) / w0, first layer +-1 / fan_in.
+
+    >>> from trellis.nn import init
+    >>> bool((abs(init.Siren(is_first=True)((64, 2))) <= 0.5).all())
+    True
+    """
+
+    def __init__(self, w0: float = 30.0, is_first: bool = False):
+        if w0 <= 0:
+            raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
+        self.w0, self.is_first = w0, is_first
+
+    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+        fan = max(1, fans[0])
+        limit = 1 / fan if self.is_first else sqrt(6 / fan) / self.w0
+        return _uniform(xp, key, shape, dtype, -limit, limit)

@@ -1,0 +1,184 @@
+"""Loss curves as pictures: SVG by the few lines below, PNG through matplotlib."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from .._array_files import replace_file
+from .._errors import ArgumentError, BackendNotInstalledError
+
+Path = str | os.PathLike[str]
+
+# Distinguishable in print and by colour-blind readers (Okabe and Ito).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+# Curves that coincide must all stay visible: each is thinner than the one it lies on, and dashed differently.
+_WIDTHS = (7.0, 4.5, 2.5, 1.2)
+_DASHES = ("", "", "", "6 5")
+
+_WIDTH, _HEIGHT = 760, 440
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 24, 44, 52
+
+
+def draw_curves(
+    path: Path,
+    curves: Mapping[str, Sequence[float]],
+    /,
+    *,
+    title: str = "",
+    x_label: str = "step",
+    y_label: str = "loss",
+    log_scale: bool = False,
+) -> None:
+    """Draw one or several curves into one picture; the name of the file decides: `.svg` or `.png`.
+
+    SVG needs nothing; PNG needs matplotlib. Values that are not finite leave gaps. The first curve is the
+    thickest, so curves that coincide show as bands of several colours.
+
+    >>> import tempfile, pathlib
+    >>> from trellis.train import draw_curves
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw_curves(f"{folder}/loss.svg", {"run": [3.0, 2.0, 1.5]}, title="Loss")
+    ...     pathlib.Path(f"{folder}/loss.svg").read_text()[:4]
+    '<svg'
+    """
+    lines = {name: [float(y) for y in ys] for name, ys in curves.items()}
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending == ".svg":
+        replace_file(path, [svg_of_curves(lines, title, x_label, y_label, log_scale).encode()])
+    elif ending == ".png":
+        replace_file(path, [_png_of_curves(lines, title, x_label, y_label, log_scale)])
+    else:
+        raise ArgumentError(f"A picture is drawn to a file that ends in .svg or .png, got {os.fspath(path)!r}.")
+
+
+def svg_of_curves(
+    curves: Mapping[str, Sequence[float]], title: str, x_label: str, y_label: str, log_scale: bool
+) -> str:
+    """The text of an SVG file."""
+    ys = [y for line in curves.values() for y in line if _is_drawn(y, log_scale)]
+    if log_scale:
+        low, high = (min(ys), max(ys)) if ys else (0.1, 1.0)
+        ticks = _decades(low, high)
+    else:
+        low, high = (min(ys), max(ys)) if ys else (0.0, 1.0)
+        ticks = _ticks(min(low, 0.0) if low < 0.4 * high else low, high)
+    low, high = min(low, ticks[0]), max(high, ticks[-1])
+    last = max([len(line) for line in curves.values()] + [2])
+
+    def place(step: float, y: float) -> tuple[float, float]:
+        part = (math.log(y / low) / math.log(high / low)) if log_scale else (y - low) / (high - low)
+        x = _LEFT + (step - 1) / (last - 1) * (_WIDTH - _LEFT - _RIGHT)
+        return x, _HEIGHT - _BOTTOM - part * (_HEIGHT - _TOP - _BOTTOM)
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
+        f'height="{_HEIGHT}" font-family="system-ui, sans-serif" font-size="13" fill="#333">',
+        f"<title>{escape(title or y_label)}</title>",
+        '<rect width="100%" height="100%" fill="#fff"/>',
+    ]
+    for tick in ticks:
+        _, y = place(1, tick)
+        out.append(f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#e3e3e3"/>')
+        out.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
+    for tick in [t for t in _ticks(1, last) if 1 <= t <= last and t == int(t)]:
+        x, _ = place(tick, high)
+        out.append(f'<path d="M{x:.1f} {_HEIGHT - _BOTTOM}v5" stroke="#888"/>')
+        out.append(f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 20}" text-anchor="middle">{tick:g}</text>')
+    out.append(f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>')
+    for i, (name, line) in enumerate(curves.items()):
+        colour, width, dash = _style(i, len(curves))
+        for piece in _pieces(line, log_scale):
+            points = " ".join([f"{x:.1f},{y:.1f}" for x, y in [place(step, y) for step, y in piece]])
+            out.append(
+                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width:g}" '
+                f'stroke-linejoin="round" stroke-linecap="round"{f" stroke-dasharray={dash!r}" if dash else ""}>'
+                f"<title>{escape(name)}</title></polyline>"
+            )
+        y = _TOP + 10 + 20 * i
+        out.append(
+            f'<path d="M{_WIDTH - 150} {y}h26" stroke="{colour}" stroke-width="{width:g}"'
+            f"{f' stroke-dasharray={dash!r}' if dash else ''}/>"
+            f'<text x="{_WIDTH - 116}" y="{y + 4}">{escape(name)}</text>'
+        )
+    out += [
+        f'<text x="{_LEFT}" y="26" font-size="16" font-weight="600">{escape(title)}</text>',
+        f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 10}" text-anchor="middle">{escape(x_label)}</text>',
+        f'<text transform="translate(18 {(_TOP + _HEIGHT - _BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
+        f"{escape(y_label)}</text>",
+        "</svg>\n",
+    ]
+    return "\n".join(out)
+
+
+def _png_of_curves(
+    curves: Mapping[str, Sequence[float]], title: str, x_label: str, y_label: str, log_scale: bool
+) -> bytes:
+    try:
+        # The figure without pyplot: no window, no state that the user's own figures share.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise BackendNotInstalledError(
+            "PNG pictures need matplotlib, which is not installed. Run: pip install matplotlib "
+            "(or write to a file that ends in .svg, which needs nothing)."
+        ) from None
+    import io
+
+    figure: Any = Figure(figsize=(7.6, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    for i, (name, line) in enumerate(curves.items()):
+        colour, width, dash = _style(i, len(curves))
+        steps = range(1, len(line) + 1)
+        axes.plot(steps, line, color=colour, linewidth=0.75 * width, linestyle="--" if dash else "-", label=name)
+    if log_scale:
+        axes.set_yscale("log")
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    axes.grid(axis="y", color="#e3e3e3")
+    axes.legend(frameon=False)
+    content = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(content)
+    return content.getvalue()
+
+
+def _style(i: int, count: int) -> tuple[str, float, str]:
+    colour = COLOURS[i % len(COLOURS)]
+    if count == 1:
+        return colour, 2.0, ""
+    return colour, _WIDTHS[i % len(_WIDTHS)], _DASHES[i % len(_DASHES)]
+
+
+def _is_drawn(y: float, log_scale: bool) -> bool:
+    return math.isfinite(y) and (y > 0 or not log_scale)
+
+
+def _pieces(line: Sequence[float], log_scale: bool) -> list[list[tuple[int, float]]]:
+    """The runs of values that can be drawn, with their steps counted from 1."""
+    pieces: list[list[tuple[int, float]]] = [[]]
+    for step, y in enumerate(line, 1):
+        if _is_drawn(y, log_scale):
+            pieces[-1].append((step, y))
+        elif pieces[-1]:
+            pieces.append([])
+    return [piece for piece in pieces if piece]
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About five round numbers around a range.
+
+    >>> _ticks(0.0, 2.3)
+    [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    """
+    if not high > low:
+        low, high = low - 0.5, low + 0.5
+    rough = (high - low) / 5
+    unit = 10.0 ** math.floor(math.log10(rough))
+    distance = min([unit * f for f in (1, 2, 5, 10)], key=lambda d: abs(d - rough))
+    first, last = math.floor(low / distance), math.ceil(high / distance)
+    return [round(i * distance, 12) for i in range(first, last + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return [10.0**i for i in range(first, max(last, first + 1) + 1)]

@@ -1,0 +1,243 @@
+"""Batches from arrays, iterables, torch DataLoaders and tf.data Datasets, on the model's framework.
+
+Frameworks are recognised by the names of their classes: nothing is imported for that.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from .._datatypes import dtype as dtype_of
+from .._device import device as device_of
+from .._dispatch import backend_of, load
+from .._dtypes import FLOATING
+from .._errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
+from .._indexing import take
+from .._threefry import Words, fold_in_words
+from ..interchange import to_backend, to_numpy
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where batches go: the framework, device and floating type of a model's variables."""
+
+    backend: str
+    device: Any
+    float_type: str | None
+    is_cast: bool
+
+    def __call__(self, batch: Any) -> Any:
+        return tree.map(self._leaf, batch)
+
+    def _leaf(self, x: Any) -> Any:
+        if not hasattr(x, "dtype"):
+            if isinstance(x, (str, type(None))):
+                return x
+            x = np.asarray(x)
+        if self.is_cast:
+            x = self._cast(x)
+        return to_backend(x, self.backend, device=self.device)
+
+    def _cast(self, x: Any) -> Any:
+        """Floats in the type of the variables, integers in one that the framework has."""
+        name = str(dtype_of(x))
+        if name in FLOATING and self.float_type is not None and name != self.float_type:
+            return _as_type(x, self.float_type)
+        if name in ("int64", "uint64") and self.backend == "jax" and not _has_wide_integers():
+            return _narrowed(x)
+        return x
+
+
+def target_of(v: Any, is_cast: bool, fallback: Any) -> Target:
+    """The target for a model with these variables; where it has none, for the arrays of a first batch."""
+    arrays = [x for x in tree.leaves(v) if hasattr(x, "dtype")] or [
+        x for x in tree.leaves(fallback) if hasattr(x, "dtype")
+    ]
+    if not arrays:
+        raise ArgumentError("fit() found neither variables in the model nor arrays in the data.")
+    floats = [str(dtype_of(x)) for x in arrays if str(dtype_of(x)) in FLOATING]
+    return Target(backend_of(arrays[0]), device_of(arrays[0]), floats[0] if floats else None, is_cast)
+
+
+def _as_type(x: Any, name: str) -> Any:
+    xp = load(backend_of(x))
+    if name == "bfloat16" and backend_of(x) == "numpy":
+        from ml_dtypes import bfloat16
+
+        return x.astype(bfloat16)
+    return xp.astype(x, xp.as_dtype(name))
+
+
+def _has_wide_integers() -> bool:
+    xp: Any = load("jax")
+    try:
+        xp.zeros((), dtype="int64")
+    except PrecisionError:
+        return False
+    return True
+
+
+def _narrowed(x: Any) -> Any:
+    """64-bit integers as int32 where JAX has 64-bit types switched off; those that do not fit raise."""
+    x = np.asarray(to_numpy(x))
+    limits = np.iinfo(np.int32)
+    if x.size and (x.min() < limits.min or x.max() > limits.max):
+        raise PrecisionError(
+            "The data hold integers beyond 32 bits, and JAX has 64-bit types switched off: "
+            'write jax.config.update("jax_enable_x64", True) first.'
+        )
+    return x.astype(np.int32)
+
+
+# Sources ---------------------------------------------------------------------------------------------
+
+
+class ArraySource:
+    """Arrays in memory, cut into batches along their first axis."""
+
+    def __init__(self, arrays: Any, batch_size: int | None, shuffle: bool, drop_last: bool, key: Words):
+        leaves = tree.leaves(arrays)
+        sizes = {x.shape[0] if len(x.shape) else None for x in leaves}
+        if len(sizes) != 1 or None in sizes:
+            shapes = ", ".join([str(tuple(x.shape)) for x in leaves])
+            raise ShapeError(f"All arrays of the data need the same length along their first axis, got shapes {shapes}.")
+        self._length = int(leaves[0].shape[0])
+        self._batch_size = self._length if batch_size is None else batch_size
+        if self._length == 0:
+            raise ShapeError("The data are empty.")
+        if self._batch_size < 1:
+            raise ArgumentError(f"batch_size must be at least 1, got {batch_size}.")
+        if drop_last and self._batch_size > self._length:
+            raise ArgumentError(f"drop_last leaves nothing: batch_size is {batch_size}, the data have {self._length} rows.")
+        self._arrays, self._shuffle, self._drop_last, self._key = arrays, shuffle, drop_last, key
+
+    def __len__(self) -> int:
+        whole, rest = divmod(self._length, self._batch_size)
+        return whole + (1 if rest and not self._drop_last else 0)
+
+    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+        arrays = tree.map(lambda x: x if backend_of(x) == target.backend else to_numpy(x), self._arrays)
+        order = self._order(epoch)
+        for i in range(skip, len(self)):
+            begin = i * self._batch_size
+            end = min(begin + self._batch_size, self._length)
+            rows = slice(begin, end) if order is None else order[begin:end]
+            yield target(tree.map(lambda x, rows=rows: _rows(x, rows), arrays))
+
+    def _order(self, epoch: int) -> Any:
+        """The order of the rows: the same on every framework, whatever the arrays are."""
+        if not self._shuffle:
+            return None
+        random: Any = load("numpy").random
+        return random.permutation(random.make_key(*fold_in_words(self._key, epoch)), self._length)
+
+
+def _rows(x: Any, rows: Any) -> Any:
+    if isinstance(rows, slice) or isinstance(x, np.ndarray):
+        return x[rows]
+    return take(x, to_backend(np.asarray(rows, np.int32), backend_of(x), device=device_of(x)), axis=0)
+
+
+class IterableSource:
+    """Anything that yields batches anew for every epoch."""
+
+    def __init__(self, make: Callable[[], Iterable[Any]], length: int | None):
+        self._make = make
+        self._length = length
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError("The length of these data is not known.")
+        return self._length
+
+    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+        is_empty = True
+        for i, batch in enumerate(self._make()):
+            is_empty = False
+            if i >= skip:
+                # torch's DataLoader gives lists; a batch is a tuple here.
+                yield target(tuple(batch) if isinstance(batch, list) else batch)
+        if is_empty:
+            raise ArgumentError(
+                f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: hand in a "
+                "function that makes a new one, fit(..., data=lambda: batches())."
+            )
+
+
+Source = ArraySource | IterableSource
+
+
+def as_source(data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words) -> Source:
+    """The source of what the user handed to `fit`."""
+    if _is_arrays(data):
+        return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
+    kind = _framework_kind(data)
+    if kind == "torch dataset":
+        raise ArgumentTypeError(
+            "A torch Dataset has single examples: wrap it, torch.utils.data.DataLoader(dataset, batch_size=64)."
+        )
+    if batch_size is not None or drop_last or shuffle:
+        raise ArgumentError(
+            "batch_size, shuffle and drop_last are for data given as arrays; these data come in batches already."
+        )
+    if kind == "tf.data":
+        count = int(data.cardinality())
+        return IterableSource(lambda: data, count if count >= 0 else None)
+    if callable(data) and not hasattr(data, "__iter__"):
+        return IterableSource(data, None)
+    if not hasattr(data, "__iter__"):
+        raise ArgumentTypeError(
+            "Data are a tuple of arrays, an iterable of batches, a function that returns one, a torch "
+            f"DataLoader or a tf.data.Dataset; got {type(data).__name__}."
+        )
+    return IterableSource(lambda: data, _length_of(data))
+
+
+def _is_arrays(data: Any) -> bool:
+    """One array, a tuple of arrays, or a dict of them. A list is an iterable of batches."""
+    if isinstance(data, (tuple, dict)):
+        leaves = tree.leaves(data)
+        return bool(leaves) and all([hasattr(x, "dtype") and hasattr(x, "shape") for x in leaves])
+    return hasattr(data, "dtype") and hasattr(data, "shape")
+
+
+def _framework_kind(data: Any) -> str | None:
+    for cls in type(data).__mro__:
+        module = cls.__module__
+        if module.startswith("tensorflow.python.data") and cls.__name__ == "DatasetV2":
+            return "tf.data"
+        if module.startswith("torch.utils.data"):
+            if cls.__name__ == "DataLoader":
+                return "torch loader"
+            if cls.__name__ == "Dataset":
+                return "torch dataset"
+    return None
+
+
+def _length_of(data: Any) -> int | None:
+    try:
+        return len(data)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+def as_batch(batch: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array alone."""
+    if isinstance(batch, tuple):
+        if len(batch) == 0:
+            raise ArgumentError("A batch is an empty tuple; it should be (inputs, targets).")
+        return (batch[:-1], batch[-1:]) if len(batch) > 1 else (batch, ())
+    return (batch,), ()
+
+
+def batch_size_of(batch: Any) -> int:
+    """The number of examples in a batch, for means over an epoch."""
+    for x in tree.leaves(batch):
+        if hasattr(x, "shape") and len(x.shape):
+            return int(x.shape[0])
+    return 1
+
+

@@ -1,0 +1,210 @@
+"""Checkpoints: the whole state of a run in one file, safe against crashes, readable on every framework.
+
+A state is a nest of arrays and numbers, for example what `fit` keeps:
+
+    Container(v=model.v, buffers=model.buffers, optimizer=state, key=key, step=1200)
+
+The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it can run: no
+object is ever unpickled.
+"""
+
+import json
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from .._array_files import read_arrays, write_arrays
+from .._container import Container
+from .._creation import asarray
+from .._datatypes import dtype as dtype_of
+from .._device import device as device_of
+from .._dispatch import backend_of, load, xp_of
+from .._dtypes import INTEGER
+from .._errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._stream import is_key
+from ..interchange import to_numpy
+
+Path = str | os.PathLike[str]
+
+_FORMAT = "trellis-checkpoint-1"
+
+
+def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
+    """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
+
+    The file appears whole or not at all: it is written beside its place, flushed to the disk, and renamed. A
+    crash at any moment leaves the previous checkpoint as it was. `extra` is anything that JSON can hold.
+
+    >>> import numpy as np, tempfile, trellis
+    >>> from trellis.train import load_checkpoint, save_checkpoint
+    >>> state = {"w": np.array([1.0, 2.0]), "step": 7}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(f"{folder}/run.safetensors", state)
+    ...     load_checkpoint(f"{folder}/run.safetensors", {"w": np.zeros(2), "step": 0})
+    {'step': 7, 'w': array([1., 2.])}
+    """
+    arrays: dict[str, Any] = {}
+    backends: set[str] = set()
+    described = _describe(state, "", arrays, backends)
+    metadata = {
+        "format": _FORMAT,
+        "state": json.dumps(described),
+        "backends": json.dumps(sorted(backends)),
+        "extra": json.dumps(extra),
+    }
+    write_arrays(path, arrays, metadata)
+
+
+def load_checkpoint(path: Path, like: Any, /) -> Any:
+    """The state in a file, on the frameworks and devices of `like`, a state of the same structure.
+
+    The file may come from another framework. Where structures, shapes or data types differ, or the file is
+    damaged, the error lists every difference; `like` is never changed. Between frameworks an integer may
+    have another width, as JAX counts in 32 bits unless told otherwise, if its values fit.
+    """
+    state, backends = _read(path)
+    found = dict(zip(tree.key_chains(state), tree.leaves(state), strict=True))
+    needed, spec = tree.flatten(like)
+    chains = tree.key_chains(like)
+    wrong = [f"{chain!r} is missing in the file" for chain in chains if chain not in found]
+    wrong += [f"{chain!r} of the file is unknown here" for chain in found if chain not in set(chains)]
+    for chain, leaf in zip(chains, needed, strict=True):
+        if chain in found:
+            wrong += _differences(chain, found[chain], leaf, backends)
+    if wrong:
+        raise ShapeError(
+            f"{os.fspath(path)} does not fit, and nothing was changed:\n  " + "\n  ".join(wrong)
+        )
+    leaves = [_like(found[chain], leaf) for chain, leaf in zip(chains, needed, strict=True)]
+    return tree.unflatten(spec, leaves)
+
+
+def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
+    """The state in a file as it was saved, on one framework, without knowing its structure.
+
+    Dicts, Containers, lists and tuples come back as what they were; named tuples as tuples.
+    """
+    state, _ = _read(path)
+    load(backend)
+    return tree.map(lambda x: asarray(x, backend=backend, copy=True) if isinstance(x, np.ndarray) else x, state)
+
+
+def read_extra(path: Path, /) -> Any:
+    """What `save_checkpoint` was given as `extra`."""
+    return json.loads(_checked(path)[1]["extra"])
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
+    """The nest in JSON; its arrays go to `arrays` under their key chains."""
+    if isinstance(nest, dict):
+        unfit = [key for key in nest if not isinstance(key, str) or "/" in key]
+        if unfit:
+            raise ArgumentError(f"Keys of a checkpoint are strings without '/', got {unfit[0]!r} at {chain or 'the top'!r}.")
+        kind = "container" if isinstance(nest, Container) else "dict"
+        return {kind: {key: _describe(dict.__getitem__(nest, key), _join(chain, key), arrays, backends) for key in nest}}
+    if isinstance(nest, (list, tuple)):
+        kind = "list" if isinstance(nest, list) else "tuple"
+        return {kind: [_describe(item, _join(chain, str(i)), arrays, backends) for i, item in enumerate(nest)]}
+    if nest is None or isinstance(nest, (bool, int, float, str)):
+        return {"value": nest}
+    if not hasattr(nest, "dtype"):
+        raise ArgumentTypeError(
+            f"A checkpoint holds arrays, numbers, strings and None; at {chain or 'the top'!r} is a {type(nest).__name__}."
+        )
+    # safetensors allows any name but this one, and the whole state may be one array.
+    name = chain or "state"
+    backends.add(backend_of(nest))
+    arrays[name] = _as_numpy(nest)
+    return {"array": name}
+
+
+def _as_numpy(x: Any) -> Any:
+    if is_key(x):
+        x = xp_of(x).random.as_raw_key(x)
+    return np.asarray(to_numpy(x))
+
+
+def _join(chain: str, key: str) -> str:
+    return f"{chain}/{key}" if chain else key
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def _checked(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    arrays, metadata = read_arrays(path)
+    if metadata.get("format") != _FORMAT:
+        raise ArgumentError(
+            f"{os.fspath(path)} is a safetensors file but no checkpoint of save_checkpoint(). "
+            "Weights alone are read with module.load_weights(path)."
+        )
+    return arrays, metadata
+
+
+def _read(path: Path) -> tuple[Any, list[str]]:
+    arrays, metadata = _checked(path)
+    try:
+        return _rebuilt(json.loads(metadata["state"]), arrays), json.loads(metadata["backends"])
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ArgumentError(f"{os.fspath(path)} is damaged: its header makes no sense ({error!r}).") from None
+
+
+def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
+    ((kind, content),) = described.items()
+    if kind == "array":
+        return arrays[content]
+    if kind == "value":
+        return content
+    if kind in ("list", "tuple"):
+        items = [_rebuilt(item, arrays) for item in content]
+        return items if kind == "list" else tuple(items)
+    entries = {key: _rebuilt(item, arrays) for key, item in content.items()}
+    # The order of the keys in the file is that of the Container, sorted or not.
+    return entries if kind == "dict" else Container(entries, alphabetical_keys=list(entries) == sorted(entries))
+
+
+def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> list[str]:
+    is_array = hasattr(needed, "dtype")
+    if is_array != isinstance(found, np.ndarray):
+        return [f"{chain!r} is {_kind(found)} in the file, {_kind(needed)} here"]
+    if not is_array:
+        fits = isinstance(found, str) == isinstance(needed, str)
+        return [] if fits else [f"{chain!r} is {found!r} in the file, {needed!r} here"]
+    if is_key(needed):
+        fits = found.dtype == np.uint32 and found.shape == (2,)
+        return [] if fits else [f"{chain!r} is {_kind(found)} in the file, a random key here"]
+    shape = tuple(needed.shape)
+    if found.shape != shape:
+        return [f"{chain!r} has shape {found.shape} in the file, {shape} here"]
+    name, wanted = str(dtype_of(found)), str(dtype_of(needed))
+    if name == wanted or (backend_of(needed) not in backends and _is_integer_that_fits(found, name, wanted)):
+        return []
+    return [f"{chain!r} is {name} in the file, {wanted} here"]
+
+
+def _is_integer_that_fits(found: Any, name: str, wanted: str) -> bool:
+    if name not in INTEGER or wanted not in INTEGER:
+        return False
+    limits = np.iinfo(wanted)
+    return math.prod(found.shape) == 0 or bool(found.min() >= limits.min and found.max() <= limits.max)
+
+
+def _like(found: Any, needed: Any) -> Any:
+    """A leaf of the file in the framework, data type and device of the leaf it replaces."""
+    if not hasattr(needed, "dtype"):
+        return found
+    if is_key(needed):
+        return xp_of(needed).random.make_key(int(found[0]), int(found[1]), device_of(needed))
+    return asarray(found, dtype=str(dtype_of(needed)), backend=backend_of(needed), device=device_of(needed), copy=True)
+
+
+def _kind(x: Any) -> str:
+    if not hasattr(x, "dtype"):
+        return f"the value {x!r}"
+    return f"an array of {dtype_of(x)!s}, shape {tuple(x.shape)}"

@@ -1,0 +1,221 @@
+"""Gradients in use: whole optimisations, compiled training steps, memory, threads."""
+
+import gc
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from conftest import compile_with
+
+import trellis
+from trellis import Container, errors
+from trellis.testing import assert_close
+
+DATA = np.linspace(-1, 1, 24).reshape(8, 3)
+TARGET = np.sin(DATA.sum(1, keepdims=True))
+
+
+def parameters(array, dtype):
+    """A small multilayer perceptron with fixed, irregular weights."""
+
+    def weights(*shape):
+        count = int(np.prod(shape))
+        return array((((5 * np.arange(count)) % 13 - 6) / 13).reshape(shape), dtype)
+
+    return Container(
+        first={"w": weights(3, 5), "b": weights(5)}, second={"w": weights(5, 1), "b": weights(1)}
+    )
+
+
+def mlp_loss(xp, p, x, y):
+    hidden = xp.tanh(xp.matmul(x, p.first.w) + p.first.b)
+    out = xp.matmul(hidden, p.second.w) + p.second.b
+    return xp.mean((out - y) ** 2)
+
+
+def mlp_by_hand(steps, rate):
+    """The same optimisation with derivatives written out, in NumPy float64."""
+    plain = trellis.tree.map(np.array, parameters(lambda a, _: a, "float64"))
+    w1, b1, w2, b2 = plain.first.w, plain.first.b, plain.second.w, plain.second.b
+    losses = []
+    for _ in range(steps):
+        hidden = np.tanh(DATA @ w1 + b1)
+        error = hidden @ w2 + b2 - TARGET
+        losses.append(np.mean(error**2))
+        g_out = 2 * error / error.size
+        g_hidden = (g_out @ w2.T) * (1 - hidden**2)
+        w2, b2 = w2 - rate * hidden.T @ g_out, b2 - rate * g_out.sum(0)
+        w1, b1 = w1 - rate * DATA.T @ g_hidden, b1 - rate * g_hidden.sum(0)
+    return np.array(losses)
+
+
+def test_mlp_trajectory(backend, xp, array, x64):
+    """Twenty steps of gradient descent follow the derivatives written out by hand."""
+    with x64():
+        p, x, y = parameters(array, "float64"), array(DATA, "float64"), array(TARGET, "float64")
+        losses = []
+        for _ in range(20):
+            loss, grads = trellis.value_and_grad(lambda p: mlp_loss(xp, p, x, y))(p)
+            p = trellis.gradient_descent_update(p, grads, 0.5)
+            losses.append(float(trellis.to_numpy(loss)))
+            assert trellis.backend_of(loss) == backend
+    # Twenty steps let the last bits of different libraries drift apart a little.
+    np.testing.assert_allclose(losses, mlp_by_hand(20, 0.5), rtol=1e-9)
+
+
+def test_rosenbrock_trajectory(backend, xp, array, x64):
+    """Twenty steps of Adam in the Rosenbrock valley, against the formula by hand."""
+    start = np.array([-1.2, 1.0])
+    with x64():
+        x = array(start, "float64")
+        m = v = xp.zeros_like(x)
+        for t in range(1, 21):
+            g = trellis.grad(lambda p: 100 * (p[1] - p[0] ** 2) ** 2 + (1 - p[0]) ** 2)(x)
+            x, m, v = trellis.adam_update(x, g, 0.05, m, v, t)
+        got = trellis.to_numpy(x)
+        assert trellis.backend_of(x) == backend
+    p, m, v = start, np.zeros(2), np.zeros(2)
+    for t in range(1, 21):
+        a, b = p
+        g = np.array([-400 * a * (b - a**2) - 2 * (1 - a), 200 * (b - a**2)])
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        scale = np.sqrt(1 - 0.999**t) / (1 - 0.9**t + 1e-7)
+        p = p - 0.05 * scale * m / (np.sqrt(v) + 1e-7)
+    np.testing.assert_allclose(got, p, rtol=1e-9)
+
+
+def test_compiled_training_step(backend, xp, array):
+    """Gradient and optimizer update in one compiled function, over Containers."""
+    p, x, y = parameters(array, "float32"), array(DATA, "float32"), array(TARGET, "float32")
+    zeros = trellis.tree.map(xp.zeros_like, p)
+
+    def step(p, m, v, t, x, y):
+        loss, grads = trellis.value_and_grad(lambda p: mlp_loss(xp, p, x, y))(p)
+        return loss, *trellis.adam_update(p, grads, 0.01, m, v, t)
+
+    compiled = trellis.compile(step) if backend != "torch" else compile_with(backend, step)
+    eager = step(p, zeros, zeros, xp.asarray(1.0), x, y)
+    result = compiled(p, zeros, zeros, xp.asarray(1.0), x, y)
+    assert isinstance(result[1], Container)
+    assert_close(result, trellis.tree.map(trellis.to_numpy, eager), backend=backend)
+
+
+def test_compile_counts(backend, xp, array):
+    """One trace for equal shapes, one more for another shape, another dtype, another static value."""
+    traces = []
+
+    def fn(x, power):
+        traces.append(1)
+        return x**power
+
+    compiled = trellis.compile(fn, static_argnums=1) if backend != "torch" else None
+    if backend == "torch":
+        import torch
+        from torch._dynamo.testing import CompileCounter
+
+        counter = CompileCounter()
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x, power: x**power, fullgraph=True, backend=counter, dynamic=False)
+    one, two = array([1.0, 2.0], "float32"), array([1.0, 2.0, 3.0], "float32")
+    for args in ((one, 2), (one, 2), (two, 2), (one, 3), (one, 3)):
+        expected = trellis.to_numpy(args[0]) ** args[1]
+        assert_close(compiled(*args), expected, backend=backend)
+    counted = counter.frame_count if backend == "torch" else len(traces)
+    assert counted == {"numpy": 5}.get(backend, 3)
+
+
+def test_compiled_for_each_framework():
+    """A compiled function compiles anew for another framework's arrays; on NumPy it just runs."""
+    double = trellis.compile(lambda x: x * 2)
+    for name in ("numpy", "jax", "tensorflow"):
+        result = double(trellis.namespace(name).asarray([1.0, 2.0]))
+        assert trellis.backend_of(result) == name
+        np.testing.assert_array_equal(trellis.to_numpy(result), [2.0, 4.0])
+    assert "numpy, jax, tensorflow" in repr(double)
+
+
+def test_no_memory_growth(backend, xp, array):
+    """2,000 gradient steps leave nothing behind: no cycle, no tape."""
+    p = array(DATA, "float32")
+    step = trellis.value_and_grad(lambda p: xp.sum(xp.tanh(p) ** 2))
+
+    def run(count):
+        x = p
+        for _ in range(count):
+            _, g = step(x)
+            x = trellis.gradient_descent_update(x, g, 0.01)
+        return x
+
+    run(100)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        run(100)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        result = run(2000)
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert np.all(np.isfinite(trellis.to_numpy(result)))
+    # One leaked step would hold at least a node of some hundred bytes: 2,000 of them 200 kB or more.
+    assert grown < 100_000, f"{grown} bytes were left behind"
+
+
+def test_threads(backend, xp, array):
+    """Nested gradients in several threads at once do not confuse each other."""
+    results = {}
+
+    def work(n):
+        x = array(np.full(3, float(n)), "float32")
+        for _ in range(20):
+            second = trellis.grad(lambda x: xp.sum(trellis.grad(lambda y: xp.sum(y**3))(x)))(x)
+        results[n] = trellis.to_numpy(second)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n in range(1, 5):
+        np.testing.assert_allclose(results[n], np.full(3, 6.0 * n), rtol=1e-6)
+
+
+def test_checkpoint_runs_again(backend, xp, array):
+    """The same gradient; the function runs once more in the backward pass."""
+    calls = []
+
+    def inner(x):
+        calls.append(1)
+        return xp.sin(x) * x
+
+    x = array(DATA, "float32")
+    plain = trellis.grad(lambda x: xp.sum(inner(x)))(x)
+    calls.clear()
+    saved = trellis.grad(lambda x: xp.sum(trellis.checkpoint(inner)(x)))(x)
+    assert len(calls) >= 2
+    assert_close(saved, trellis.to_numpy(plain), backend=backend)
+
+
+def test_user_graphs_of_torch_continue():
+    """A torch tensor that already requires gradients stays part of its user's own graph."""
+    import torch
+
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    inner = trellis.grad(lambda x: torch.sum(x**3))(w)
+    torch.sum(inner).backward()
+    assert_close(w.grad, np.array([12.0, 18.0], "float32"), backend="torch")
+
+
+def test_errors_name_the_way_out(backend, xp, array):
+    x = array([1.0, 2.0], "float32")
+    with pytest.raises(errors.ShapeError, match=r"trellis\.sum"):
+        trellis.grad(lambda x: x * 2)(x)
+    with pytest.raises(errors.ShapeError, match="has_aux"):
+        trellis.grad(lambda x: (xp.sum(x), x))(x)
+    with pytest.raises(errors.ArgumentTypeError, match="argnums"):
+        trellis.grad(lambda x: xp.sum(x), argnums=1)(x)
+    with pytest.raises(errors.ArgumentTypeError, match="expected arrays"):
+        trellis.grad(lambda x: xp.sum(xp.ones(1)))("text")
