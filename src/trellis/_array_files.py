@@ -7,7 +7,6 @@ new one.
 
 import json
 import os
-import socket
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -29,11 +28,15 @@ _PAIRS = "complex128"
 
 
 def write_arrays(
-    path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str] | None = None
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, Any],
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write NumPy arrays to a file; missing directories are made."""
     pairs = sorted([name for name, x in arrays.items() if x.dtype == np.complex128])
-    stored = {name: _pairs(x) if name in pairs else np.asarray(x, order="C") for name, x in arrays.items()}
+    stored = {
+        name: _pairs(x) if name in pairs else np.asarray(x, order="C") for name, x in arrays.items()
+    }
     # Wide types first keeps every array aligned, as the format asks.
     order = sorted(stored, key=lambda name: (-stored[name].dtype.itemsize, name))
     views = {name: _raw(stored[name]) for name in order}
@@ -66,11 +69,15 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
         arrays = {name: _from_raw(entry) for name, entry in entries}
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
-        raise ArgumentError(f"{os.fspath(path)} is damaged or not a safetensors file: {error}.") from None
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
+        ) from None
     if "crc32" in metadata:
         order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
         if metadata["crc32"] != str(_checksum({name: _raw(arrays[name]) for name in order})):
-            raise ArgumentError(f"{os.fspath(path)} is damaged: its data have changed since they were written.")
+            raise ArgumentError(
+                f"{os.fspath(path)} is damaged: its data have changed since they were written."
+            )
     for name in json.loads(metadata.get(_PAIRS, "[]")):
         arrays[name] = arrays[name].view(np.complex128)[..., 0]
     return arrays, metadata
@@ -81,7 +88,9 @@ def replace_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(target)
-    temporary = target.with_name(f".{target.name}.{_place()}-{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    temporary = target.with_name(
+        f".{target.name}.{_place()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    )
     try:
         with temporary.open("xb") as file:
             for part in parts:
@@ -108,7 +117,8 @@ def _flush_directory(directory: Path) -> None:
 
 def _place() -> str:
     """The machine, for directories that several of them share."""
-    return "".join([c if c.isalnum() else "_" for c in socket.gethostname()]) or "here"
+    name = os.uname().nodename if hasattr(os, "uname") else ""
+    return "".join([c if c.isalnum() else "_" for c in name]) or "here"
 
 
 def _remove_abandoned(target: Path) -> None:

@@ -1,6 +1,6 @@
 """A setting with a process-wide value that a thread or an async task can override for itself."""
 
-import asyncio
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ class Setting(Generic[T]):
         # A thread started later does not inherit context variables in Python 3.11, yet whoever sets a
         # default in the main program expects worker threads to follow it.
         in_main_program = threading.current_thread() is threading.main_thread()
-        if in_main_program and asyncio._get_running_loop() is None and self._here.get() is None:
+        if in_main_program and not _in_event_loop() and self._here.get() is None:
             self._process_wide = value
         else:
             self._override(value, 1)
@@ -66,3 +66,9 @@ class Setting(Generic[T]):
         with self._lock:
             self._latest = latest
             self._overrides += more
+
+
+def _in_event_loop() -> bool:
+    # Whoever runs a loop has imported asyncio; importing it here would cost every user 40 ms.
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None

@@ -61,6 +61,8 @@ def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dty
     narrow = multiply_high(random, [upper, lower], [span[1]])[0]
     if isinstance(low, int) and isinstance(high, int) and high - low < 2**32:
         offset = (random.to_words(0)[1], narrow)
+    elif isinstance(low, int) and isinstance(high, int) and high - low == 2**64:
+        offset = (upper, lower)
     else:
         more = random.words(random.fold_in(key, 1), shape)
         wide = multiply_high(random, [upper, lower, *more], [span[0], span[1]])

@@ -14,7 +14,7 @@ Path = str | os.PathLike[str]
 # Distinguishable in print and by colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 # Curves that coincide must all stay visible: each is thinner than the one it lies on, and dashed differently.
-_WIDTHS = (7.0, 4.5, 2.5, 1.2)
+_WIDTHS = (9.0, 6.0, 3.5, 1.5)
 _DASHES = ("", "", "", "6 5")
 
 _WIDTH, _HEIGHT = 760, 440
@@ -50,7 +50,9 @@ def draw_curves(
     elif ending == ".png":
         replace_file(path, [_png_of_curves(lines, title, x_label, y_label, log_scale)])
     else:
-        raise ArgumentError(f"A picture is drawn to a file that ends in .svg or .png, got {os.fspath(path)!r}.")
+        raise ArgumentError(
+            f"A picture is drawn to a file that ends in .svg or .png, got {os.fspath(path)!r}."
+        )
 
 
 def svg_of_curves(
@@ -85,12 +87,18 @@ def svg_of_curves(
     for tick in [t for t in _ticks(1, last) if 1 <= t <= last and t == int(t)]:
         x, _ = place(tick, high)
         out.append(f'<path d="M{x:.1f} {_HEIGHT - _BOTTOM}v5" stroke="#888"/>')
-        out.append(f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 20}" text-anchor="middle">{tick:g}</text>')
-    out.append(f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>')
+        out.append(
+            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 20}" text-anchor="middle">{tick:g}</text>'
+        )
+    out.append(
+        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}" fill="none" stroke="#888"/>'
+    )
     for i, (name, line) in enumerate(curves.items()):
         colour, width, dash = _style(i, len(curves))
         for piece in _pieces(line, log_scale):
-            points = " ".join([f"{x:.1f},{y:.1f}" for x, y in [place(step, y) for step, y in piece]])
+            points = " ".join(
+                [f"{x:.1f},{y:.1f}" for x, y in [place(step, y) for step, y in piece]]
+            )
             out.append(
                 f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width:g}" '
                 f'stroke-linejoin="round" stroke-linecap="round"{f" stroke-dasharray={dash!r}" if dash else ""}>'
@@ -131,7 +139,14 @@ def _png_of_curves(
     for i, (name, line) in enumerate(curves.items()):
         colour, width, dash = _style(i, len(curves))
         steps = range(1, len(line) + 1)
-        axes.plot(steps, line, color=colour, linewidth=0.75 * width, linestyle="--" if dash else "-", label=name)
+        axes.plot(
+            steps,
+            line,
+            color=colour,
+            linewidth=0.75 * width,
+            linestyle="--" if dash else "-",
+            label=name,
+        )
     if log_scale:
         axes.set_yscale("log")
     axes.set(title=title, xlabel=x_label, ylabel=y_label)

@@ -59,7 +59,10 @@ def target_of(v: Any, is_cast: bool, fallback: Any) -> Target:
     if not arrays:
         raise ArgumentError("fit() found neither variables in the model nor arrays in the data.")
     floats = [str(dtype_of(x)) for x in arrays if str(dtype_of(x)) in FLOATING]
-    return Target(backend_of(arrays[0]), device_of(arrays[0]), floats[0] if floats else None, is_cast)
+    device = device_of(arrays[0])
+    # Without a device nothing is copied on the CPU.
+    place = None if "cpu" in str(device).lower() else device
+    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast)
 
 
 def _as_type(x: Any, name: str) -> Any:
@@ -98,12 +101,16 @@ def _narrowed(x: Any) -> Any:
 class ArraySource:
     """Arrays in memory, cut into batches along their first axis."""
 
-    def __init__(self, arrays: Any, batch_size: int | None, shuffle: bool, drop_last: bool, key: Words):
+    def __init__(
+        self, arrays: Any, batch_size: int | None, shuffle: bool, drop_last: bool, key: Words
+    ):
         leaves = tree.leaves(arrays)
         sizes = {x.shape[0] if len(x.shape) else None for x in leaves}
         if len(sizes) != 1 or None in sizes:
             shapes = ", ".join([str(tuple(x.shape)) for x in leaves])
-            raise ShapeError(f"All arrays of the data need the same length along their first axis, got shapes {shapes}.")
+            raise ShapeError(
+                f"All arrays of the data need the same length along their first axis, got shapes {shapes}."
+            )
         self._length = int(leaves[0].shape[0])
         self._batch_size = self._length if batch_size is None else batch_size
         if self._length == 0:
@@ -111,15 +118,19 @@ class ArraySource:
         if self._batch_size < 1:
             raise ArgumentError(f"batch_size must be at least 1, got {batch_size}.")
         if drop_last and self._batch_size > self._length:
-            raise ArgumentError(f"drop_last leaves nothing: batch_size is {batch_size}, the data have {self._length} rows.")
-        self._arrays, self._shuffle, self._drop_last, self._key = arrays, shuffle, drop_last, key
+            raise ArgumentError(
+                f"drop_last leaves nothing: batch_size is {batch_size}, the data have {self._length} rows."
+            )
+        self.arrays, self.key, self._shuffle, self._drop_last = arrays, key, shuffle, drop_last
 
     def __len__(self) -> int:
         whole, rest = divmod(self._length, self._batch_size)
         return whole + (1 if rest and not self._drop_last else 0)
 
     def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
-        arrays = tree.map(lambda x: x if backend_of(x) == target.backend else to_numpy(x), self._arrays)
+        arrays = tree.map(
+            lambda x: x if backend_of(x) == target.backend else to_numpy(x), self.arrays
+        )
         order = self._order(epoch)
         for i in range(skip, len(self)):
             begin = i * self._batch_size
@@ -132,20 +143,22 @@ class ArraySource:
         if not self._shuffle:
             return None
         random: Any = load("numpy").random
-        return random.permutation(random.make_key(*fold_in_words(self._key, epoch)), self._length)
+        return random.permutation(random.make_key(*fold_in_words(self.key, epoch)), self._length)
 
 
 def _rows(x: Any, rows: Any) -> Any:
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
         return x[rows]
-    return take(x, to_backend(np.asarray(rows, np.int32), backend_of(x), device=device_of(x)), axis=0)
+    return take(
+        x, to_backend(np.asarray(rows, np.int32), backend_of(x), device=device_of(x)), axis=0
+    )
 
 
 class IterableSource:
     """Anything that yields batches anew for every epoch."""
 
     def __init__(self, make: Callable[[], Iterable[Any]], length: int | None):
-        self._make = make
+        self.make = make
         self._length = length
 
     def __len__(self) -> int:
@@ -155,7 +168,7 @@ class IterableSource:
 
     def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
         is_empty = True
-        for i, batch in enumerate(self._make()):
+        for i, batch in enumerate(self.make()):
             is_empty = False
             if i >= skip:
                 # torch's DataLoader gives lists; a batch is a tuple here.
@@ -170,9 +183,20 @@ class IterableSource:
 Source = ArraySource | IterableSource
 
 
-def as_source(data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words) -> Source:
+def first_arrays(source: Source) -> Any:
+    """A look at the arrays of a source, to see their framework."""
+    if isinstance(source, ArraySource):
+        return source.arrays
+    for batch in source.make():
+        return batch
+    return None
+
+
+def as_source(
+    data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
+) -> Source:
     """The source of what the user handed to `fit`."""
-    if _is_arrays(data):
+    if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
     kind = _framework_kind(data)
     if kind == "torch dataset":
@@ -196,7 +220,7 @@ def as_source(data: Any, batch_size: int | None, shuffle: bool | None, drop_last
     return IterableSource(lambda: data, _length_of(data))
 
 
-def _is_arrays(data: Any) -> bool:
+def is_arrays(data: Any) -> bool:
     """One array, a tuple of arrays, or a dict of them. A list is an iterable of batches."""
     if isinstance(data, (tuple, dict)):
         leaves = tree.leaves(data)
@@ -239,5 +263,3 @@ def batch_size_of(batch: Any) -> int:
         if hasattr(x, "shape") and len(x.shape):
             return int(x.shape[0])
     return 1
-
-

@@ -33,7 +33,9 @@ class History:
         for name, value in epoch.items():
             self.metrics.setdefault(name, []).append(value)
 
-    def plot(self, path: str | os.PathLike[str], *, title: str = "Loss", log_scale: bool = False) -> None:
+    def plot(
+        self, path: str | os.PathLike[str], *, title: str = "Loss", log_scale: bool = False
+    ) -> None:
         """Draw the losses to a `.svg` or `.png` file."""
         draw_curves(path, {"loss": self.losses}, title=title, log_scale=log_scale)
 
@@ -42,5 +44,7 @@ class History:
         return {"losses": self.losses, "metrics": self.metrics, "stopped_early": self.stopped_early}
 
     def __repr__(self) -> str:
-        last = ", ".join([f"{name}={values[-1]:.4g}" for name, values in self.metrics.items() if values])
+        last = ", ".join(
+            [f"{name}={values[-1]:.4g}" for name, values in self.metrics.items() if values]
+        )
         return f"<History of {len(self.losses)} steps: {last or 'nothing yet'}>"

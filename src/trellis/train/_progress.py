@@ -38,7 +38,9 @@ class Progress:
 
     def show(self, values: dict[str, float]) -> None:
         if self._bar is not None:
-            self._bar.set_postfix({name: f"{value:.4g}" for name, value in values.items()}, refresh=False)
+            self._bar.set_postfix(
+                {name: f"{value:.4g}" for name, value in values.items()}, refresh=False
+            )
 
     def close(self) -> None:
         if self._bar is not None:

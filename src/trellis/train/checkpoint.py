@@ -70,7 +70,9 @@ def load_checkpoint(path: Path, like: Any, /) -> Any:
     needed, spec = tree.flatten(like)
     chains = tree.key_chains(like)
     wrong = [f"{chain!r} is missing in the file" for chain in chains if chain not in found]
-    wrong += [f"{chain!r} of the file is unknown here" for chain in found if chain not in set(chains)]
+    wrong += [
+        f"{chain!r} of the file is unknown here" for chain in found if chain not in set(chains)
+    ]
     for chain, leaf in zip(chains, needed, strict=True):
         if chain in found:
             wrong += _differences(chain, found[chain], leaf, backends)
@@ -89,7 +91,9 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
     """
     state, _ = _read(path)
     load(backend)
-    return tree.map(lambda x: asarray(x, backend=backend, copy=True) if isinstance(x, np.ndarray) else x, state)
+    return tree.map(
+        lambda x: asarray(x, backend=backend, copy=True) if isinstance(x, np.ndarray) else x, state
+    )
 
 
 def read_extra(path: Path, /) -> Any:
@@ -105,12 +109,24 @@ def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str])
     if isinstance(nest, dict):
         unfit = [key for key in nest if not isinstance(key, str) or "/" in key]
         if unfit:
-            raise ArgumentError(f"Keys of a checkpoint are strings without '/', got {unfit[0]!r} at {chain or 'the top'!r}.")
+            raise ArgumentError(
+                f"Keys of a checkpoint are strings without '/', got {unfit[0]!r} at {chain or 'the top'!r}."
+            )
         kind = "container" if isinstance(nest, Container) else "dict"
-        return {kind: {key: _describe(dict.__getitem__(nest, key), _join(chain, key), arrays, backends) for key in nest}}
+        return {
+            kind: {
+                key: _describe(dict.__getitem__(nest, key), _join(chain, key), arrays, backends)
+                for key in nest
+            }
+        }
     if isinstance(nest, (list, tuple)):
         kind = "list" if isinstance(nest, list) else "tuple"
-        return {kind: [_describe(item, _join(chain, str(i)), arrays, backends) for i, item in enumerate(nest)]}
+        return {
+            kind: [
+                _describe(item, _join(chain, str(i)), arrays, backends)
+                for i, item in enumerate(nest)
+            ]
+        }
     if nest is None or isinstance(nest, (bool, int, float, str)):
         return {"value": nest}
     if not hasattr(nest, "dtype"):
@@ -152,7 +168,9 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     try:
         return _rebuilt(json.loads(metadata["state"]), arrays), json.loads(metadata["backends"])
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ArgumentError(f"{os.fspath(path)} is damaged: its header makes no sense ({error!r}).") from None
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged: its header makes no sense ({error!r})."
+        ) from None
 
 
 def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
@@ -166,7 +184,11 @@ def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
         return items if kind == "list" else tuple(items)
     entries = {key: _rebuilt(item, arrays) for key, item in content.items()}
     # The order of the keys in the file is that of the Container, sorted or not.
-    return entries if kind == "dict" else Container(entries, alphabetical_keys=list(entries) == sorted(entries))
+    return (
+        entries
+        if kind == "dict"
+        else Container(entries, alphabetical_keys=list(entries) == sorted(entries))
+    )
 
 
 def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> list[str]:
@@ -183,7 +205,9 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
     if found.shape != shape:
         return [f"{chain!r} has shape {found.shape} in the file, {shape} here"]
     name, wanted = str(dtype_of(found)), str(dtype_of(needed))
-    if name == wanted or (backend_of(needed) not in backends and _is_integer_that_fits(found, name, wanted)):
+    if name == wanted or (
+        backend_of(needed) not in backends and _is_integer_that_fits(found, name, wanted)
+    ):
         return []
     return [f"{chain!r} is {name} in the file, {wanted} here"]
 
@@ -192,7 +216,9 @@ def _is_integer_that_fits(found: Any, name: str, wanted: str) -> bool:
     if name not in INTEGER or wanted not in INTEGER:
         return False
     limits = np.iinfo(wanted)
-    return math.prod(found.shape) == 0 or bool(found.min() >= limits.min and found.max() <= limits.max)
+    return math.prod(found.shape) == 0 or bool(
+        found.min() >= limits.min and found.max() <= limits.max
+    )
 
 
 def _like(found: Any, needed: Any) -> Any:
@@ -201,7 +227,13 @@ def _like(found: Any, needed: Any) -> Any:
         return found
     if is_key(needed):
         return xp_of(needed).random.make_key(int(found[0]), int(found[1]), device_of(needed))
-    return asarray(found, dtype=str(dtype_of(needed)), backend=backend_of(needed), device=device_of(needed), copy=True)
+    return asarray(
+        found,
+        dtype=str(dtype_of(needed)),
+        backend=backend_of(needed),
+        device=device_of(needed),
+        copy=True,
+    )
 
 
 def _kind(x: Any) -> str:

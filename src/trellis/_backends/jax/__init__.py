@@ -24,6 +24,7 @@ from .inspection import *  # noqa: F403
 from .interchange import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .manipulation import *  # noqa: F403
+from .multi_tensor import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .reduction import *  # noqa: F403
 from .searching import *  # noqa: F403

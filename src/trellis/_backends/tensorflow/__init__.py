@@ -23,6 +23,7 @@ from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *
 from .linear_algebra import *
 from .manipulation import *
+from .multi_tensor import *
 from .normalization import *  # noqa: F403
 from .reduction import *
 from .searching import *

@@ -1,5 +1,6 @@
 """Activations: TensorFlow's own where there is one."""
 
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -28,7 +29,10 @@ def softplus(x: Any, /) -> Any:
 
 
 def gelu(x: Any, /, *, approximate: bool = False) -> Any:
-    return tf.nn.gelu(x, approximate)
+    # Not tf.nn.gelu, whose constants have the precision of float32 in float64 too.
+    if approximate:
+        return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
+    return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
 
 
 def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
@@ -38,7 +42,8 @@ def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
 
 
 def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:
-    return tf.nn.leaky_relu(x, negative_slope)
+    # Not tf.nn.leaky_relu, whose slope has the precision of float32 in float64 too.
+    return tf.where(x > 0, x, negative_slope * x)
 
 
 def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:

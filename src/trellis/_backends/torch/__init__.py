@@ -26,6 +26,7 @@ from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *  # noqa: F403
 from .linear_algebra import *  # noqa: F403
 from .manipulation import *  # noqa: F403
+from .multi_tensor import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .reduction import *  # noqa: F403
 from .searching import *  # noqa: F403

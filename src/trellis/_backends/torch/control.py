@@ -25,11 +25,18 @@ def cond(
         leaves, spec = _pytree.tree_flatten(operands)
         return torch.cond(
             pred,
-            lambda *xs: true_fn(*_pytree.tree_unflatten(xs, spec)),
-            lambda *xs: false_fn(*_pytree.tree_unflatten(xs, spec)),
+            lambda *xs: _unaliased(true_fn(*_pytree.tree_unflatten(xs, spec))),
+            lambda *xs: _unaliased(false_fn(*_pytree.tree_unflatten(xs, spec))),
             tuple(leaves),
         )
     return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def _unaliased(result: Any) -> Any:
+    # torch.cond refuses branches that hand back one of their inputs, or a view of it.
+    leaves, spec = _pytree.tree_flatten(result)
+    copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+    return _pytree.tree_unflatten(copies, spec)
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:

@@ -1,0 +1,132 @@
+"""Measuring side by side: interleaved rounds, medians, ratios to the first contestant.
+
+Machines are noisy, so contestants take turns within one process and one run, and only ratios are
+quoted. Every benchmark prints a table and writes JSON to build/benchmarks/.
+"""
+
+import gc
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's start-up messages would mix with the tables
+RESULTS = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
+QUICK = "--quick" in sys.argv
+
+
+@dataclass
+class Row:
+    """One line of a table: what was done, and the seconds each contestant took per call."""
+
+    what: str
+    seconds: dict[str, float]
+    spread: dict[str, float]
+    limit: float | None = None
+
+    @property
+    def reference(self) -> str:
+        return next(iter(self.seconds))
+
+    def ratio(self, name: str) -> float:
+        return self.seconds[name] / self.seconds[self.reference]
+
+
+@dataclass
+class Report:
+    """The rows of one question."""
+
+    name: str
+    question: str
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, what: str, contestants: dict[str, Callable[[], Any]], *, limit: float | None = None, **kw: Any) -> Row:
+        """Time the contestants (the first is the reference) and print the row."""
+        seconds, spread = measure(contestants, **kw)
+        row = Row(what, seconds, spread, limit)
+        self.rows.append(row)
+        print(line(row), flush=True)
+        return row
+
+    def save(self) -> None:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        document = {**asdict(self), "machine": machine(), "quick": QUICK}
+        (RESULTS / f"{self.name}.json").write_text(json.dumps(document, indent=1))
+
+
+def measure(
+    contestants: dict[str, Callable[[], Any]], *, rounds: int = 15, budget: float = 2.0
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Median seconds per call of each contestant, and the spread (interquartile range / median).
+
+    `budget` is about how many seconds the whole row may take.
+    """
+    rounds = max(5, rounds // 2) if QUICK else rounds
+    budget = budget / 3 if QUICK else budget
+    repeats = {}
+    for name, call in contestants.items():
+        call()  # compile, allocate, warm caches
+        start = time.perf_counter()
+        call()
+        once = max(time.perf_counter() - start, 1e-7)
+        repeats[name] = max(1, min(20_000, int(budget / len(contestants) / rounds / once)))
+    samples: dict[str, list[float]] = {name: [] for name in contestants}
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, call in contestants.items():
+                count = range(repeats[name])
+                start = time.perf_counter()
+                for _ in count:
+                    call()
+                samples[name].append((time.perf_counter() - start) / repeats[name])
+    finally:
+        if was_enabled:
+            gc.enable()
+    medians = {name: statistics.median(values) for name, values in samples.items()}
+    spread = {}
+    for name, values in samples.items():
+        low, _, high = statistics.quantiles(values, n=4)
+        spread[name] = (high - low) / medians[name]
+    return medians, spread
+
+
+def line(row: Row) -> str:
+    parts = [f"{row.what:<44}"]
+    for name, value in row.seconds.items():
+        parts.append(f"{name} {duration(value)} ({row.ratio(name):.2f}, ±{row.spread[name]:.0%})")
+    return "  ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    packages = ("numpy", "jax", "torch", "tensorflow-cpu", "autograd", "optax", "keras")
+    versions = {}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "versions": versions,
+    }

@@ -1,0 +1,71 @@
+"""Arithmetic over lists of leaves on NumPy; temporaries of the caller are written into."""
+
+from typing import Any
+
+import numpy as np
+
+from ... import _leaf_lists
+from ..._leaf_lists import foreach_lerp as foreach_lerp
+from .gradients import stop_gradient as _stop_gradient
+from .tape import TracedArray as _TracedArray
+
+
+def _room(x: Any, *others: Any) -> Any:
+    """`x` as the place for a result, or None: NumPy's scalars have no room, traced arrays are recorded."""
+    if type(x) is not np.ndarray:
+        return None
+    return None if any([isinstance(y, _TracedArray) for y in others]) else x
+
+
+def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return _leaf_lists.foreach_add(xs, ys, alpha)
+    terms = ys if isinstance(alpha, int) and alpha == 1 else _leaf_lists.foreach_mul(_list(ys, xs), alpha)
+    return [np.add(x, y, out=_room(x, y)) for x, y in zip(xs, _list(terms, xs), strict=True)]
+
+
+def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return _leaf_lists.foreach_mul(xs, ys)
+    return [np.multiply(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+
+
+def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return _leaf_lists.foreach_div(xs, ys)
+    return [np.divide(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+
+
+def foreach_addcmul(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    products = foreach_mul(_leaf_lists.foreach_mul(ys, zs), value, reuse=True)
+    return foreach_add(xs, products, reuse=reuse)
+
+
+def foreach_addcdiv(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    quotients = foreach_mul(_leaf_lists.foreach_div(ys, zs), value, reuse=True)
+    return foreach_add(xs, quotients, reuse=reuse)
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    return [np.sqrt(x, out=_room(x) if reuse else None) for x in xs]
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    pairs = zip(xs, _list(ys, xs), strict=True)
+    return [np.maximum(x, y, out=_room(x, y) if reuse else None) for x, y in pairs]
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    return [np.sqrt((x * x).sum()) for x in xs]
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    return [_stop_gradient(x) if isinstance(x, _TracedArray) else x for x in xs]
+
+
+def _list(y: Any, xs: list[Any]) -> list[Any]:
+    return _leaf_lists.spread(y, xs)

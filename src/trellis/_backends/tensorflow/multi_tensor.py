@@ -1,0 +1,30 @@
+"""Arithmetic over lists of leaves on TensorFlow."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from ..._leaf_lists import foreach_add as foreach_add
+from ..._leaf_lists import foreach_addcdiv as foreach_addcdiv
+from ..._leaf_lists import foreach_addcmul as foreach_addcmul
+from ..._leaf_lists import foreach_div as foreach_div
+from ..._leaf_lists import foreach_lerp as foreach_lerp
+from ..._leaf_lists import foreach_mul as foreach_mul
+from ..._leaf_lists import spread as _spread
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    return [tf.sqrt(x) for x in xs]
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    return [tf.maximum(x, y) for x, y in zip(xs, _spread(ys, xs), strict=True)]
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    return [tf.sqrt(tf.reduce_sum(x * x)) for x in xs]
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    """Only an open GradientTape records, and it may be meant to."""
+    return xs

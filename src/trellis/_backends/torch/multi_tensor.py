@@ -1,0 +1,120 @@
+"""Arithmetic over lists of leaves on torch: `torch._foreach_*`, one call for the whole list.
+
+torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the caller
+are overwritten only where no graph is recorded, and never while compiling: the compiler plans its memory.
+"""
+
+from typing import Any
+
+import torch
+
+from ... import _leaf_lists
+from .gradients import _compiling_inside
+
+
+def _walks() -> bool:
+    """Whether a torch.func transform encloses the running code."""
+    if torch.compiler.is_compiling():
+        return len(_compiling_inside) > 0
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def _overwrites(xs: list[Any], reuse: bool) -> bool:
+    return reuse and not torch.compiler.is_compiling() and not any([x.requires_grad for x in xs])
+
+
+def _operand(xs: list[Any], y: Any) -> Any:
+    """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes twice as long."""
+    if isinstance(y, (list, torch.Tensor)) or torch.compiler.is_compiling():
+        return y
+    first = xs[0].dtype
+    is_one_kind = xs[0].is_cpu and first.is_floating_point and all([x.dtype is first for x in xs])
+    return torch.tensor(y, dtype=first) if is_one_kind else y
+
+
+def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    if _walks() or isinstance(alpha, torch.Tensor):
+        return _leaf_lists.foreach_add(xs, ys, alpha)
+    add = torch._foreach_add_ if _overwrites(xs, reuse) else torch._foreach_add
+    if isinstance(ys, (list, torch.Tensor)):
+        added = add(xs, ys, alpha=alpha)
+    else:
+        added = add(xs, _operand(xs, ys * alpha))
+    return list(xs if added is None else added)
+
+
+def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return _leaf_lists.foreach_mul(xs, ys)
+    if _overwrites(xs, reuse):
+        torch._foreach_mul_(xs, _operand(xs, ys))
+        return xs
+    return list(torch._foreach_mul(xs, _operand(xs, ys)))
+
+
+def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return _leaf_lists.foreach_div(xs, ys)
+    if _overwrites(xs, reuse):
+        torch._foreach_div_(xs, _operand(xs, ys))
+        return xs
+    return list(torch._foreach_div(xs, _operand(xs, ys)))
+
+
+def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
+    if _walks():
+        return _leaf_lists.foreach_lerp(xs, ys, weight)
+    return list(torch._foreach_lerp(xs, ys, weight))
+
+
+def foreach_addcmul(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    if _walks():
+        return _leaf_lists.foreach_addcmul(xs, ys, zs, value)
+    if _overwrites(xs, reuse):
+        torch._foreach_addcmul_(xs, ys, zs, value)
+        return xs
+    return list(torch._foreach_addcmul(xs, ys, zs, value))
+
+
+def foreach_addcdiv(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    if _walks():
+        return _leaf_lists.foreach_addcdiv(xs, ys, zs, value)
+    if _overwrites(xs, reuse):
+        torch._foreach_addcdiv_(xs, ys, zs, value)
+        return xs
+    return list(torch._foreach_addcdiv(xs, ys, zs, value))
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return [torch.sqrt(x) for x in xs]
+    if _overwrites(xs, reuse):
+        torch._foreach_sqrt_(xs)
+        return xs
+    return list(torch._foreach_sqrt(xs))
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    """`ys` is a list or a number."""
+    if _walks():
+        if isinstance(ys, list):
+            return [torch.maximum(x, y) for x, y in zip(xs, ys, strict=True)]
+        return [torch.clamp_min(x, ys) for x in xs]
+    if _overwrites(xs, reuse):
+        torch._foreach_maximum_(xs, ys)
+        return xs
+    return list(torch._foreach_maximum(xs, ys))
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    if _walks():
+        return [torch.linalg.vector_norm(x) for x in xs]
+    return list(torch._foreach_norm(xs))
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    return [x.detach() if x.requires_grad else x for x in xs]

@@ -1,0 +1,49 @@
+"""Arithmetic over lists of arrays, one array after another: the plain form of the backends' `multi_tensor`.
+
+A list of leaves goes in, the list of results comes out. The second operand is a list of the same length, a
+number, or one array that serves every leaf. With `reuse` the caller says that the arrays of `xs` are his own
+temporaries: a backend may write the result into them. Here nothing is overwritten.
+"""
+
+from typing import Any
+
+
+def spread(y: Any, xs: list[Any]) -> list[Any]:
+    """`y` as a list beside `xs`."""
+    return y if isinstance(y, list) else [y] * len(xs)
+
+
+def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    """`x + alpha * y` for every leaf."""
+    if isinstance(alpha, int) and alpha == 1:
+        return [x + y for x, y in zip(xs, spread(ys, xs), strict=True)]
+    return [x + alpha * y for x, y in zip(xs, spread(ys, xs), strict=True)]
+
+
+def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    """`x * y` for every leaf."""
+    return [x * y for x, y in zip(xs, spread(ys, xs), strict=True)]
+
+
+def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    """`x / y` for every leaf."""
+    return [x / y for x, y in zip(xs, spread(ys, xs), strict=True)]
+
+
+def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
+    """`x + weight * (y - x)` for every leaf: an exponential moving average with decay 1 - weight."""
+    return [x + weight * (y - x) for x, y in zip(xs, ys, strict=True)]
+
+
+def foreach_addcmul(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    """`x + value * y * z` for every leaf."""
+    return [x + value * (y * z) for x, y, z in zip(xs, ys, zs, strict=True)]
+
+
+def foreach_addcdiv(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    """`x + value * y / z` for every leaf."""
+    return [x + value * (y / z) for x, y, z in zip(xs, ys, zs, strict=True)]

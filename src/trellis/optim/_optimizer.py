@@ -1,0 +1,122 @@
+"""`Optimizer`: a transformation and a learning rate, as an object that keeps its state."""
+
+import math
+from typing import Any
+
+from .. import tree
+from .._container import Container
+from .._dispatch import xp_of
+from .._errors import ArgumentError
+from ..gradients import stop_gradient
+from ._accumulation import accumulate_gradients
+from ._pairs import Transformation, chain, rebuilt, run_rules
+from ._rates import Rate, scale_by_learning_rate
+
+
+class Optimizer:
+    """`w - lr * direction`, with the direction from a transformation; `lr` is a number or a schedule.
+
+    `step` keeps the state here, in `state`; `init` and `update` are the same thing as pure functions, for
+    compiled training steps. `lr=None` says that the transformation scales by itself.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> opt = optim.Optimizer(optim.chain(optim.clip(1.0), optim.trace(0.9)), lr=0.1)
+    >>> v = {"w": np.array([1.0, 2.0])}
+    >>> v = opt.step(v, {"w": np.array([5.0, 0.5])})
+    >>> v
+    {'w': array([0.9 , 1.95])}
+    >>> opt.state.momentum.w, int(opt.state.step)
+    (array([1. , 0.5]), 1)
+    """
+
+    state: Container
+
+    def __init__(self, transformation: Transformation, lr: Rate | None):
+        self.lr = lr
+        self.state = Container()
+        self._alpha: float = -1
+        if lr is None:
+            self.transformation = transformation
+        elif callable(lr) or hasattr(lr, "dtype"):
+            rate = scale_by_learning_rate(lr, flip_sign=False)
+            self.transformation = chain(transformation, rate)
+        else:
+            # A plain number needs no pass of its own: it goes into the addition.
+            self.transformation = transformation
+            self._alpha = -checked_number("lr", lr, 0, math.inf)
+
+    def init(self, v: Any, /) -> Container:
+        """The first state for variables `v`: a Container of arrays, to be saved like `v` itself."""
+        state: Container = self.transformation.init(v)
+        return state
+
+    def update(self, v: Any, grads: Any, state: Any, /) -> tuple[Any, Any]:
+        """The new variables and the new state; a pure function, made to be compiled.
+
+        >>> import numpy as np, trellis
+        >>> opt = trellis.optim.SGD(0.5)
+        >>> v = np.array([1.0, 2.0])
+        >>> v, state = trellis.compile(opt.update)(v, v, opt.init(v))
+        >>> v
+        array([0.5, 1. ])
+        """
+        return self._updated(v, grads, state, False)
+
+    def step(self, v: Any, grads: Any, /) -> Any:
+        """The new variables; `v` is not modified, the new state is in `state`.
+
+        It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
+        """
+        state = self.state if len(self.state) else self.init(v)
+        new_v, self.state = self._updated(v, grads, state, True)
+        return new_v
+
+    def _updated(self, v: Any, grads: Any, state: Any, detach: bool) -> tuple[Any, Any]:
+        rules = self.transformation.rules
+        if rules is not None:
+            updates, new_state, leaves, spec = run_rules(rules, grads, state, v, detach=detach)
+            if not leaves:
+                return v, new_state
+            new_leaves = xp_of(leaves[0]).foreach_add(leaves, updates, alpha=self._alpha)
+            return rebuilt(spec, new_leaves), new_state
+        if detach:
+            v, grads = stop_gradient(v), stop_gradient(grads)
+        updates, new_state = self.transformation.update(grads, state, v)
+        return tree.map(lambda w, u: w + self._alpha * u, v, updates), new_state
+
+    def after(self, *transformations: Transformation) -> "Optimizer":
+        """This optimizer on gradients that have gone through other transformations first.
+
+        >>> from trellis import optim
+        >>> opt = optim.Adam(1e-3).after(optim.clip_by_global_norm(1.0))
+        """
+        return self._with(chain(*transformations, self.transformation))
+
+    def accumulated(self, every: int, /) -> "Optimizer":
+        """This optimizer on the mean gradient of every `every` steps; in between, nothing changes.
+
+        >>> import numpy as np
+        >>> from trellis import optim
+        >>> opt = optim.SGD(0.1).accumulated(2)
+        >>> v = opt.step(np.array([1.0]), np.array([1.0]))
+        >>> opt.step(v, np.array([3.0]))
+        array([0.8])
+        """
+        return self._with(accumulate_gradients(self.transformation, every))
+
+    def _with(self, transformation: Transformation) -> "Optimizer":
+        changed = Optimizer(transformation, None)
+        changed.lr, changed._alpha = self.lr, self._alpha
+        return changed
+
+    def __repr__(self) -> str:
+        steps = f", after {int(self.state.step)} steps" if "step" in self.state else ""
+        return f"<{type(self).__name__} lr={self.lr!r}{steps}>"
+
+
+def checked_number(name: str, value: Any, low: float, high: float) -> Any:
+    """`value`, if it lies between the two limits."""
+    if not low <= value <= high:
+        raise ArgumentError(f"{name} must lie in [{low}, {high}], got {value!r}.")
+    return value

@@ -1,0 +1,472 @@
+"""`fit`, `evaluate` and `predict`."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import tree
+from .._container import Container
+from .._dispatch import load
+from .._errors import ArgumentError, ArgumentTypeError
+from .._manipulation import concat
+from .._stream import key_words, next_key
+from .._threefry import Words, fold_in_words
+from ..compilation import compile as compiled
+from ..interchange import to_numpy
+from ._callbacks import Callback, as_callbacks
+from ._data import (
+    ArraySource,
+    Source,
+    Target,
+    as_batch,
+    as_source,
+    batch_size_of,
+    first_arrays,
+    is_arrays,
+    target_of,
+)
+from ._history import History
+from ._metrics import as_metrics
+from ._precision import checked_precision, first_scale
+from ._progress import Progress
+from ._step import evaluation_step, no_scale, training_step
+from .checkpoint import load_checkpoint, read_extra, save_checkpoint
+
+_REFRESH_SECONDS = 0.2
+
+
+def fit(
+    model: Any,
+    loss: Callable[..., Any],
+    data: Any,
+    /,
+    *,
+    optimizer: Any,
+    epochs: int = 1,
+    batch_size: int | None = None,
+    shuffle: bool | None = None,
+    drop_last: bool = False,
+    compile: bool = True,
+    progress: bool = True,
+    metrics: Any = None,
+    validation_data: Any = None,
+    callbacks: Any = (),
+    early_stopping: Any = None,
+    seed: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    resume: bool = False,
+    mixed_precision: str | None = None,
+    cast_data: bool = True,
+) -> History:
+    """Train a model, and return the record of the run.
+
+    `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut into
+    batches of `batch_size` and shuffled anew for every epoch, the same way on every framework; or an
+    iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that returns one. A
+    batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is no tuple calls `loss(model(x))`. Batches go
+    to the framework and device of the model's variables; with `cast_data` their floats take the type of the
+    variables too (and JAX without 64-bit types gets its integers in 32).
+
+    With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled function; on
+    NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output, target).
+    `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of the data and all
+    draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"` (or "float16") computes in 16
+    bits and keeps the variables as they are.
+
+    `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every` steps; with
+    `resume=True` the run goes on from it if it is there, on whichever framework it was written. At the end, and
+    when the run is interrupted, `model.v`, `model.buffers` and `optimizer.state` hold where it is.
+
+    The same, written by hand:
+
+        def step(v, buffers, state, key, x, y):
+            def loss_of(v):
+                with trellis.random.stream(key):
+                    output, new_buffers = model.apply(v, buffers, x)
+                return loss(output, y), new_buffers
+            (value, buffers), grads = trellis.value_and_grad(loss_of, has_aux=True)(v)
+            v, state = optimizer.update(v, grads, state)
+            return v, buffers, state, value
+
+        step = trellis.compile(step)
+        v, buffers, state = model.v, model.buffers, optimizer.init(model.v)
+        for i, (x, y) in enumerate(batches):
+            key = trellis.random.fold_in(trellis.random.key(0, backend=trellis.backend_of(x)), i)
+            v, buffers, state, value = step(v, buffers, state, key, x, y)
+        model.v, model.buffers = v, buffers
+
+    >>> import numpy as np, trellis
+    >>> x = np.linspace(-1, 1, 32, dtype="float32").reshape(-1, 1)
+    >>> trellis.seed(0)
+    >>> model = trellis.nn.Linear(1, 1)
+    >>> history = trellis.train.fit(
+    ...     model, lambda out, y: trellis.mean((out - y) ** 2), (x, 3 * x + 1),
+    ...     optimizer=trellis.optim.Adam(lr=0.1), epochs=100, progress=False,
+    ... )
+    >>> history.final_loss < 1e-3
+    True
+    """
+    run = _Run(model, loss, optimizer, metrics, compile, mixed_precision, seed)
+    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data)
+    run.callbacks = as_callbacks(callbacks, early_stopping)
+    if checkpoint is None and (resume or checkpoint_every is not None):
+        raise ArgumentError(
+            "resume and checkpoint_every need the name of a file: fit(..., checkpoint=path)."
+        )
+    if resume and checkpoint is not None and Path(checkpoint).exists():
+        run.load(checkpoint)
+    was_training = model.training
+    model.train()
+    try:
+        run.train(epochs, progress, checkpoint, checkpoint_every)
+    finally:
+        run.hand_over()
+        model.train(was_training)
+    for callback in run.callbacks:
+        callback.on_end(run)
+    return run.history
+
+
+class _Run:
+    """A run in progress: what callbacks get to see, and the state between two steps."""
+
+    callbacks: list[Callback]
+
+    def __init__(
+        self,
+        model: Any,
+        loss: Any,
+        optimizer: Any,
+        metrics: Any,
+        is_compiled: bool,
+        precision: str | None,
+        seed: Any,
+    ):
+        if not callable(loss):
+            raise ArgumentTypeError(f"loss is a function of (output, target), got {loss!r}.")
+        if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
+            raise ArgumentTypeError(
+                f"optimizer is one of trellis.optim, for example trellis.optim.Adam(), got {optimizer!r}."
+            )
+        self.model, self.optimizer, self.history = model, optimizer, History()
+        self.step, self.epoch, self.is_stopped = 0, 0, False
+        self._loss, self._metrics = loss, as_metrics(metrics)
+        self._is_compiled, self._precision = is_compiled, precision
+        words = key_words(next_key(load("numpy")) if seed is None else seed)
+        if words is None:
+            raise ArgumentTypeError("fit() needs a seed whose value is known; it cannot be traced.")
+        self._words: Words = words
+        self._position = 0
+        self._pending: list[tuple[int, Any]] = []
+        self._sums: dict[str, float] = {}
+        self._count = 0
+
+    # What callbacks use ------------------------------------------------------------------------------
+
+    @property
+    def loss(self) -> float:
+        """The loss of the last step."""
+        self._collect()
+        return self.history.final_loss
+
+    @property
+    def has_validation(self) -> bool:
+        return self._validation is not None
+
+    def stop(self) -> None:
+        """End the run after this step."""
+        self.is_stopped = True
+
+    # Beginning ---------------------------------------------------------------------------------------
+
+    def prepare(
+        self,
+        data: Any,
+        validation: Any,
+        batch_size: int | None,
+        shuffle: bool | None,
+        drop_last: bool,
+        is_cast: bool,
+    ) -> None:
+        model = self.model
+        self._source: Source = as_source(
+            data, batch_size, shuffle, drop_last, fold_in_words(self._words, 0)
+        )
+        self._validation: Source | None = None
+        if validation is not None:
+            size = batch_size if is_arrays(validation) else None
+            self._validation = as_source(validation, size, False, False, (0, 0))
+        if not model.built:
+            _build(model, self._source)
+        self._target: Target = target_of(model.v, is_cast, data)
+        backend = self._target.backend
+        self._xp = load(backend)
+        precision = checked_precision(self._precision, backend)
+        options = {"backend": backend, "is_compiled": self._is_compiled, "precision": precision}
+        self._train_step = training_step(
+            model, self._loss, self.optimizer, self._metrics, **options
+        )
+        self._test_step = evaluation_step(
+            model, self._loss, self._metrics, is_compiled=self._is_compiled
+        )
+        self.v, self.buffers = model.v, model.buffers
+        self.state = _first_state(self.optimizer, model.v)
+        self._scale = first_scale(backend) if precision == "float16" else no_scale()
+
+    # The loop ----------------------------------------------------------------------------------------
+
+    def train(self, epochs: int, is_shown: bool, path: Any, every: int | None) -> None:
+        per_epoch = _length(self._source)
+        bar = Progress(
+            is_shown, None if per_epoch is None else per_epoch * epochs, self.step, "training"
+        )
+        for callback in self.callbacks:
+            callback.on_begin(self)
+        try:
+            while self.epoch < epochs and not self.is_stopped:
+                bar.describe(f"epoch {self.epoch + 1}/{epochs}")
+                self._one_epoch(bar, path, every)
+                if self.is_stopped and self._position:
+                    break
+                self.epoch += 1
+                self._end_epoch(bar)
+                if path is not None:
+                    self.save(path)
+        finally:
+            bar.close()
+
+    def _one_epoch(self, bar: Progress, path: Any, every: int | None) -> None:
+        shown = time.monotonic()
+        watchers = [c for c in self.callbacks if type(c).on_step is not Callback.on_step]
+        for batch in self._source.batches(self.epoch, self._target, self._position):
+            self._one_step(batch)
+            bar.advance()
+            if bar.is_shown and time.monotonic() - shown > _REFRESH_SECONDS:
+                # Reading a loss waits for it: now and then, not at every step.
+                self._collect()
+                bar.show({"loss": self.history.final_loss})
+                shown = time.monotonic()
+            if watchers:
+                self.hand_over()
+                for callback in watchers:
+                    callback.on_step(self)
+            if path is not None and every is not None and self.step % every == 0:
+                self.save(path)
+            if self.is_stopped:
+                return
+        self._position = 0
+
+    def _one_step(self, batch: Any) -> None:
+        inputs, targets = as_batch(batch)
+        draws = fold_in_words(fold_in_words(self._words, 1), self.step)
+        key = self._xp.random.make_key(*draws, self._target.device)
+        self.v, self.buffers, self.state, self._scale, values = self._train_step(
+            self.v, self.buffers, self.state, self._scale, key, inputs, targets
+        )
+        self.step += 1
+        self._position += 1
+        self._pending.append((batch_size_of(batch), values))
+
+    def _collect(self) -> None:
+        """Read the values of the steps since the last time."""
+        for size, values in self._pending:
+            numbers = {name: _number(value) for name, value in values.items()}
+            self.history.losses.append(numbers["loss"])
+            self._count += size
+            for name, number in numbers.items():
+                self._sums[name] = self._sums.get(name, 0.0) + size * number
+        self._pending.clear()
+
+    def _end_epoch(self, bar: Progress) -> None:
+        self._collect()
+        names = ["loss", *self._metrics]
+        means = {name: self._sums[name] / self._count for name in names}
+        self._sums, self._count = {}, 0
+        if self._validation is not None:
+            found = _evaluate(
+                self.model, self._test_step, self._validation, self._target, self.v, self.buffers
+            )
+            means.update({f"validation_{name}": found[name] for name in names})
+        self.history.add(means)
+        bar.show(means)
+        self.hand_over()
+        for callback in self.callbacks:
+            callback.on_epoch(self)
+
+    def hand_over(self) -> None:
+        """Put the state of the run where the user finds it."""
+        self._collect()
+        self.model.v = self.v
+        if len(self.buffers):
+            self.model.buffers = self.buffers
+        self.optimizer.state = self.state
+
+    # Checkpoints -------------------------------------------------------------------------------------
+
+    def _state(self) -> Container:
+        key = self._xp.random.make_key(*self._words, self._target.device)
+        return Container(
+            v=self.v,
+            buffers=self.buffers,
+            optimizer=self.state,
+            scale=self._scale,
+            key=key,
+            step=self.step,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        self._collect()
+        extra = {
+            "epoch": self.epoch,
+            "position": self._position,
+            "sums": self._sums,
+            "count": self._count,
+            "history": self.history.as_dict(),
+        }
+        save_checkpoint(path, self._state(), extra=extra)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        state, extra = load_checkpoint(path, self._state()), read_extra(path)
+        if not isinstance(extra, dict) or "position" not in extra:
+            raise ArgumentError(
+                f"{os.fspath(path)} was not written by fit(); read it with load_checkpoint()."
+            )
+        self.v, self.buffers, self.state, self._scale = (
+            state.v,
+            state.buffers,
+            state.optimizer,
+            state.scale,
+        )
+        words = key_words(state.key)
+        assert words is not None, "a key from a file has a value"
+        self._words, self.step = words, state.step
+        self.epoch, self._position = extra["epoch"], extra["position"]
+        self._sums, self._count = extra["sums"], extra["count"]
+        self.history = History(**extra["history"])
+        if isinstance(self._source, ArraySource):
+            self._source.key = fold_in_words(words, 0)
+
+
+def evaluate(
+    model: Any,
+    loss: Callable[..., Any],
+    data: Any,
+    /,
+    *,
+    batch_size: int | None = None,
+    metrics: Any = None,
+    compile: bool = True,
+    cast_data: bool = True,
+) -> dict[str, float]:
+    """The mean loss and metrics of a model over data, in evaluation mode; the data are those of `fit`.
+
+    >>> import numpy as np, trellis
+    >>> model = trellis.nn.Identity()
+    >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), (np.ones(4), np.zeros(4)))
+    {'loss': 1.0}
+    """
+    source = as_source(data, batch_size, False, False, (0, 0))
+    named = as_metrics(metrics)
+    if not model.built:
+        _build(model, source)
+    target = target_of(model.v, cast_data, data)
+    step = evaluation_step(model, loss, named, is_compiled=compile)
+    return _evaluate(model, step, source, target, model.v, model.buffers)
+
+
+def predict(
+    model: Any,
+    data: Any,
+    /,
+    *,
+    batch_size: int | None = None,
+    compile: bool = True,
+    cast_data: bool = True,
+) -> Any:
+    """The outputs of a model, in evaluation mode, for one array or a tuple of its arguments.
+
+    >>> import numpy as np, trellis
+    >>> trellis.train.predict(trellis.nn.Identity(), np.arange(5.0), batch_size=2)
+    array([0., 1., 2., 3., 4.])
+    """
+    source = as_source(data, batch_size, False, False, (0, 0))
+    target = target_of(model.v if model.built else None, cast_data, data)
+
+    def forward(v: Any, buffers: Any, inputs: Any) -> Any:
+        return model.apply(v, buffers, *inputs)[0]
+
+    call = compiled(forward) if compile else forward
+    was_training = model.training
+    model.eval()
+    try:
+        outputs = []
+        for batch in source.batches(0, target):
+            inputs = batch if isinstance(batch, tuple) else (batch,)
+            if not model.built:
+                model(*inputs)
+            outputs.append(call(model.v, model.buffers, inputs))
+    finally:
+        model.train(was_training)
+    return (
+        tree.map(lambda *parts: concat(list(parts)), *outputs) if len(outputs) > 1 else outputs[0]
+    )
+
+
+# Helpers ---------------------------------------------------------------------------------------------
+
+
+def _evaluate(
+    model: Any, step: Any, source: Source, target: Target, v: Any, buffers: Any
+) -> dict[str, float]:
+    was_training = model.training
+    model.eval()
+    pending = []
+    try:
+        for batch in source.batches(0, target):
+            inputs, targets = as_batch(batch)
+            pending.append((batch_size_of(batch), step(v, buffers, inputs, targets)))
+    finally:
+        model.train(was_training)
+    count = sum([size for size, _ in pending])
+    names = list(pending[0][1])
+    return {
+        name: sum([size * _number(values[name]) for size, values in pending]) / count
+        for name in names
+    }
+
+
+def _build(model: Any, source: Source) -> None:
+    """Make the variables of a model that waits for its first call."""
+    for batch in source.batches(0, target_of(None, False, first_arrays(source))):
+        inputs, _ = as_batch(batch)
+        was_training = model.training
+        model.eval()(*inputs)
+        model.train(was_training)
+        return
+
+
+def _first_state(optimizer: Any, v: Any) -> Any:
+    """The optimizer's own state if it has one that fits, so that a second `fit` goes on; else a new one."""
+    state = getattr(optimizer, "state", None)
+    fresh = optimizer.init(v)
+    if state is None or len(tree.leaves(state)) == 0:
+        return fresh
+    if tree.structure(state) != tree.structure(fresh):
+        raise ArgumentError(
+            "The state of this optimizer belongs to other variables. Make a new optimizer for another model."
+        )
+    return state
+
+
+def _length(source: Source) -> int | None:
+    try:
+        return len(source)
+    except TypeError:
+        return None
+
+
+def _number(x: Any) -> float:
+    return float(to_numpy(x)) if hasattr(x, "dtype") else float(x)

@@ -1,0 +1,80 @@
+"""Mixed precision: compute in 16 bits, keep the variables in 32.
+
+bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied by a scale,
+the gradients divided by it; steps whose gradients overflow are left out and halve the scale, a long row of
+good ones doubles it.
+"""
+
+from typing import Any
+
+from .. import tree
+from .._container import Container
+from .._creation import asarray
+from .._datatypes import astype
+from .._datatypes import dtype as dtype_of
+from .._dtypes import FLOATING
+from .._errors import ArgumentError, NotSupportedError
+from .._reduction import all as all_true
+from .._searching import where
+
+FIRST_SCALE = 2.0**15
+GROWTH_INTERVAL = 200
+_LARGEST = 2.0**24
+
+
+def checked_precision(name: str | None, backend: str) -> str | None:
+    """The 16-bit type to compute in, or None."""
+    if name is None:
+        return None
+    name = str(name)
+    if name not in ("bfloat16", "float16"):
+        raise ArgumentError(f'mixed_precision is "bfloat16", "float16" or None, got {name!r}.')
+    if backend == "numpy":
+        raise NotSupportedError(
+            "NumPy has no fast 16-bit arithmetic, so there is nothing to gain from mixed precision there. Leave "
+            "mixed_precision out, or train on jax, torch or tensorflow."
+        )
+    return name
+
+
+def cast_floats(nest: Any, name: str) -> Any:
+    """Every floating-point array of a nest in another type; gradients flow back through the cast."""
+    return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
+
+
+def cast_like(nest: Any, model: Any) -> Any:
+    return tree.map(lambda x, y: astype(x, str(dtype_of(y))) if _is_float(x) else x, nest, model)
+
+
+def _is_float(x: Any) -> bool:
+    return hasattr(x, "dtype") and str(dtype_of(x)) in FLOATING
+
+
+def first_scale(backend: str) -> Container:
+    """The state of the loss scale: its value, and how many good steps it has served."""
+    return Container(
+        good_steps=asarray(0, dtype="int32", backend=backend),
+        value=asarray(FIRST_SCALE, dtype="float32", backend=backend),
+    )
+
+
+def are_finite(grads: Any, xp: Any) -> Any:
+    """Whether all gradients are finite, as a bool array of shape ()."""
+    result = None
+    for g in tree.leaves(grads):
+        here = all_true(xp.isfinite(g))
+        result = here if result is None else xp.logical_and(result, here)
+    return result
+
+
+def choose(condition: Any, first: Any, second: Any) -> Any:
+    return tree.map(lambda x, y: where(condition, x, y), first, second)
+
+
+def next_scale(scale: Container, is_finite: Any, xp: Any) -> Container:
+    """Halved after an overflow, doubled after a long row of good steps."""
+    good = where(is_finite, scale.good_steps + 1, xp.zeros_like(scale.good_steps))
+    is_grown = xp.greater_equal(good, GROWTH_INTERVAL)
+    grown = where(is_grown, xp.minimum(scale.value * 2, _LARGEST), scale.value)
+    value = where(is_finite, grown, xp.maximum(scale.value / 2, 1.0))
+    return Container(good_steps=where(is_grown, xp.zeros_like(good), good), value=value)

@@ -1,0 +1,82 @@
+"""One training step and one evaluation step, as functions that can be compiled whole."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import tree
+from .._container import Container
+from .._dispatch import load
+from .._stream import stream
+from ..compilation import compile as compiled
+from ..gradients import stop_gradient, value_and_grad
+from ._metrics import Metric
+from ._precision import are_finite, cast_floats, choose, next_scale
+
+
+def training_step(
+    model: Any,
+    loss: Callable[..., Any],
+    optimizer: Any,
+    metrics: dict[str, Metric],
+    *,
+    backend: str,
+    is_compiled: bool,
+    precision: str | None,
+) -> Callable[..., Any]:
+    """A pure function `step(v, buffers, state, scale, key, inputs, targets)`.
+
+    It gives `(v, buffers, state, scale, values)`; `values` has the loss and the metrics. Everything that
+    changes goes in and comes out, so it is one compiled function: forward, gradients, update, buffers, draws.
+    """
+    xp = load(backend)
+    is_scaled = precision == "float16"
+
+    def step(
+        v: Any, buffers: Any, state: Any, scale: Any, key: Any, inputs: Any, targets: Any
+    ) -> Any:
+        def loss_of(v: Any) -> Any:
+            if precision is not None:
+                v, given = cast_floats(v, precision), cast_floats(inputs, precision)
+            else:
+                given = inputs
+            with stream(key):
+                output, new_buffers = model.apply(v, buffers, *given)
+            if precision is not None:
+                output = cast_floats(output, "float32")
+            value = loss(output, *targets)
+            # The metrics are of the same forward pass; no gradient goes through them.
+            fixed = stop_gradient(output) if metrics else None
+            values = {name: metric(fixed, *targets) for name, metric in metrics.items()}
+            values["loss"] = stop_gradient(value)
+            return (value * scale.value if is_scaled else value), (new_buffers, values)
+
+        (_, (new_buffers, values)), grads = value_and_grad(loss_of, has_aux=True)(v)
+        if is_scaled:
+            grads = tree.map(lambda g: g / scale.value, grads)
+        new_v, new_state = optimizer.update(v, grads, state)
+        if is_scaled:
+            is_finite = are_finite(grads, xp)
+            new_v, new_state = choose(is_finite, new_v, v), choose(is_finite, new_state, state)
+            scale = next_scale(scale, is_finite, xp)
+        return new_v, new_buffers, new_state, scale, values
+
+    return compiled(step) if is_compiled else step
+
+
+def evaluation_step(
+    model: Any, loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
+) -> Callable[..., Any]:
+    """A pure function `step(v, buffers, inputs, targets)` that gives the loss and the metrics."""
+
+    def step(v: Any, buffers: Any, inputs: Any, targets: Any) -> Any:
+        output, _ = model.apply(v, buffers, *inputs)
+        values = {name: metric(output, *targets) for name, metric in metrics.items()}
+        values["loss"] = loss(output, *targets)
+        return values
+
+    return compiled(step) if is_compiled else step
+
+
+def no_scale() -> Container:
+    """What stands for the loss scale where there is none."""
+    return Container()
