@@ -2,9 +2,8 @@
 
 import os
 
-from harness import Report, duration
-
 import numpy as np
+from harness import Report, duration
 
 import trellis
 
@@ -18,10 +17,16 @@ def contestants(backend, op):
     y = xp.asarray(np.linspace(0.2, 0.8, N).astype("float32"))
     native, name, args = NATIVE[backend][op], op, (x, y)[: ARITY[op]]
     hoisted, public = getattr(xp, name), getattr(trellis, name)
-    np.testing.assert_allclose(trellis.to_numpy(native(*args)), trellis.to_numpy(public(*args)), rtol=1e-6)
+    np.testing.assert_allclose(
+        trellis.to_numpy(native(*args)), trellis.to_numpy(public(*args)), rtol=1e-6
+    )
     if len(args) == 1:
         return {"native": lambda: native(x), "xp": lambda: hoisted(x), "trellis": lambda: public(x)}
-    return {"native": lambda: native(x, y), "xp": lambda: hoisted(x, y), "trellis": lambda: public(x, y)}
+    return {
+        "native": lambda: native(x, y),
+        "xp": lambda: hoisted(x, y),
+        "trellis": lambda: public(x, y),
+    }
 
 
 def natives():
@@ -42,7 +47,7 @@ def natives():
     return table
 
 
-ARITY = {n: 1 for n in "tanh exp sqrt abs sum mean".split()} | {n: 2 for n in "add multiply maximum matmul".split()}
+ARITY = dict.fromkeys("tanh exp sqrt abs sum mean".split(), 1) | dict.fromkeys("add multiply maximum matmul".split(), 2)
 NATIVE = natives()
 
 
@@ -62,7 +67,10 @@ def main():
     def wrapper(x, /):
         return np.tanh(x)
 
-    floor = report.add("numpy: an empty Python function", {"native": lambda: np.tanh(x), "wrapper": lambda: wrapper(x)})
+    floor = report.add(
+        "numpy: an empty Python function",
+        {"native": lambda: np.tanh(x), "wrapper": lambda: wrapper(x)},
+    )
     report.notes.append(
         f"One array: {duration(worst[1])} over native (tanh, the worse of numpy and torch); several arrays: "
         f"{duration(worst[2])} (maximum). An empty Python wrapper alone costs "
@@ -72,7 +80,10 @@ def main():
     c = trellis.Container(a=x, b={"c": x})
     report.add(
         "numpy tanh of a nest of 2 leaves",
-        {"native": lambda: {"a": np.tanh(x), "b": {"c": np.tanh(x)}}, "trellis": lambda: trellis.tanh(c)},
+        {
+            "native": lambda: {"a": np.tanh(x), "b": {"c": np.tanh(x)}},
+            "trellis": lambda: trellis.tanh(c),
+        },
     )
     report.save()
 

@@ -4,11 +4,10 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from harness import Report  # noqa: E402
+import numpy as np
+from harness import Report
 
-import numpy as np  # noqa: E402
-
-import trellis  # noqa: E402
+import trellis
 
 SIZES = (784, 256, 256, 10)
 BATCH = 64
@@ -115,7 +114,10 @@ def value_and_grad(report):
         ours = trellis.value_and_grad(lambda p, x, xp=xp: loss(xp, p, x))
         eager, compiled = native(backend, params, x)
         np.testing.assert_allclose(
-            trellis.to_numpy(eager()[1][0]), trellis.to_numpy(ours(params, x)[1][0]), rtol=1e-3, atol=1e-6
+            trellis.to_numpy(eager()[1][0]),
+            trellis.to_numpy(ours(params, x)[1][0]),
+            rtol=1e-3,
+            atol=1e-6,
         )
         report.add(
             f"{backend} value_and_grad, eager",
@@ -126,7 +128,10 @@ def value_and_grad(report):
             fast = trellis.compile(ours)
             report.add(
                 f"{backend} value_and_grad, compiled",
-                {"native": compiled, "trellis": lambda b=backend, f=fast, p=params, x=x: wait(b, f(p, x))},
+                {
+                    "native": compiled,
+                    "trellis": lambda b=backend, f=fast, p=params, x=x: wait(b, f(p, x)),
+                },
                 limit=1.05,
             )
 
@@ -146,7 +151,10 @@ def adam(report):
     with torch.no_grad():
         report.add(
             "torch adam_update, 200 leaves",
-            {"torch.optim.Adam(foreach)": theirs.step, "trellis": lambda: trellis.adam_update(w, g, 1e-3, m, m, 3)},
+            {
+                "torch.optim.Adam(foreach)": theirs.step,
+                "trellis": lambda: trellis.adam_update(w, g, 1e-3, m, m, 3),
+            },
             limit=1.1,
         )
     import jax
@@ -177,7 +185,9 @@ def adam(report):
 
 
 def main():
-    report = Report("gradients", "value_and_grad of an MLP (64 x 784-256-256-10) and Adam over 200 leaves")
+    report = Report(
+        "gradients", "value_and_grad of an MLP (64 x 784-256-256-10) and Adam over 200 leaves"
+    )
     value_and_grad(report)
     adam(report)
     report.save()

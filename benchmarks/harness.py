@@ -17,7 +17,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's start-up messages would mix with the tables
+os.environ.setdefault(
+    "TF_CPP_MIN_LOG_LEVEL", "3"
+)  # TensorFlow's start-up messages would mix with the tables
 RESULTS = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 QUICK = "--quick" in sys.argv
 
@@ -48,7 +50,14 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, what: str, contestants: dict[str, Callable[[], Any]], *, limit: float | None = None, **kw: Any) -> Row:
+    def add(
+        self,
+        what: str,
+        contestants: dict[str, Callable[[], Any]],
+        *,
+        limit: float | None = None,
+        **kw: Any,
+    ) -> Row:
         """Time the contestants (the first is the reference) and print the row."""
         seconds, spread = measure(contestants, **kw)
         row = Row(what, seconds, spread, limit)

@@ -15,7 +15,10 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 def run(statement):
     done = subprocess.run(
-        [sys.executable, "-c", CODE.format(statement=statement)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", CODE.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seconds, kilobytes = done.stdout.split()
     return float(seconds), int(kilobytes)
@@ -30,7 +33,9 @@ def main():
         rounds=11,
         budget=0.1,
     )
-    memory = {name: run(code)[1] / 1024 for name, code in (("base", base), ("trellis", "import trellis"))}
+    memory = {
+        name: run(code)[1] / 1024 for name, code in (("base", base), ("trellis", "import trellis"))
+    }
     # A whole process is timed above; the import itself, as the process reports it:
     times = {"base": [], "trellis": []}
     for _ in range(9):

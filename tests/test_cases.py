@@ -46,7 +46,9 @@ def map_arrays(fn, value):
 def arrays_in(value):
     if isinstance(value, np.ndarray):
         return [value]
-    return [x for item in value for x in arrays_in(item)] if isinstance(value, (list, tuple)) else []
+    return (
+        [x for item in value for x in arrays_in(item)] if isinstance(value, (list, tuple)) else []
+    )
 
 
 def expectation(row, dtype, backend):
@@ -188,7 +190,9 @@ def _nested(template, one, other):
     if isinstance(template, np.ndarray):
         return trellis.Container(a=one, b={"c": other})
     if isinstance(template, (list, tuple)):
-        return type(template)(_nested(t, x, y) for t, x, y in zip(template, one, other, strict=True))
+        return type(template)(
+            _nested(t, x, y) for t, x, y in zip(template, one, other, strict=True)
+        )
     return one
 
 

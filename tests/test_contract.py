@@ -182,15 +182,21 @@ def test_backends_have_the_same_signatures(stem):
             if inspect.isfunction(fn) and is_written and shape_of_call(fn) is not None:
                 shapes[b] = shape_of_call(fn)
         if len({str(shape) for shape in shapes.values()}) > 1:
-            differing[name] = {b: str(inspect.signature(getattr(backend_file(b, stem), name)))
-                               for b in shapes}
+            differing[name] = {
+                b: str(inspect.signature(getattr(backend_file(b, stem), name))) for b in shapes
+            }
     assert differing == {}
 
 
 def test_namespace_holds_no_framework(backend, xp):
-    modules = {name for name, value in vars(xp).items()
-               if inspect.ismodule(value) and value.__name__.partition(".")[0] != "trellis"
-               and name.isidentifier() and not name.startswith("_")}
+    modules = {
+        name
+        for name, value in vars(xp).items()
+        if inspect.ismodule(value)
+        and value.__name__.partition(".")[0] != "trellis"
+        and name.isidentifier()
+        and not name.startswith("_")
+    }
     assert modules == set()
     assert xp.__array_api_version__ == "2024.12"
     assert xp.__array_namespace_info__().dtypes() is not None
@@ -201,10 +207,11 @@ def test_namespace_holds_no_framework(backend, xp):
 
 def test_import_loads_no_framework():
     program = (
-        "import sys, trellis, trellis.testing\n"
-        f"print(sorted(set(sys.modules) & {FRAMEWORKS!r}))"
+        f"import sys, trellis, trellis.testing\nprint(sorted(set(sys.modules) & {FRAMEWORKS!r}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 

@@ -56,7 +56,9 @@ CONVENTIONS = {
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 # Infinite and invalid values are what some of these rows are about.
-@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:divide by zero:RuntimeWarning", "ignore:invalid value:RuntimeWarning"
+)
 def test_convention(name, backend, xp, array):
     fn, where, expected = CONVENTIONS[name]
     gradient = trellis.grad(lambda x: fn(xp, x))(array(where, "float32"))
@@ -87,7 +89,13 @@ def test_foreign_functions_on_numpy():
     x = np.array([0.5, 1.5, -2.0])
     assert_close(trellis.grad(lambda x: np.sum(np.cosh(x)))(x), np.sinh(x))
     assert_close(trellis.grad(lambda x: np.mean(np.stack([x, x * x])))(x), (1 + 2 * x) / 6)
-    for foreign in (np.median, np.nanmax, np.convolve, lambda x: np.add.reduce(x), lambda x: np.asarray(x).sum()):
+    for foreign in (
+        np.median,
+        np.nanmax,
+        np.convolve,
+        lambda x: np.add.reduce(x),
+        lambda x: np.asarray(x).sum(),
+    ):
         args = (x, x) if foreign is np.convolve else (x,)
         with pytest.raises(NotImplementedError, match="differentiat"):
             trellis.grad(lambda *a, f=foreign: np.sum(f(*a)))(*args)

@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-import vectors
-from conftest import compile_with
 
 import trellis
+import vectors
+from conftest import compile_with
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
@@ -71,22 +71,37 @@ def test_adam_step(backend, xp, array, x64):
                 result = trellis.adam_step(g, m, v, step)
                 assert_close(result, tuple(e.astype(dtype) for e in expected), backend=backend)
                 assert_dtypes(result, dtype, backend)
-            assert_compiled(backend, lambda *a: trellis.adam_step(*a), g, m, v, xp.asarray(4.0, dtype=dtype))
+            assert_compiled(
+                backend, lambda *a: trellis.adam_step(*a), g, m, v, xp.asarray(4.0, dtype=dtype)
+            )
     # step 1 in float32: 1 - 0.999 must not lose digits, whether the step is a number or an array.
     for step in (1, xp.asarray(1)):
-        first = trellis.adam_step(array(G, "float32"), array(M, "float32"), array(V, "float32"), step)
+        first = trellis.adam_step(
+            array(G, "float32"), array(M, "float32"), array(V, "float32"), step
+        )
         assert_close(first[0], adam_formula(G, M, V, 1)[0].astype("float32"))
     zero = trellis.adam_step(array(G, "float32"), array(M, "float32"), array(V, "float32"), 0)[0]
     assert_close(zero, np.zeros(G.shape, "float32"), backend=backend)
     negative = trellis.adam_step(array([0.0]), array([1.0]), array([-1.0]), 2)[0]
-    assert_close(negative, adam_formula(np.zeros(1), np.ones(1), -np.ones(1), 2)[0], backend=backend, dtype=False)
-    integers = trellis.adam_step(xp.asarray([1, 2]), array([0.0, 0.0], "float32"), array([0.0], "float32"), 1)
+    assert_close(
+        negative,
+        adam_formula(np.zeros(1), np.ones(1), -np.ones(1), 2)[0],
+        backend=backend,
+        dtype=False,
+    )
+    integers = trellis.adam_step(
+        xp.asarray([1, 2]), array([0.0, 0.0], "float32"), array([0.0], "float32"), 1
+    )
     assert_dtypes(integers, "float32", backend)
     with pytest.raises(errors.ShapeError, match="step"):
-        trellis.adam_step(array(G, "float32"), array(M, "float32"), array(V, "float32"), xp.asarray([1, 2]))
+        trellis.adam_step(
+            array(G, "float32"), array(M, "float32"), array(V, "float32"), xp.asarray([1, 2])
+        )
     assert_mixed(backend, array, lambda x, y: trellis.adam_step(x, y, x, 1))
     with x64():
-        check_gradients(lambda g, m, v: trellis.adam_step(g, m, v, 3), [array(a, "float64") for a in (G, M, V)])
+        check_gradients(
+            lambda g, m, v: trellis.adam_step(g, m, v, 3), [array(a, "float64") for a in (G, M, V)]
+        )
         nest = {"a": array(G, "float64"), "b": [array(M, "float64")]}
         nested = trellis.adam_step(nest, array(M, "float64"), {"a": 0.5, "b": 1.0}, 2)
         assert [type(part) for part in nested] == [dict] * 3
@@ -110,7 +125,9 @@ def check_update(name, backend, xp, array, x64, formula):
             np.testing.assert_array_equal(trellis.to_numpy(w), before)
             assert_compiled(backend, lambda w, g: update(w, g, 0.1), w, g)
             rates = array(np.array([0.1, 0.2, 0.3]), dtype)
-            assert_close(update(w, g, rates), formula(G, M, np.array([0.1, 0.2, 0.3])).astype(dtype))
+            assert_close(
+                update(w, g, rates), formula(G, M, np.array([0.1, 0.2, 0.3])).astype(dtype)
+            )
     with x64():
         args = [array(a, "float64") for a in (G, M, np.array([0.1, 0.2, 0.3]))]
         check_gradients(lambda *a: update(*a, stop_gradients=False), args)
@@ -119,8 +136,12 @@ def check_update(name, backend, xp, array, x64, formula):
     nest = Container(a=array(G, "float32"), b={"c": array(2 * M, "float32")})
     nested = update(nest, array(M, "float32"), {"a": 0.1, "b": 0.2})
     assert isinstance(nested, Container)
-    assert_close(nested.a, trellis.to_numpy(update(nest.a, array(M, "float32"), 0.1)), backend=backend)
-    assert_close(nested["b/c"], trellis.to_numpy(update(nest.b.c, array(M, "float32"), 0.2)), backend=backend)
+    assert_close(
+        nested.a, trellis.to_numpy(update(nest.a, array(M, "float32"), 0.1)), backend=backend
+    )
+    assert_close(
+        nested["b/c"], trellis.to_numpy(update(nest.b.c, array(M, "float32"), 0.2)), backend=backend
+    )
     with pytest.raises(errors.ShapeError, match="keys"):
         update({"a": array(G, "float32")}, {"b": array(G, "float32")}, 0.1)
     assert_mixed(backend, array, lambda x, y: update(x, y, 0.1))
@@ -160,7 +181,9 @@ def test_lars_update(backend, xp, array, x64):
     assert_close(nested, {"a": np.array([2.5, 4.0]), "b": np.array([25.0, 40.0])}, dtype=False)
     zero, some = array([0.0, 0.0]), array([1.0, 2.0])
     assert_close(trellis.lars_update(zero, some, 0.1), np.zeros(2), dtype=False, backend=backend)
-    assert_close(trellis.lars_update(some, zero, 0.1), np.array([1.0, 2.0]), dtype=False, backend=backend)
+    assert_close(
+        trellis.lars_update(some, zero, 0.1), np.array([1.0, 2.0]), dtype=False, backend=backend
+    )
     lost = trellis.lars_update(zero, some, 0.1, decay_lambda=0.5)
     assert np.all(np.isnan(trellis.to_numpy(lost)))
     # In float16 the norm of 300 elements of 40 overflows, and 1e-12 is 0: both are computed in float32.
@@ -197,7 +220,9 @@ def check_moments(name, backend, xp, array, x64, formula, **kw):
     nested = update({"a": w, "b": (g,)}, g, 0.1, m, v, 3, **kw)
     assert [type(part) for part in nested] == [dict] * 3
     assert type(nested[1]["b"]) is tuple
-    assert_close(nested[0]["a"], trellis.to_numpy(update(w, g, 0.1, m, v, 3, **kw)[0]), backend=backend)
+    assert_close(
+        nested[0]["a"], trellis.to_numpy(update(w, g, 0.1, m, v, 3, **kw)[0]), backend=backend
+    )
     with pytest.raises(errors.ShapeError):
         update({"a": w}, {"b": g}, 0.1, m, v, 3)
     assert_mixed(backend, array, lambda x, y: update(x, y, 0.1, x, x, 1))
@@ -212,9 +237,15 @@ def test_adam_update(backend, xp, array, x64):
     (w, g), (m, v) = adam_args(array, "float32")
     effective, m_new, v_new = trellis.adam_step(g, m, v, 2)
     separately = trellis.optimizer_update(w, effective, 0.1), m_new, v_new
-    assert_close(trellis.adam_update(w, g, 0.1, m, v, 2), trellis.tree.map(trellis.to_numpy, separately))
+    assert_close(
+        trellis.adam_update(w, g, 0.1, m, v, 2), trellis.tree.map(trellis.to_numpy, separately)
+    )
     # Ten steps on x**2 / 2, whose gradient is x itself.
-    x, m, v = array(G, "float32"), array(np.zeros(G.shape), "float32"), array(np.zeros(G.shape), "float32")
+    x, m, v = (
+        array(G, "float32"),
+        array(np.zeros(G.shape), "float32"),
+        array(np.zeros(G.shape), "float32"),
+    )
     y, p, q = G, np.zeros(G.shape), np.zeros(G.shape)
     for t in range(1, 11):
         x, m, v = trellis.adam_update(x, x, 0.1, m, v, t)
@@ -233,7 +264,9 @@ def test_lamb_update(backend, xp, array, x64):
     (w, g), (m, v) = adam_args(array, "float32")
     for cap in (0.5, 10):
         for decay in (0, 0.7):
-            result = trellis.lamb_update(w, g, 0.1, m, v, 3, max_trust_ratio=cap, decay_lambda=decay)
+            result = trellis.lamb_update(
+                w, g, 0.1, m, v, 3, max_trust_ratio=cap, decay_lambda=decay
+            )
             expected = formula(G, M, 0.1, M * 0.1, V * 0.01, 3, cap, decay)
             assert_close(result[0], expected[0].astype("float32"), backend=backend)
     capped = trellis.lamb_update(w, g, 0.1, m, v, 3, max_trust_ratio=0.01)[0]
@@ -242,11 +275,18 @@ def test_lamb_update(backend, xp, array, x64):
     nest = {"a": array([3.0, 4.0], "float32"), "b": array([0.3, 0.4], "float32")}
     one = array([1.0, 1.0], "float32")
     moved = trellis.lamb_update(nest, one, 0.1, 0.0 * one, 0.0 * one, 1)[0]
-    change = {k: np.linalg.norm(trellis.to_numpy(nest[k]) - trellis.to_numpy(moved[k])) for k in nest}
+    change = {
+        k: np.linalg.norm(trellis.to_numpy(nest[k]) - trellis.to_numpy(moved[k])) for k in nest
+    }
     np.testing.assert_allclose(change["a"] / change["b"], 10.0, rtol=1e-4)  # float32 differences
     zero = array([0.0, 0.0])
     assert_close(trellis.lamb_update(zero, one, 0.1, zero, zero, 1)[0], np.zeros(2), dtype=False)
-    assert_close(trellis.lamb_update(one, zero, 0.1, zero, zero, 1)[0], np.ones(2), dtype=False, backend=backend)
+    assert_close(
+        trellis.lamb_update(one, zero, 0.1, zero, zero, 1)[0],
+        np.ones(2),
+        dtype=False,
+        backend=backend,
+    )
 
 
 # Stopping --------------------------------------------------------------------------------------------
@@ -263,7 +303,9 @@ def test_stop_gradient(backend, xp, array, x64):
             assert_compiled(backend, half_stopped, x)
             fully = trellis.grad(lambda x: xp.sum(trellis.stop_gradient(x) ** 2))(x)
             assert_close(fully, np.zeros(X.shape, dtype), backend=backend)
-            second = trellis.grad(lambda x: xp.sum(trellis.grad(lambda y: xp.sum(trellis.stop_gradient(y) * y))(x)))
+            second = trellis.grad(
+                lambda x: xp.sum(trellis.grad(lambda y: xp.sum(trellis.stop_gradient(y) * y))(x))
+            )
             assert_close(second(x), np.zeros(X.shape, dtype), backend=backend)
     for name in ("int32", "bool"):
         kept = trellis.stop_gradient(xp.asarray([1, 0], dtype=name))
@@ -301,7 +343,9 @@ def test_value_and_grad(backend, xp, array, x64):
     assert_close(last, (np.sin(X) / 6).astype("float32"), backend=backend)
     by_keyword = trellis.value_and_grad(lambda x, *, scale: scale * xp.sum(x))(x, scale=3.0)[1]
     assert_close(by_keyword, np.full(X.shape, 3.0, "float32"), backend=backend)
-    aux_fn = trellis.value_and_grad(lambda x: (xp.sum(x * x), {"twice": 2 * x, "name": "n"}), has_aux=True)
+    aux_fn = trellis.value_and_grad(
+        lambda x: (xp.sum(x * x), {"twice": 2 * x, "name": "n"}), has_aux=True
+    )
     (value, aux), gradient = aux_fn(x)
     assert aux["name"] == "n"
     assert_close(aux["twice"], (2 * X).astype("float32"), backend=backend)
@@ -323,7 +367,9 @@ def test_value_and_grad(backend, xp, array, x64):
     with pytest.raises(errors.MixedBackendsError):
         trellis.value_and_grad(lambda x: trellis.namespace(OTHER[backend]).asarray(1.0))(x)
     with x64():
-        check_gradients(lambda x: trellis.value_and_grad(loss)(x, x), [array(X, "float64")], order=1)
+        check_gradients(
+            lambda x: trellis.value_and_grad(loss)(x, x), [array(X, "float64")], order=1
+        )
     calls = []
     trellis.value_and_grad(lambda x: calls.append(1) or xp.sum(x))(x)
     assert calls == [1]
@@ -348,7 +394,9 @@ def test_grad(backend, xp, array, x64):
     for dtype in ("float32", "float64"):
         with x64():
             x = array(X, dtype)
-            assert_close(trellis.grad(lambda x: xp.sum(x**5))(x), (5 * X**4).astype(dtype), backend=backend)
+            assert_close(
+                trellis.grad(lambda x: xp.sum(x**5))(x), (5 * X**4).astype(dtype), backend=backend
+            )
             assert_close(third_order(x), (60 * X**2).astype(dtype), backend=backend)
             assert_compiled(backend, third_order, x)
     x = array(X, "float32")
@@ -358,7 +406,9 @@ def test_grad(backend, xp, array, x64):
     number = trellis.grad(lambda x: x * x * 3.0)(2.0)
     assert_close(number, np.array(12.0, "float32"), dtype=False)
     with x64():
-        check_gradients(trellis.grad(lambda x: xp.sum(xp.exp(x) * x)), [array(X, "float64")], order=1)
+        check_gradients(
+            trellis.grad(lambda x: xp.sum(xp.exp(x) * x)), [array(X, "float64")], order=1
+        )
     for shape in ((2,), (0,)):
         with pytest.raises(errors.ShapeError, match="scalar"):
             trellis.grad(lambda x, n=shape: xp.zeros(n) * xp.sum(x))(x)
@@ -387,7 +437,9 @@ def test_jac(backend, xp, array, x64):
         one = trellis.jac(lambda x: xp.reshape(xp.sum(x * x), (1,)))(x)
         assert_close(one, 2 * X[None], backend=backend)
         of_grad = trellis.jac(trellis.grad(lambda x: xp.sum(x**3)))(x)
-        assert_close(of_grad, trellis.to_numpy(trellis.hessian(lambda x: xp.sum(x**3))(x)), backend=backend)
+        assert_close(
+            of_grad, trellis.to_numpy(trellis.hessian(lambda x: xp.sum(x**3))(x)), backend=backend
+        )
         assert_compiled(backend, trellis.jac(lambda x: x * xp.sum(x)), x)
         step, columns = 1e-6, []
         smooth = lambda x: np.sin(x) * np.sum(x)  # noqa: E731
@@ -396,7 +448,9 @@ def test_jac(backend, xp, array, x64):
             away[index] = step
             columns.append((smooth(X + away) - smooth(X - away)) / (2 * step))
         differences = np.stack(columns, axis=-1).reshape(2, 3, 2, 3)
-        assert_close(trellis.jac(lambda x: xp.sin(x) * xp.sum(x))(x), differences, rtol=1e-5, atol=1e-7)
+        assert_close(
+            trellis.jac(lambda x: xp.sin(x) * xp.sum(x))(x), differences, rtol=1e-5, atol=1e-7
+        )
     with pytest.raises(errors.ArgumentError, match="mode"):
         trellis.jac(lambda x: x, mode="sideways")
     single = trellis.jac(lambda x: x * 2)(array([1.0, 2.0], "float32"))
@@ -418,8 +472,12 @@ def test_hessian(backend, xp, array, x64):
         step, grad = 1e-6, trellis.grad(lambda x: xp.prod(x) + xp.sum(xp.exp(x)))
         for i in range(3):
             away = np.eye(3)[i] * step
-            ahead, behind = (trellis.to_numpy(grad(array(X[0] + s * away, "float64"))) for s in (1, -1))
-            np.testing.assert_allclose(values[i], (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7)
+            ahead, behind = (
+                trellis.to_numpy(grad(array(X[0] + s * away, "float64"))) for s in (1, -1)
+            )
+            np.testing.assert_allclose(
+                values[i], (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7
+            )
         assert_compiled(backend, trellis.hessian(lambda x: xp.sum(x**3)), x)
     with pytest.raises(errors.ShapeError, match="scalar"):
         trellis.hessian(lambda x: x)(array([1.0, 2.0]))
@@ -485,7 +543,9 @@ def test_vmap(backend, xp, array, x64):
         assert_close(across, 2 * X, backend=backend)
         nested = trellis.vmap(lambda c: {"s": xp.sum(c["a"]) + c["b"]})({"a": x, "b": x[:, 0]})
         assert_close(nested["s"], X.sum(1) + X[:, 0], backend=backend)
-        twice = trellis.vmap(trellis.vmap(lambda a, b: a * b, in_axes=(0, None)), in_axes=(None, 0))(y, y)
+        twice = trellis.vmap(
+            trellis.vmap(lambda a, b: a * b, in_axes=(0, None)), in_axes=(None, 0)
+        )(y, y)
         assert_close(twice, np.outer(X[0], X[0]), backend=backend)
         per_row = trellis.vmap(trellis.grad(lambda a: xp.sum(a**3)))(x)
         assert_close(per_row, 3 * X**2, backend=backend)
@@ -520,10 +580,14 @@ def test_execute_with_gradients(backend, xp, array, x64):
     assert list(chosen) == ["n_0"]
     with pytest.raises(errors.ArgumentError, match="ret_grad_idxs"):
         run(func, nest, ret_grad_idxs=[["name"]])
-    pruned = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[1, "w"]])[1]
+    pruned = run(
+        lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[1, "w"]]
+    )[1]
     assert list(pruned) == ["w"]
     assert_close(pruned["w"], np.array([1.0, 2.0], "float32"), backend=backend)
-    both = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[0], [1]])[1]
+    both = run(lambda p: xp.sum(p[0] * p[1]["w"]), [x, {"w": y, "v": x}], xs_grad_idxs=[[0], [1]])[
+        1
+    ]
     assert isinstance(both, list)
     assert set(both[1]) == {"v", "w"}
     with pytest.raises(KeyError):
@@ -536,13 +600,19 @@ def test_execute_with_gradients(backend, xp, array, x64):
             lambda x, keep=retain: xp.sum(run(lambda y: xp.sum(y**3), x, retain_grads=keep)[1])
         )
         assert_close(outer(x), expected.astype("float32"), backend=backend)
-        value = trellis.grad(lambda x, keep=retain: run(lambda y: xp.sum(y**3), x, retain_grads=keep)[0])
+        value = trellis.grad(
+            lambda x, keep=retain: run(lambda y: xp.sum(y**3), x, retain_grads=keep)[0]
+        )
         expected_value = 3 * np.array([1.0, 4.0]) if retain else np.zeros(2)
         assert_close(value(x), expected_value.astype("float32"), backend=backend)
-    assert_compiled(backend, lambda c: run(lambda c: xp.sum(c["a"] * c["b"]), c), Container(a=x, b=y))
+    assert_compiled(
+        backend, lambda c: run(lambda c: xp.sum(c["a"] * c["b"]), c), Container(a=x, b=y)
+    )
     with x64():
         check_gradients(
-            lambda x: run(lambda y: xp.sum(xp.sin(y)), x, retain_grads=True)[1], [array(X, "float64")], order=1
+            lambda x: run(lambda y: xp.sum(xp.sin(y)), x, retain_grads=True)[1],
+            [array(X, "float64")],
+            order=1,
         )
     assert_no_trace(backend, x)
 
@@ -668,7 +738,9 @@ def test_bind_custom_gradient_function(backend, xp, array, x64):
             assert_close(gradient(x), X.astype(dtype), backend=backend)
             assert_compiled(backend, gradient, x)
             # The rule's own derivative: d(up * x)/dx = 1.
-            second = trellis.grad(lambda x: xp.sum(trellis.grad(lambda y: xp.sum(bound(y)))(x) * 3))(x)
+            second = trellis.grad(
+                lambda x: xp.sum(trellis.grad(lambda y: xp.sum(bound(y)))(x) * 3)
+            )(x)
             assert_close(second, np.full(X.shape, 3.0, dtype), backend=backend)
             assert_close(trellis.value_and_grad(lambda x: xp.sum(bound(x)))(x)[1], X.astype(dtype))
             diagonal = trellis.jac(lambda x: bound(x))(array(X[0], dtype))
@@ -678,15 +750,20 @@ def test_bind_custom_gradient_function(backend, xp, array, x64):
             run = trellis.execute_with_gradients(lambda x: xp.sum(bound(x)), x)[1]
             assert_close(run, X.astype(dtype), backend=backend)
     nests = trellis.bind_custom_gradient_function(
-        lambda c: {"y": c["a"] + c["b"]}, lambda xy, up: {"a": up["y"] * 2, "b": up["y"] * xy[0]["b"]}
+        lambda c: {"y": c["a"] + c["b"]},
+        lambda xy, up: {"a": up["y"] * 2, "b": up["y"] * xy[0]["b"]},
     )
     x, y = array([1.0, 2.0], "float32"), array([3.0, 4.0], "float32")
     got = trellis.grad(lambda c: xp.sum(nests(c)["y"]))({"a": x, "b": y})
     assert_close(got, {"a": np.full(2, 2.0), "b": np.array([3.0, 4.0])}, dtype=False)
     # floor has no useful derivative of its own: the straight-through rule supplies one.
     straight = trellis.bind_custom_gradient_function(trellis.floor, lambda xy, up: up)
-    assert_close(trellis.grad(lambda x: xp.sum(straight(x)))(x), np.ones(2, "float32"), backend=backend)
-    wrong_structure = trellis.bind_custom_gradient_function(lambda x: x * 1, lambda xy, up: {"x": up})
+    assert_close(
+        trellis.grad(lambda x: xp.sum(straight(x)))(x), np.ones(2, "float32"), backend=backend
+    )
+    wrong_structure = trellis.bind_custom_gradient_function(
+        lambda x: x * 1, lambda xy, up: {"x": up}
+    )
     with pytest.raises(errors.ShapeError, match="structure"):
         trellis.grad(lambda x: xp.sum(wrong_structure(x)))(x)
     wrong_shape = trellis.bind_custom_gradient_function(lambda x: x * 1, lambda xy, up: xp.sum(up))

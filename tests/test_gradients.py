@@ -6,9 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from conftest import compile_with
 
 import trellis
+from conftest import compile_with
 from trellis import Container, errors
 from trellis.testing import assert_close
 
@@ -116,7 +116,9 @@ def test_compile_counts(backend, xp, array):
 
         counter = CompileCounter()
         torch._dynamo.reset()
-        compiled = torch.compile(lambda x, power: x**power, fullgraph=True, backend=counter, dynamic=False)
+        compiled = torch.compile(
+            lambda x, power: x**power, fullgraph=True, backend=counter, dynamic=False
+        )
     one, two = array([1.0, 2.0], "float32"), array([1.0, 2.0, 3.0], "float32")
     for args in ((one, 2), (one, 2), (two, 2), (one, 3), (one, 3)):
         expected = trellis.to_numpy(args[0]) ** args[1]

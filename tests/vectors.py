@@ -70,7 +70,13 @@ def _flat(values):
 
 def _numbers(values):
     def turn(x):
-        return [turn(item) for item in x] if isinstance(x, list) else SPECIAL.get(x, x) if isinstance(x, str) else x
+        return (
+            [turn(item) for item in x]
+            if isinstance(x, list)
+            else SPECIAL.get(x, x)
+            if isinstance(x, str)
+            else x
+        )
 
     return np.array(turn(values), dtype=np.float64)
 
@@ -177,7 +183,12 @@ def check_vjp(vector, xp, dtype):
     cot = (((7 * np.arange(count)) % 11 - 5) / 4).reshape(out.shape)
     gradients = pull(xp.asarray(cot, dtype=out.dtype))
     for name, gradient in zip(names, gradients, strict=True):
-        assert_matches(gradient, vector["vjp"][name], dtype, vector.get("rtol32") if dtype == "float32" else None)
+        assert_matches(
+            gradient,
+            vector["vjp"][name],
+            dtype,
+            vector.get("rtol32") if dtype == "float32" else None,
+        )
 
 
 def run_steps(vector):

@@ -70,7 +70,9 @@ def _check(
         gradients = pull([_native(w, y, xp) for w, y in zip(weights, ys, strict=True)])
         for i, (gradient, point) in enumerate(zip(gradients, points, strict=True)):
             expected = _differences(loss, points, i)
-            _compare(xp.to_numpy(gradient), expected, rtol, atol, f"{which}-order reverse", i, point)
+            _compare(
+                xp.to_numpy(gradient), expected, rtol, atol, f"{which}-order reverse", i, point
+            )
     if "fwd" in modes:
         tangents = [_direction(point.shape, 5) for point in points]
         natives = tuple([_native(t, x, xp) for t, x in zip(tangents, xs, strict=True)])
@@ -80,7 +82,9 @@ def _check(
         ahead = loss([p + step * t for p, t in zip(points, tangents, strict=True)])
         behind = loss([p - step * t for p, t in zip(points, tangents, strict=True)])
         expected = (ahead - behind) / (2 * step)
-        _compare(np.asarray(actual), np.asarray(expected), rtol, atol, f"{which}-order forward", 0, None)
+        _compare(
+            np.asarray(actual), np.asarray(expected), rtol, atol, f"{which}-order forward", 0, None
+        )
     if order > 1:
 
         def gradient_of(*floats: Any) -> list[Any]:
@@ -117,7 +121,9 @@ def _compare(
     actual: Any, expected: Any, rtol: float, atol: float, what: str, argument: int, point: Any
 ) -> None:
     if actual.shape != expected.shape:
-        raise AssertionError(f"{what} derivative by argument {argument}: shape {actual.shape}, not {expected.shape}.")
+        raise AssertionError(
+            f"{what} derivative by argument {argument}: shape {actual.shape}, not {expected.shape}."
+        )
     # Where the loss is large, its rounding error limits the differences: scale the floor with it.
     floor = atol * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     wrong = ~(np.abs(actual - expected) <= floor + rtol * np.abs(expected))

@@ -83,7 +83,7 @@ class Container(dict[str, Any]):
             return True
         if isinstance(key, dict):
             return _is_same(self, key) or any(
-                [isinstance(value, Container) and key in value for value in dict.values(self)]
+                [isinstance(v, Container) and v.__contains__(key) for v in dict.values(self)]
             )
         return False
 
@@ -235,7 +235,7 @@ class Container(dict[str, Any]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __or__(self, other: Any) -> "Container":
+    def __or__(self, other: Any) -> "Container":  # type: ignore[override]
         """The union of two Containers, as for dicts: entries of the right one win."""
         return Container({**self, **other}, alphabetical_keys=self._alphabetical)
 
@@ -289,4 +289,3 @@ def unflatten_container(static: tuple[tuple[str, ...], bool], children: Iterable
     for key, child in zip(keys, children, strict=True):
         dict.__setitem__(container, key, child)
     return container
-

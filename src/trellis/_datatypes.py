@@ -10,9 +10,7 @@ from ._dtypes import DType, name_of
 from ._typing import A, Device, DTypeLike
 
 
-def astype(
-    x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None
-) -> A:
+def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
     """The array in another data type; `copy=False` hands back `x` itself if it has that type already.
 
     >>> import numpy as np, trellis

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from ._errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
 from ._container import Container
+from ._errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
 from ._settings import Setting
 from .tree import LeafwiseBackend
 
@@ -104,8 +104,11 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
         frame = frame.f_back
     names = {id(value): name for name, value in frame.f_locals.items()}
-    kinds = [(names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
-             for i, x in enumerate(xs) if type(x) not in _scalar_types]
+    kinds = [
+        (names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
+        for i, x in enumerate(xs)
+        if type(x) not in _scalar_types
+    ]
     listed = ", ".join([f"{name} is from {kind}" for name, kind in kinds])
     return MixedBackendsError(
         f"{frame.f_code.co_name}() got arrays of different frameworks: {listed}. "
@@ -174,7 +177,9 @@ def backend_of(x: Any, /) -> str:
     'numpy'
     """
     if isinstance(x, str) or type(x) in _scalar_types:
-        raise ArgumentTypeError(f"backend_of() expects an array, got {x!r} of type {type(x).__name__}.")
+        raise ArgumentTypeError(
+            f"backend_of() expects an array, got {x!r} of type {type(x).__name__}."
+        )
     name: str = xp_of(x).__name__.rpartition(".")[2]
     return name
 

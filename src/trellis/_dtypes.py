@@ -29,7 +29,7 @@ class DType(str):
     __hash__ = str.__hash__
 
     def __repr__(self) -> str:
-        return f"trellis.{str(self)}"
+        return f"trellis.{self!s}"
 
 
 def name_of(dtype: Any) -> str:
@@ -173,7 +173,9 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
         else:
             names.append(name_of(item.dtype) if is_array(item) else as_name(item))
     if not names:
-        raise DtypeError("result_type() needs at least one array or dtype, not only Python scalars.")
+        raise DtypeError(
+            "result_type() needs at least one array or dtype, not only Python scalars."
+        )
     result = names[0]
     for name in names[1:]:
         result = _promoted_or_raise(result, name)
@@ -200,7 +202,9 @@ def with_scalar(name: str, scalar: Any) -> str:
 
 def _promoted_or_raise(a: str, b: str) -> str:
     if (a, b) not in _promotion:
-        raise DtypeError(f"{a} and {b} have no common type in the standard; cast one with astype first.")
+        raise DtypeError(
+            f"{a} and {b} have no common type in the standard; cast one with astype first."
+        )
     return _promotion[a, b]
 
 

@@ -1,18 +1,18 @@
 """The exception tree. Every member also inherits the builtin it refines.
 
-    TrellisError
-    ├── ShapeError                (ValueError)           sizes, ranks, axes, structures that do not fit
-    ├── ArgumentError             (ValueError)           a value outside what the function accepts
-    ├── ArgumentTypeError         (TypeError)            an argument of a kind the function cannot take
-    │   └── MixedBackendsError                           arrays of two frameworks in one call
-    ├── DtypeError                (TypeError)            a data type that cannot be used here
-    ├── PrecisionError            (ValueError)           a data type the framework would silently narrow
-    ├── DeviceError               (ValueError)           arrays on different devices, or an unknown device
-    ├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
-    ├── KeyChainError             (KeyError)             a missing key or key chain of a nest
-    ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
-    ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
-    └── TracingError              (RuntimeError)         what would go wrong silently inside a compiled function
+TrellisError
+├── ShapeError                (ValueError)           sizes, ranks, axes, structures that do not fit
+├── ArgumentError             (ValueError)           a value outside what the function accepts
+├── ArgumentTypeError         (TypeError)            an argument of a kind the function cannot take
+│   └── MixedBackendsError                           arrays of two frameworks in one call
+├── DtypeError                (TypeError)            a data type that cannot be used here
+├── PrecisionError            (ValueError)           a data type the framework would silently narrow
+├── DeviceError               (ValueError)           arrays on different devices, or an unknown device
+├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
+├── KeyChainError             (KeyError)             a missing key or key chain of a nest
+├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
+├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
+└── TracingError              (RuntimeError)         what would go wrong silently inside a compiled function
 """
 
 

@@ -56,7 +56,9 @@ def execute_with_gradients(
     chains: list[list[tuple[Any, ...]]] = []
 
     def on_variables(traced: list[Any]) -> tuple[list[Any], Any]:
-        filled = [leaf if slot is None else traced[slot] for leaf, slot in zip(leaves, slots, strict=True)]
+        filled = [
+            leaf if slot is None else traced[slot] for leaf, slot in zip(leaves, slots, strict=True)
+        ]
         result = func(tree.unflatten(spec, filled))
         found = _scalar_outputs(result, xp)
         wanted = list(found) if ret_grad_idxs is None else [tuple(chain) for chain in ret_grad_idxs]
@@ -132,7 +134,9 @@ def _kept(nest: Any, gradients: dict[tuple[Any, ...], Any], path: tuple[Any, ...
     pairs = [(key, _kept(nest[key], gradients, (*path, key))) for key in keys]
     pairs = [(key, part) for key, part in pairs if part is not None and not _is_empty(part)]
     if isinstance(nest, Container):
-        return Container(dict(pairs), alphabetical_keys=nest._alphabetical)
+        return Container(
+            [(str(key), part) for key, part in pairs], alphabetical_keys=nest._alphabetical
+        )
     if isinstance(nest, dict):
         return dict(pairs)
     parts = [part for _, part in pairs]

@@ -39,9 +39,7 @@ def matrix_transpose(x: A, /) -> A:
     return xp_of(x).matrix_transpose(x)
 
 
-def tensordot(
-    x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
-) -> A:
+def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
     """Sum of products over `axes`: the last n of x1 with the first n of x2, or a list for each.
 
     >>> import numpy as np, trellis

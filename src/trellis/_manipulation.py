@@ -61,9 +61,7 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
     return xp_of(x).flip(x, axis=axis)
 
 
-def moveaxis(
-    x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
-) -> A:
+def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> A:
     """Some axes at new positions, the others in their old order around them.
 
     >>> import numpy as np, trellis
@@ -121,9 +119,7 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
     return xp_of(x).reshape(x, shape, copy=copy)
 
 
-def roll(
-    x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
-) -> A:
+def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
     """The elements moved along, those that fall off one end entering at the other.
 
     >>> import numpy as np, trellis

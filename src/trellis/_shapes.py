@@ -45,7 +45,9 @@ def pad_pairs(pad_width: Any, ndim: int, mode: str) -> list[tuple[int, int]]:
     else:
         pairs = [(low, high) for low, high in pad_width]
     if len(pairs) != ndim:
-        raise ShapeError(f"pad() needs one (low, high) pair per axis: {ndim} of them, got {len(pairs)}.")
+        raise ShapeError(
+            f"pad() needs one (low, high) pair per axis: {ndim} of them, got {len(pairs)}."
+        )
     for low, high in pairs:
         if low < 0 or high < 0:
             raise ArgumentError(f"pad() widths must not be negative, got {(low, high)}.")

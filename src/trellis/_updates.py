@@ -14,7 +14,9 @@ from ._errors import ShapeError
 from .gradients import stop_gradient
 
 
-def optimizer_update(w: Any, effective_grad: Any, lr: Any, /, *, stop_gradients: bool = True) -> Any:
+def optimizer_update(
+    w: Any, effective_grad: Any, lr: Any, /, *, stop_gradients: bool = True
+) -> Any:
     """`w - effective_grad * lr`, leaf by leaf; `w` is not modified.
 
     With `stop_gradients` the result is a constant for any enclosing gradient.
@@ -70,7 +72,15 @@ def lars_update(
 
 
 def adam_step(
-    dcdw: Any, mw: Any, vw: Any, step: Any, /, *, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-7
+    dcdw: Any,
+    mw: Any,
+    vw: Any,
+    step: Any,
+    /,
+    *,
+    beta1: Any = 0.9,
+    beta2: Any = 0.999,
+    epsilon: Any = 1e-7,
 ) -> tuple[Any, Any, Any]:
     """One step of Adam's moments: `(effective_grad, mw_new, vw_new)`.
 
@@ -123,7 +133,9 @@ def adam_update(
     """
 
     def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = adam_step(g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon)
+        effective, m_new, v_new = adam_step(
+            g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon
+        )
         return _stopped(_descend(w, effective, lr), stop_gradients), m_new, v_new
 
     return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
@@ -157,7 +169,9 @@ def lamb_update(
     """
 
     def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = adam_step(g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon)
+        effective, m_new, v_new = adam_step(
+            g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon
+        )
         xp = xp_of_all(w, effective, lr)
         w, effective, lr = _floats(xp, w, effective, lr)
         other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
@@ -211,15 +225,21 @@ def _cast(xp: Any, x: Any, like: Any) -> Any:
 def _root(xp: Any, v: Any) -> Any:
     """sqrt(max(v, 0)) with gradient 0, not inf, where v is clamped or zero."""
     is_positive = v > 0
-    return xp.where(is_positive, xp.sqrt(xp.where(is_positive, v, xp.ones_like(v))), xp.zeros_like(v))
+    return xp.where(
+        is_positive, xp.sqrt(xp.where(is_positive, v, xp.ones_like(v))), xp.zeros_like(v)
+    )
 
 
-def _bias_correction(xp: Any, step: Any, beta1: float, beta2: float, epsilon: float, like: Any) -> Any:
+def _bias_correction(
+    xp: Any, step: Any, beta1: float, beta2: float, epsilon: float, like: Any
+) -> Any:
     """sqrt(1 - beta2**step) / (1 - beta1**step + epsilon), accurate in float32."""
     if not hasattr(step, "dtype"):
         return math.sqrt(1 - beta2**step) / (1 - beta1**step + epsilon)
     if any([int(n) != 1 for n in step.shape]):
-        raise ShapeError(f"step must be a number or an array of one element, got shape {tuple(step.shape)}.")
+        raise ShapeError(
+            f"step must be a number or an array of one element, got shape {tuple(step.shape)}."
+        )
     t = xp.reshape(xp.astype(step, like.dtype), ())
     below1, below2 = _one_minus_power(xp, beta1, t), _one_minus_power(xp, beta2, t)
     return xp.sqrt(below2) / (below1 + epsilon)
@@ -230,5 +250,3 @@ def _one_minus_power(xp: Any, beta: float, t: Any) -> Any:
     if beta == 0:
         return xp.where(t == 0, xp.zeros_like(t), xp.ones_like(t))
     return -xp.expm1(t * math.log(beta))
-
-

@@ -22,7 +22,9 @@ class Compiled:
         xp = xp_of_any(*arrays)
         compiled = self._by_backend.get(xp.__name__)
         if compiled is None:
-            compiled = self._by_backend[xp.__name__] = xp.compile_function(self._fn, **self._options)
+            compiled = self._by_backend[xp.__name__] = xp.compile_function(
+                self._fn, **self._options
+            )
         return compiled(*args, **kwargs)
 
     def __repr__(self) -> str:

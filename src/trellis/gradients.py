@@ -149,7 +149,9 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
     return jacobian
 
 
-def _forward_rows(xp: Any, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+def _forward_rows(
+    xp: Any, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]
+) -> list[list[Any]]:
     """Columns of the Jacobian by directional derivatives, one per input element."""
     columns: list[list[list[Any]]] = []
     for i, x in enumerate(xs):
@@ -163,7 +165,8 @@ def _forward_rows(xp: Any, on_leaves: Callable[[list[Any]], list[Any]], xs: list
     return [
         [
             xp.reshape(
-                xp.stack([pushed[o] for pushed in columns[i]], axis=-1), (*columns[i][0][o].shape, *x.shape)
+                xp.stack([pushed[o] for pushed in columns[i]], axis=-1),
+                (*columns[i][0][o].shape, *x.shape),
             )
             for i, x in enumerate(xs)
         ]
@@ -318,7 +321,9 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
     expected = tree.unflatten(spec, xs)
     if tree.is_nest(expected) != tree.is_nest(given):
         raise ShapeError("The custom gradient has another structure than the input it belongs to.")
-    columns, _ = tree.align((expected, given)) if tree.is_nest(expected) else ([[expected], [given]], None)
+    columns, _ = (
+        tree.align((expected, given)) if tree.is_nest(expected) else ([[expected], [given]], None)
+    )
     for x, g in zip(columns[0], columns[1], strict=True):
         if tuple(getattr(g, "shape", ())) != tuple(x.shape):
             raise ShapeError(
@@ -351,7 +356,9 @@ def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure
 def differentiable_leaf(x: Any, xp: Any) -> Any:
     """A float array to differentiate by; integers become the default float, bool and complex raise."""
     if isinstance(x, (bool, complex)):
-        raise DtypeError(f"Cannot differentiate with respect to {x!r}: only floats have derivatives.")
+        raise DtypeError(
+            f"Cannot differentiate with respect to {x!r}: only floats have derivatives."
+        )
     if isinstance(x, (int, float)) and not hasattr(x, "dtype"):
         return xp.asarray(x, dtype=default_dtype())
     if not hasattr(x, "dtype"):

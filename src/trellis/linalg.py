@@ -212,9 +212,7 @@ def svdvals(x: A, /) -> A:
     return xp_of(x).linalg.svdvals(x)
 
 
-def tensordot(
-    x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
-) -> A:
+def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
     """Sum of products over `axes`, the same as `trellis.tensordot`.
 
     >>> import numpy as np, trellis

@@ -19,12 +19,17 @@ Structure: TypeAlias = optree.PyTreeSpec
 
 _NAMESPACE = "trellis"
 
-optree.register_pytree_node(
-    Container,
-    lambda container: (*flatten_container(container), tuple(dict.keys(container))),
-    unflatten_container,
-    namespace=_NAMESPACE,
-)
+
+def _flatten_node(container: Any) -> tuple[list[Any], Any, tuple[str, ...]]:
+    children, static = flatten_container(container)
+    return children, static, static[0]
+
+
+def _unflatten_node(static: Any, children: Any) -> Any:
+    return unflatten_container(static, children)
+
+
+optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 
 def is_nest(x: Any, /) -> bool:
@@ -128,7 +133,9 @@ def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
     """The leaves of `tree` in the order of `lead`; a leaf in place of a sub-nest serves all of it."""
     if not is_nest(lead):
         if is_nest(tree):
-            raise ShapeError(f"Nests differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there.")
+            raise ShapeError(
+                f"Nests differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there."
+            )
         return [tree]
     if not is_nest(tree):
         return [tree] * len(leaves(lead))
@@ -224,7 +231,9 @@ def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
 # Functions over arrays, applied to Containers ------------------------------------------------------
 
 
-def call_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], /) -> Any:
+def call_leafwise(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], /
+) -> Any:
     """Call `fn` once per leaf of the dicts and Containers among its arguments.
 
     Everything else serves every leaf. A list of Containers gives each call the list of its leaves. Where
@@ -247,7 +256,9 @@ def call_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping
     for row in zip(*columns, strict=True):
         remaining = list(row)
         filled = [_fill(slot, remaining) for slot in slots]
-        results.append(fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True))))
+        results.append(
+            fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
+        )
     return _gather(results, spec)
 
 

@@ -26,25 +26,68 @@ def _halve_until_small(x):
 
 
 CASES = [
-    Case("cond", (np.array(True), x), lambda p, x: 2 * x, about="true",
-         call=lambda p, x: trellis.cond(p, _double, _square, x)),
-    Case("cond", (np.array(False), x), lambda p, x: x * x, about="false",
-         call=lambda p, x: trellis.cond(p, _double, _square, x)),
-    Case("cond", (x,), lambda x: 2 * x, about="Python bool",
-         call=lambda x: trellis.cond(True, _double, _square, x)),
-    Case("cond", (x, x + 1), lambda x, y: {"a": x, "b": y}, about="nest",
-         call=lambda x, y: trellis.cond(
-             trellis.sum(x) > 100, lambda s: {"a": s["b"], "b": s["a"]}, lambda s: dict(s),
-             {"a": x, "b": y})),
-    Case("while_loop", (np.array([4.0, 8.0]),), {"n": np.int32(4), "x": np.array([0.25, 0.5])},
-         call=_halve_until_small, gradient="the number of rounds depends on values"),
-    Case("scan", (x, rows), lambda c, xs: (c + xs.sum(0), c + np.cumsum(xs, 0)), about="sum",
-         call=lambda c, xs: trellis.scan(lambda c, x: (c + x, c + x), c, xs)),
-    Case("scan", (x, rows, np.arange(4)), about="nests",
-         expected=lambda c, xs, n: ({"c": c + (xs * n[:, None]).sum(0)}, {"y": xs * n[:, None]}),
-         call=lambda c, xs, n: trellis.scan(_weighted, {"c": c}, {"x": xs, "n": n})),
-    Case("scan", (np.array(0), np.array([1, 2, 3])), (6, [0, 1, 3]), about="integers",
-         call=lambda c, xs: trellis.scan(lambda c, x: (c + x, c), c, xs), gradient=NO_FLOATS),
+    Case(
+        "cond",
+        (np.array(True), x),
+        lambda p, x: 2 * x,
+        about="true",
+        call=lambda p, x: trellis.cond(p, _double, _square, x),
+    ),
+    Case(
+        "cond",
+        (np.array(False), x),
+        lambda p, x: x * x,
+        about="false",
+        call=lambda p, x: trellis.cond(p, _double, _square, x),
+    ),
+    Case(
+        "cond",
+        (x,),
+        lambda x: 2 * x,
+        about="Python bool",
+        call=lambda x: trellis.cond(True, _double, _square, x),
+    ),
+    Case(
+        "cond",
+        (x, x + 1),
+        lambda x, y: {"a": x, "b": y},
+        about="nest",
+        call=lambda x, y: trellis.cond(
+            trellis.sum(x) > 100,
+            lambda s: {"a": s["b"], "b": s["a"]},
+            lambda s: dict(s),
+            {"a": x, "b": y},
+        ),
+    ),
+    Case(
+        "while_loop",
+        (np.array([4.0, 8.0]),),
+        {"n": np.int32(4), "x": np.array([0.25, 0.5])},
+        call=_halve_until_small,
+        gradient="the number of rounds depends on values",
+    ),
+    Case(
+        "scan",
+        (x, rows),
+        lambda c, xs: (c + xs.sum(0), c + np.cumsum(xs, 0)),
+        about="sum",
+        call=lambda c, xs: trellis.scan(lambda c, x: (c + x, c + x), c, xs),
+    ),
+    Case(
+        "scan",
+        (x, rows, np.arange(4)),
+        about="nests",
+        expected=lambda c, xs, n: ({"c": c + (xs * n[:, None]).sum(0)}, {"y": xs * n[:, None]}),
+        call=lambda c, xs, n: trellis.scan(_weighted, {"c": c}, {"x": xs, "n": n}),
+    ),
+    Case(
+        "scan",
+        (np.array(0), np.array([1, 2, 3])),
+        (6, [0, 1, 3]),
+        about="integers",
+        call=lambda c, xs: trellis.scan(lambda c, x: (c + x, c), c, xs),
+        gradient=NO_FLOATS,
+    ),
 ]
 
 

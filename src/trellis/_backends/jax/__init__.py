@@ -10,26 +10,26 @@ from . import _pytrees as _pytrees
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random
-from .activation import *  # noqa: F403
-from .compilation import *  # noqa: F403
-from .control import *  # noqa: F403
-from .creation import *  # noqa: F403
-from .datatypes import *  # noqa: F403
-from .device import *  # noqa: F403
-from .elementwise import *  # noqa: F403
-from .functional import *  # noqa: F403
-from .gradients import *  # noqa: F403
-from .indexing import *  # noqa: F403
-from .inspection import *  # noqa: F403
-from .interchange import *  # noqa: F403
-from .linear_algebra import *  # noqa: F403
-from .manipulation import *  # noqa: F403
-from .multi_tensor import *  # noqa: F403
-from .normalization import *  # noqa: F403
-from .reduction import *  # noqa: F403
-from .searching import *  # noqa: F403
-from .sets import *  # noqa: F403
-from .sorting import *  # noqa: F403
+from .activation import *
+from .compilation import *
+from .control import *
+from .creation import *
+from .datatypes import *
+from .device import *
+from .elementwise import *
+from .functional import *
+from .gradients import *
+from .indexing import *
+from .inspection import *
+from .interchange import *
+from .linear_algebra import *
+from .manipulation import *
+from .multi_tensor import *
+from .normalization import *
+from .reduction import *
+from .searching import *
+from .sets import *
+from .sorting import *
 
 __array_api_version__ = "2024.12"
 e, pi, inf, nan, newaxis = jnp.e, jnp.pi, jnp.inf, jnp.nan, None

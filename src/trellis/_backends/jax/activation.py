@@ -23,7 +23,9 @@ def gelu(x: Any, /, *, approximate: bool = False) -> Any:
 @partial(jax.jit, static_argnames=("alpha", "scale"))
 def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
     is_positive = x > 0
-    return jnp.where(is_positive, scale * x, scale * alpha * jnp.expm1(jnp.where(is_positive, 0.0, x)))
+    return jnp.where(
+        is_positive, scale * x, scale * alpha * jnp.expm1(jnp.where(is_positive, 0.0, x))
+    )
 
 
 def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:

@@ -10,7 +10,9 @@ from ._helpers import is_abstract
 __all__ = ["cond", "scan", "while_loop"]
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
     return jax.lax.cond(pred, true_fn, false_fn, *operands)
 
 
@@ -19,7 +21,9 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
 
     Inside `jax.jit` JAX has no reverse gradient of it; inside `jax.grad` alone it runs in Python and has one.
     """
-    is_differentiated = any([isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves(init)])
+    is_differentiated = any(
+        [isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves(init)]
+    )
     if not is_differentiated or is_abstract(cond_fn(init)):
         return jax.lax.while_loop(cond_fn, body_fn, init)
     state = init

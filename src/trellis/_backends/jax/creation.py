@@ -29,7 +29,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     if not isinstance(obj, (*_numbers, list, tuple, range)):
         return _from_foreign(obj, dtype, device, copy)
     if copy is False:
-        raise CopyError(f"A {type(obj).__name__} cannot become an array without a copy. Leave copy=False out.")
+        raise CopyError(
+            f"A {type(obj).__name__} cannot become an array without a copy. Leave copy=False out."
+        )
     leaves = obj if isinstance(obj, range) else jax.tree_util.tree_leaves(obj)
     if any([is_array(leaf) for leaf in leaves]):
         # Python numbers beside arrays take the arrays' dtype; naming it keeps the result from being weak.
@@ -54,7 +56,11 @@ def _from_native(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
 
 def _from_foreign(obj: Any, dtype: Any, device: Any, copy: Any) -> Any:
     """Anything that exports its memory: array.array, memoryview, tensors of other frameworks."""
-    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__") or hasattr(obj, "__buffer__"):
+    if (
+        hasattr(obj, "__array__")
+        or hasattr(obj, "__array_interface__")
+        or hasattr(obj, "__buffer__")
+    ):
         return _from_numpy(np.asarray(obj), dtype, device, copy)
     try:
         view = memoryview(obj)
@@ -98,7 +104,9 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.full(shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=_as_device(device))
+    return jnp.full(
+        shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=_as_device(device)
+    )
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:

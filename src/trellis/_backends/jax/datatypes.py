@@ -38,7 +38,12 @@ __all__ = [
 ]  # fmt: skip
 
 bool: Any = np.dtype("bool")
-int8, int16, int32, int64 = np.dtype("int8"), np.dtype("int16"), np.dtype("int32"), np.dtype("int64")
+int8, int16, int32, int64 = (
+    np.dtype("int8"),
+    np.dtype("int16"),
+    np.dtype("int32"),
+    np.dtype("int64"),
+)
 uint8, uint16 = np.dtype("uint8"), np.dtype("uint16")
 uint32, uint64 = np.dtype("uint32"), np.dtype("uint64")
 float16, bfloat16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
@@ -50,7 +55,12 @@ _native: dict[Any, Any] = {None: None}
 for _name in ("bool", *NUMERIC):
     _dtype = globals()[_name]
     # All spellings that JAX itself accepts: the name, np.dtype, NumPy's scalar type, jnp.float32.
-    for _spelling in (_name, _dtype, _dtype.type, getattr(jnp, "bool_" if _name == "bool" else _name)):
+    for _spelling in (
+        _name,
+        _dtype,
+        _dtype.type,
+        getattr(jnp, "bool_" if _name == "bool" else _name),
+    ):
         _native[_spelling] = _dtype
         _names[_spelling] = _name
 # A set: None equals float64 for NumPy, and only hashing tells them apart.
@@ -79,7 +89,9 @@ def _lookup(dtype: Any) -> Any:
 
 
 def _narrow(dtype: Any) -> str:
-    return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}[dtype.name]
+    return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}[
+        dtype.name
+    ]
 
 
 def _default_int() -> Any:
@@ -110,7 +122,9 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     if not copy and device is None and x.dtype == dtype:
         return x
     if x.dtype.kind == "c" and dtype.kind != "c" and dtype != bool:
-        raise DtypeError(f"A cast from {x.dtype} to {dtype} would drop the imaginary part. Write real(x) first.")
+        raise DtypeError(
+            f"A cast from {x.dtype} to {dtype} would drop the imaginary part. Write real(x) first."
+        )
     return jnp.astype(x, dtype, copy=copy, device=_as_device(device))
 
 

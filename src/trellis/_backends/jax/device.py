@@ -20,7 +20,9 @@ def _as_device(device: Any) -> Any:
     try:
         return jax.devices(_PLATFORMS.get(platform, platform))[int(number or 0)]
     except (RuntimeError, IndexError, ValueError):
-        known = ", ".join(sorted({f"{d.platform}:{d.id}" for d in jax.devices() + jax.devices("cpu")}))
+        known = ", ".join(
+            sorted({f"{d.platform}:{d.id}" for d in jax.devices() + jax.devices("cpu")})
+        )
         raise DeviceError(f"JAX has no device {device!r} here. It has: {known}.") from None
 
 
@@ -32,7 +34,9 @@ def device(x: Any, /) -> Any:
 
 def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
-        raise DeviceError(f"JAX orders its own work and takes no stream, got {stream!r}. Leave it out.")
+        raise DeviceError(
+            f"JAX orders its own work and takes no stream, got {stream!r}. Leave it out."
+        )
     return jax.device_put(x, _as_device(device))
 
 

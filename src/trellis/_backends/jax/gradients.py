@@ -6,7 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-FLOAT_DTYPES = frozenset([jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")])
+FLOAT_DTYPES = frozenset(
+    [jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")]
+)
 
 stop_gradient = jax.lax.stop_gradient
 
@@ -23,7 +25,9 @@ def vjp(
 
     def pull_back(cotangents: list[Any]) -> list[Any]:
         # None stands for an output that is not differentiated.
-        gs = [jnp.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)]
+        gs = [
+            jnp.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)
+        ]
         return pull(gs)[0]
 
     return outputs, aux, pull_back
@@ -41,13 +45,20 @@ def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[A
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+    fn: Callable[[list[Any]], list[Any]],
+    xs: list[Any],
+    axes: list[int | None],
+    out_axes: list[int],
+    size: int,
 ) -> list[Any]:
-    return jax.vmap(fn, in_axes=(axes,), out_axes=out_axes[0] if len(out_axes) == 1 else out_axes)(xs)
+    return jax.vmap(fn, in_axes=(axes,), out_axes=out_axes[0] if len(out_axes) == 1 else out_axes)(
+        xs
+    )
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+    fn: Callable[[list[Any]], list[Any]],
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
 ) -> Callable[[list[Any]], list[Any]]:
     @jax.custom_vjp
     def call(xs: list[Any]) -> list[Any]:

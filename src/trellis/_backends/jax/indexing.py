@@ -15,7 +15,9 @@ __all__ = [
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
-        raise ShapeError(f"take() needs an axis for an array of {x.ndim} dimensions. Write axis=0, for example.")
+        raise ShapeError(
+            f"take() needs an axis for an array of {x.ndim} dimensions. Write axis=0, for example."
+        )
     return jnp.take(x, indices, axis=axis)
 
 
@@ -106,7 +108,9 @@ def _(primals: Any, tangents: Any) -> Any:
     product = _product_at(factors, positions, start)
     # The product of the other factors at the same place, right even where one or more of them are 0.
     is_zero = factors == 0
-    zeros_there = jnp.zeros(start.shape, "int32").at[positions].add(is_zero.astype("int32"))[positions]
+    zeros_there = (
+        jnp.zeros(start.shape, "int32").at[positions].add(is_zero.astype("int32"))[positions]
+    )
     nonzero = jnp.where(is_zero, jnp.ones_like(factors), factors)
     without_zeros = _product_at(nonzero, positions, start)[positions]
     none_left = zeros_there - is_zero == 0

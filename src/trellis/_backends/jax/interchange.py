@@ -80,7 +80,7 @@ def _check_precision(dtype: Any) -> None:
         raise DtypeError(f"JAX has no arrays of {dtype}. Convert with x.astype(...) first.")
     if dtype in _needs_x64 and not jax.config.jax_enable_x64:
         raise PrecisionError(
-            f"JAX would silently narrow {dtype} to 32 bits. Say so with dtype=, for example dtype=\"float32\", or turn "
+            f'JAX would silently narrow {dtype} to 32 bits. Say so with dtype=, for example dtype="float32", or turn '
             'on 64-bit types: jax.config.update("jax_enable_x64", True), or JAX_ENABLE_X64=1 in the environment.'
         )
 
@@ -99,6 +99,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         array = jnp.from_dlpack(x, device=_as_device(device), copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
-            raise CopyError(f"JAX cannot share this memory: {error} Leave copy=False out.") from None
+            raise CopyError(
+                f"JAX cannot share this memory: {error} Leave copy=False out."
+            ) from None
         raise
     return jnp.array(array, copy=True) if copy else array

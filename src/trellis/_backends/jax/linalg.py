@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from .elementwise import abs as absolute
-
 from .datatypes import as_dtype
+from .elementwise import abs as absolute
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 
 __all__ = [

@@ -48,9 +48,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     return jnp.diff(x, n, axis, prepend, append)
 
 
-def logsumexp(
-    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
-) -> Any:
+def logsumexp(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     return jax.scipy.special.logsumexp(_floats(x), axis=axis, keepdims=keepdims)
 
 

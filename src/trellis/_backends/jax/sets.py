@@ -8,7 +8,7 @@ from ._helpers import refuse_abstract
 
 __all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
-_INSTEAD = 'sort(x), which keeps the shape'
+_INSTEAD = "sort(x), which keeps the shape"
 
 
 class UniqueAllResult(NamedTuple):

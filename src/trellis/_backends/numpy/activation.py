@@ -41,7 +41,9 @@ def _hard_tanh(x: Any, low: float, high: float) -> Any:
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    with np.errstate(invalid="ignore"):  # a row of nothing but -inf is nan, as in the other frameworks
+    with np.errstate(
+        invalid="ignore"
+    ):  # a row of nothing but -inf is nan, as in the other frameworks
         parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
         return parts / np.sum(parts, axis=axis, keepdims=True)
 
@@ -55,16 +57,22 @@ def _log_softmax(x: Any, axis: Any) -> Any:
 _relu = differentiable(_relu, lambda ans, x: lambda g: g * (x > 0))
 sigmoid = differentiable(_sigmoid, lambda ans, x: lambda g: g * (ans * (1 - ans)))
 softplus = differentiable(_softplus, lambda ans, x: lambda g: g * sigmoid(x))
-_leaky_relu = differentiable(_leaky_relu, lambda ans, x, slope: lambda g: np.where(x > 0, g, slope * g))
-_elu = differentiable(
-    _elu, lambda ans, x, a, s: lambda g: np.where(x > 0, s * g, g * ((s * a) * np.exp(np.minimum(x, 0))))
+_leaky_relu = differentiable(
+    _leaky_relu, lambda ans, x, slope: lambda g: np.where(x > 0, g, slope * g)
 )
-_hard_tanh = differentiable(_hard_tanh, lambda ans, x, low, high: lambda g: g * ((x > low) & (x < high)))
+_elu = differentiable(
+    _elu,
+    lambda ans, x, a, s: lambda g: np.where(x > 0, s * g, g * ((s * a) * np.exp(np.minimum(x, 0)))),
+)
+_hard_tanh = differentiable(
+    _hard_tanh, lambda ans, x, low, high: lambda g: g * ((x > low) & (x < high))
+)
 _softmax = differentiable(
     _softmax, lambda ans, x, axis: lambda g: ans * (g - np.sum(g * ans, axis=axis, keepdims=True))
 )
 _log_softmax = differentiable(
-    _log_softmax, lambda ans, x, axis: lambda g: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+    _log_softmax,
+    lambda ans, x, axis: lambda g: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True),
 )
 relu = _relu
 

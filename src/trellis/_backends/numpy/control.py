@@ -8,7 +8,9 @@ import numpy as np
 from ... import tree
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
     return true_fn(*operands) if bool(pred) else false_fn(*operands)
 
 

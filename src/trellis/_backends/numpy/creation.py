@@ -100,7 +100,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         array = np.from_dlpack(x, device=device, copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
-            raise CopyError(f"NumPy cannot share this memory: {error} Leave copy=False out.") from error
+            raise CopyError(
+                f"NumPy cannot share this memory: {error} Leave copy=False out."
+            ) from error
         raise
     return np.array(array) if copy else array
 
@@ -116,7 +118,14 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
 ) -> Any:
     _check_device(device)
     if dtype is None:

@@ -48,7 +48,9 @@ def _uncommon_dtype(dtype: Any) -> Any:
     name = _dtypes.name_of(dtype)
     if name in ("bool", *_dtypes.NUMERIC):
         return np.dtype(name)
-    raise DtypeError(f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'.")
+    raise DtypeError(
+        f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'."
+    )
 
 
 def dtype_name(dtype: Any, /) -> str:
@@ -82,7 +84,8 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
 def finfo(type: Any, /) -> Any:
     limits = np.finfo(_dtype_of(type))
     numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
-    return _dtypes.FloatLimits(limits.bits, *numbers, limits.dtype)
+    eps, largest, lowest, smallest = numbers
+    return _dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, limits.dtype)
 
 
 def iinfo(type: Any, /) -> Any:

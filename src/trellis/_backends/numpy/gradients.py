@@ -48,7 +48,11 @@ def vjp(
 def _backward(nodes: list[Any], cotangents: list[Any]) -> dict[Any, Any]:
     """The gradients at the roots that the outputs depend on."""
     end = VJPNode.new_root()
-    pairs = [(node, g) for node, g in zip(nodes, cotangents, strict=True) if node is not None and g is not None]
+    pairs = [
+        (node, g)
+        for node, g in zip(nodes, cotangents, strict=True)
+        if node is not None and g is not None
+    ]
     end.parents = [node for node, _ in pairs]
     end.vjp = lambda _: [g for _, g in pairs]
     outgrads: dict[Any, Any] = {end: (None, False)}
@@ -109,13 +113,18 @@ def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[A
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+    fn: Callable[[list[Any]], list[Any]],
+    xs: list[Any],
+    axes: list[int | None],
+    out_axes: list[int],
+    size: int,
 ) -> list[Any]:
     """A loop: NumPy has nothing to vectorise a Python function with."""
     rows = []
     for i in range(size):
         picked = [
-            x if axis is None else np.take(x, i, axis=axis) for x, axis in zip(xs, axes, strict=True)
+            x if axis is None else np.take(x, i, axis=axis)
+            for x, axis in zip(xs, axes, strict=True)
         ]
         rows.append(fn(picked))
     spread = out_axes if len(out_axes) == len(rows[0]) else out_axes * len(rows[0])
@@ -123,7 +132,8 @@ def vmap(
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+    fn: Callable[[list[Any]], list[Any]],
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
 ) -> Callable[[list[Any]], list[Any]]:
     """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 

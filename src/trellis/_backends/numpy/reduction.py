@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .datatypes import as_dtype, _default_float
+from .datatypes import _default_float, as_dtype
 
 
 def _floating(x: Any) -> Any:

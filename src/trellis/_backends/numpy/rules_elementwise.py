@@ -65,7 +65,9 @@ def _complexify(x: Any, g: Any) -> Any:
 
 
 differentiable(np.real, lambda ans, x: lambda g: unbroadcast(_complexify(x, g), x))
-differentiable(np.imag, lambda ans, x: lambda g: unbroadcast(-1j * g if np.iscomplexobj(x) else 0 * g, x))
+differentiable(
+    np.imag, lambda ans, x: lambda g: unbroadcast(-1j * g if np.iscomplexobj(x) else 0 * g, x)
+)
 
 
 # Two arguments ---------------------------------------------------------------------------------------

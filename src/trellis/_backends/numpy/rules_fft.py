@@ -125,11 +125,15 @@ def _irfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
 
 @composed(np.fft.fftshift)
 def _fftshift(x: Any, axes: Any = None) -> Any:
-    axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    axes = (
+        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    )
     return np.roll(x, tuple([x.shape[a] // 2 for a in axes]), axis=axes)
 
 
 @composed(np.fft.ifftshift)
 def _ifftshift(x: Any, axes: Any = None) -> Any:
-    axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    axes = (
+        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    )
     return np.roll(x, tuple([-(x.shape[a] // 2) for a in axes]), axis=axes)

@@ -18,7 +18,9 @@ constant(
 def _is_basic(index: Any) -> bool:
     """Slices, ints, None and Ellipsis never name an element twice."""
     parts = index if isinstance(index, tuple) else (index,)
-    return all([part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts])
+    return all(
+        [part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts]
+    )
 
 
 def _add_at(target: Any, index: Any, value: Any) -> Any:
@@ -85,7 +87,9 @@ def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     other = [1 if i == axis else n for i, n in enumerate(x.shape)]
     shape = np.broadcast_shapes(indices.shape, tuple(other))
     indices = np.broadcast_to(indices, shape)
-    wide = np.broadcast_to(x, tuple([x.shape[axis] if i == axis else n for i, n in enumerate(shape)]))
+    wide = np.broadcast_to(
+        x, tuple([x.shape[axis] if i == axis else n for i, n in enumerate(shape)])
+    )
     return wide[_grid(indices, axis)]
 
 

@@ -117,7 +117,9 @@ def _differences(values: Any) -> Any:
     """1 / (v_j - v_i) off the diagonal, 0 on it."""
     gaps = values[..., None, :] - values[..., :, None]
     eye = np.eye(values.shape[-1], dtype=bool)
-    return np.where(eye, np.zeros((), values.dtype), 1 / np.where(eye, np.ones((), values.dtype), gaps))
+    return np.where(
+        eye, np.zeros((), values.dtype), 1 / np.where(eye, np.ones((), values.dtype), gaps)
+    )
 
 
 def _eigh_vjp(ans: Any, x: Any) -> Any:
@@ -166,7 +168,9 @@ def _svd_vjp(ans: Any, x: Any) -> Any:
         left = gaps * np.matmul(_t(u), gu)
         right = gaps * np.matmul(vh, gv)
         middle = gs[..., None, :] * np.eye(rank, dtype=x.dtype)
-        middle = middle + (left + _t(left)) * s[..., None, :] + s[..., :, None] * (right + _t(right))
+        middle = (
+            middle + (left + _t(left)) * s[..., None, :] + s[..., :, None] * (right + _t(right))
+        )
         out = np.matmul(np.matmul(u, middle), vh)
         if rows > rank:
             rest = gu / s[..., None, :]
@@ -207,7 +211,9 @@ def _qr_vjp(ans: Any, x: Any) -> Any:
     q, r = ans
     rows, columns = x.shape[-2:]
     if rows < columns:
-        raise NotSupportedError("qr() is differentiable for matrices with at least as many rows as columns.")
+        raise NotSupportedError(
+            "qr() is differentiable for matrices with at least as many rows as columns."
+        )
 
     def vjp(g: Any) -> Any:
         gq, gr = g
@@ -245,7 +251,8 @@ def _pinv(x: Any, *, rtol: Any = None, **kw: Any) -> Any:
 def _matrix_power(x: Any, n: int) -> Any:
     if n == 0:
         return np.broadcast_to(_eye(x), x.shape)
-    base, result = (np.linalg.inv(x), None) if n < 0 else (x, None)
+    base = np.linalg.inv(x) if n < 0 else x
+    result: Any = None
     n = abs(n)
     while n:
         if n % 2:
@@ -255,7 +262,9 @@ def _matrix_power(x: Any, n: int) -> Any:
 
 
 @composed(np.cross, np.linalg.cross)
-def _cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def _cross(
+    x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(x, axisa, -1), np.moveaxis(y, axisb, -1)

@@ -28,7 +28,9 @@ defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdi
 
 
 @composed(np.sum)
-def _sum_rule(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+def _sum_rule(
+    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any
+) -> Any:
     return _sum(x if dtype is None else np.astype(x, dtype), axis, keepdims)
 
 
@@ -43,11 +45,19 @@ def _mean(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
 
 @composed(np.var)
 def _var(
-    x: Any, axis: Any = None, *, correction: float = 0, keepdims: bool = False, ddof: float = 0, **kw: Any
+    x: Any,
+    axis: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
+    ddof: float = 0,
+    **kw: Any,
 ) -> Any:
     away = x - np.mean(x, axis=axis, keepdims=True)
     square = np.real(away * np.conjugate(away)) if np.iscomplexobj(x) else away * away
-    return np.sum(square, axis=axis, keepdims=keepdims) / max(_count(x, axis) - correction - ddof, 0)
+    return np.sum(square, axis=axis, keepdims=keepdims) / max(
+        _count(x, axis) - correction - ddof, 0
+    )
 
 
 @composed(np.std)
@@ -201,7 +211,9 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     rows = [a for a in range(x.ndim) if a not in left]
     columns = [a for a in range(y.ndim) if a not in right]
     size = math.prod([x.shape[a] for a in left])
-    flat_x = np.reshape(np.transpose(x, (*rows, *left)), (math.prod([x.shape[a] for a in rows]), size))
+    flat_x = np.reshape(
+        np.transpose(x, (*rows, *left)), (math.prod([x.shape[a] for a in rows]), size)
+    )
     flat_y = np.reshape(
         np.transpose(y, (*right, *columns)), (size, math.prod([y.shape[a] for a in columns]))
     )
@@ -279,13 +291,18 @@ def _explicit(subscripts: str, xs: list[Any]) -> tuple[str, list[Any]]:
     if arrow:
         output = output.replace("...", widest)
     else:
-        letters = sorted("".join(terms))
-        output = widest + "".join([c for c in letters if letters.count(c) == 1 and c not in widest])
+        used = sorted("".join(terms))
+        output = widest + "".join([c for c in used if used.count(c) == 1 and c not in widest])
     for i, term in enumerate(terms):
         for letter in sorted(set(term)):
             while terms[i].count(letter) > 1:
                 first = terms[i].index(letter)
                 second = terms[i].index(letter, first + 1)
                 xs[i] = np.diagonal(xs[i], axis1=first, axis2=second)
-                terms[i] = terms[i][:first] + terms[i][first + 1 : second] + terms[i][second + 1 :] + letter
+                terms[i] = (
+                    terms[i][:first]
+                    + terms[i][first + 1 : second]
+                    + terms[i][second + 1 :]
+                    + letter
+                )
     return ",".join(terms) + "->" + output, xs

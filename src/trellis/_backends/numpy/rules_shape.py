@@ -13,13 +13,13 @@ constant(
     np.broadcast_shapes,
 )  # fmt: skip
 
-differentiable(
-    np.reshape, lambda ans, x, shape, **kw: lambda g: np.reshape(g, np.shape(x))
-)
+differentiable(np.reshape, lambda ans, x, shape, **kw: lambda g: np.reshape(g, np.shape(x)))
 differentiable(
     np.transpose,
     lambda ans, x, axes=None: (
-        lambda g: np.transpose(g, None if axes is None else tuple(np.argsort(normal_axes(axes, g.ndim))))
+        lambda g: np.transpose(
+            g, None if axes is None else tuple(np.argsort(normal_axes(axes, g.ndim)))
+        )
     ),
 )
 differentiable(np.broadcast_to, lambda ans, x, shape: lambda g: unbroadcast(g, x))
@@ -79,7 +79,9 @@ def _expand_dims(x: Any, axis: Any) -> Any:
 
 @composed(np.squeeze)
 def _squeeze(x: Any, axis: Any = None) -> Any:
-    axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else normal_axes(axis, x.ndim)
+    axes = (
+        [i for i, n in enumerate(x.shape) if n == 1] if axis is None else normal_axes(axis, x.ndim)
+    )
     for a in axes:
         if x.shape[a] != 1:
             raise ValueError(f"squeeze() of axis {a}, which has size {x.shape[a]}, not 1.")

@@ -1,22 +1,26 @@
 """TensorFlow as an Array API namespace. Native tensors in and out; tf.Variable is read where it comes in."""
 
 import sys as _sys
-from math import e as e, inf as inf, nan as nan, pi as pi
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 
 import tensorflow as tf
 
 from ... import _dispatch
-from . import fft as fft, linalg as linalg
+from . import fft as fft
+from . import linalg as linalg
 from . import random as random
-from .activation import *  # noqa: F403
-from .compilation import *  # noqa: F403
+from .activation import *
+from .compilation import *
 from .control import *
 from .creation import *
 from .datatypes import *
 from .device import *
 from .elementwise import *
 from .functional import *
-from .gradients import *  # noqa: F403
+from .gradients import *
 from .indexing import *
 from .inspection import *
 from .inspection import __array_namespace_info__ as __array_namespace_info__
@@ -24,7 +28,7 @@ from .interchange import *
 from .linear_algebra import *
 from .manipulation import *
 from .multi_tensor import *
-from .normalization import *  # noqa: F403
+from .normalization import *
 from .reduction import *
 from .searching import *
 from .sets import *

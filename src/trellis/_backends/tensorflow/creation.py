@@ -83,7 +83,9 @@ def from_dlpack(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
         result = tf.constant(x)
     if "CPU" in result.device and not _h.is_aligned(_np.asarray(result)):
         if copy is False:
-            raise _CopyError("TensorFlow cannot share memory that does not begin at a multiple of 64 bytes.")
+            raise _CopyError(
+                "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
+            )
         copy = True
     if copy:
         # tf.identity would share the foreign memory, which its owner may still write to.

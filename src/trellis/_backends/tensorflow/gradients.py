@@ -50,11 +50,17 @@ def jvp(
         zeros = [tf.zeros_like(y) for y in outputs]
         outer.watch(zeros)
         gradients = inner.gradient(
-            outputs, leaves, output_gradients=zeros, unconnected_gradients=tf.UnconnectedGradients.ZERO
+            outputs,
+            leaves,
+            output_gradients=zeros,
+            unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         gradients = [tf.convert_to_tensor(g) for g in gradients]
     pushed = outer.gradient(
-        gradients, zeros, output_gradients=tangents, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        gradients,
+        zeros,
+        output_gradients=tangents,
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
     return outputs, [tf.convert_to_tensor(t) for t in pushed], aux
 
@@ -73,7 +79,10 @@ def _rows(tape: Any, y: Any, leaves: list[Any]) -> list[Any]:
     flat_eye = tf.reshape(tf.eye(size, dtype=y.dtype), [size, *y.shape])
     passes = [
         tape.gradient(
-            y, leaves, output_gradients=flat_eye[i], unconnected_gradients=tf.UnconnectedGradients.ZERO
+            y,
+            leaves,
+            output_gradients=flat_eye[i],
+            unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         for i in range(size)
     ]
@@ -88,13 +97,19 @@ def _rows(tape: Any, y: Any, leaves: list[Any]) -> list[Any]:
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+    fn: Callable[[list[Any]], list[Any]],
+    xs: list[Any],
+    axes: list[int | None],
+    out_axes: list[int],
+    size: int,
 ) -> list[Any]:
     mapped = [_to_front(x, axis) for x, axis in zip(xs, axes, strict=True) if axis is not None]
 
     def one(rows: list[Any]) -> list[Any]:
         remaining = list(rows)
-        return fn([x if axis is None else remaining.pop(0) for x, axis in zip(xs, axes, strict=True)])
+        return fn(
+            [x if axis is None else remaining.pop(0) for x, axis in zip(xs, axes, strict=True)]
+        )
 
     outputs = tf.vectorized_map(one, mapped)
     spread = out_axes if len(out_axes) == len(outputs) else out_axes * len(outputs)
@@ -114,7 +129,8 @@ def _from_front(x: Any, axis: int) -> Any:
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+    fn: Callable[[list[Any]], list[Any]],
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
 ) -> Callable[[list[Any]], list[Any]]:
     @tf.custom_gradient
     def opaque(*xs: Any) -> Any:

@@ -36,7 +36,9 @@ def from_numpy(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
     """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the memory."""
     if copy is False:
         if not _h.is_aligned(x):
-            raise _CopyError("TensorFlow cannot share memory that does not begin at a multiple of 64 bytes.")
+            raise _CopyError(
+                "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
+            )
         try:
             return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
         except Exception as error:

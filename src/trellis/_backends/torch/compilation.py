@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+
 def compile_function(
     fn: Callable[..., Any], *, static_argnums: tuple[int, ...], static_argnames: tuple[str, ...]
 ) -> Callable[..., Any]:

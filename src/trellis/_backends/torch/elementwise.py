@@ -282,7 +282,6 @@ def _hypot(x1: Any, x2: Any) -> Any:
     return torch.where(is_zero, 0.0, torch.hypot(torch.where(is_zero, 1.0, x1), x2))
 
 
-
 add = _binary("add", torch.add, _carried(torch.add))
 subtract = _binary("subtract", torch.sub, _carried(torch.sub))
 multiply = _binary("multiply", torch.mul, _carried(torch.mul))

@@ -40,8 +40,14 @@ def vjp(
 ) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
     if _in_transform():
         split, join = _tensors_apart(fn)
-        outputs, pull, tensors = _transformed("vjp", lambda: torch.func.vjp(split, xs, has_aux=True))
-        return outputs, join(tensors), lambda cotangents: pull(_instantiated(cotangents, outputs))[0]
+        outputs, pull, tensors = _transformed(
+            "vjp", lambda: torch.func.vjp(split, xs, has_aux=True)
+        )
+        return (
+            outputs,
+            join(tensors),
+            lambda cotangents: pull(_instantiated(cotangents, outputs))[0],
+        )
     return _plain_vjp(fn, xs, once)
 
 
@@ -58,7 +64,9 @@ def _transformed(name: str, transform: Callable[[], Any]) -> Any:
 
 def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
     """None stands for an output that is not differentiated."""
-    return [torch.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)]
+    return [
+        torch.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)
+    ]
 
 
 def _tensors_apart(fn: Any) -> tuple[Any, Any]:
@@ -130,14 +138,19 @@ def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[A
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]], xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
+    fn: Callable[[list[Any]], list[Any]],
+    xs: list[Any],
+    axes: list[int | None],
+    out_axes: list[int],
+    size: int,
 ) -> list[Any]:
     out_dims = out_axes[0] if len(out_axes) == 1 else out_axes
     return _transformed("vmap", lambda: torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs))
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]], rule: Callable[[list[Any], list[Any], list[Any]], list[Any]]
+    fn: Callable[[list[Any]], list[Any]],
+    rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
 ) -> Callable[[list[Any]], list[Any]]:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
@@ -185,6 +198,8 @@ def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], li
         if _in_transform():
             # torch.func has no recomputation; the compiler chooses what to recompute by itself.
             return fn(xs)
-        return list(torch_checkpoint(lambda *leaves: tuple(fn(list(leaves))), *xs, use_reentrant=False))
+        return list(
+            torch_checkpoint(lambda *leaves: tuple(fn(list(leaves))), *xs, use_reentrant=False)
+        )
 
     return call

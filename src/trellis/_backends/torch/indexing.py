@@ -116,7 +116,9 @@ def _products(places: Any, values: Any, size: int) -> Any:
         grown = torch.where(same, values[reach:] * values[:-reach], values[reach:])
         values = torch.cat([values[:reach], grown])
         reach *= 2
-    is_last = torch.cat([places[1:] != places[:-1], places.new_ones(places[:1].shape, dtype=torch.bool)])
+    is_last = torch.cat(
+        [places[1:] != places[:-1], places.new_ones(places[:1].shape, dtype=torch.bool)]
+    )
     totals = torch.zeros(size, dtype=values.dtype, device=values.device)
     totals = torch.index_add(totals, 0, places, torch.where(is_last, values, 0))
     is_touched = torch.zeros(size, dtype=torch.bool, device=values.device)

@@ -13,7 +13,11 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     if axes != tuple(range(x.ndim - inner, x.ndim)):
         order = [i for i in range(x.ndim) if i not in axes] + list(axes)
         y = layer_norm(
-            x.permute(order), weight, bias, axes=tuple(range(x.ndim - inner, x.ndim)), epsilon=epsilon
+            x.permute(order),
+            weight,
+            bias,
+            axes=tuple(range(x.ndim - inner, x.ndim)),
+            epsilon=epsilon,
         )
         return y.permute([order.index(i) for i in range(x.ndim)])
     # The kernel computes x * scale - mean * scale, which loses digits where the mean is far from zero: at 1e4 all but
