@@ -1,5 +1,6 @@
 """What do gradients and optimizer updates cost beside hand-written native code?"""
 
+import itertools
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,7 +16,7 @@ BATCH = 64
 
 def weights():
     rng = np.random.default_rng(0)
-    pairs = zip(SIZES[:-1], SIZES[1:], strict=True)
+    pairs = itertools.pairwise(SIZES)
     arrays = [(rng.standard_normal((a, b)) / a**0.5, np.zeros(b)) for a, b in pairs]
     flat = [part.astype("float32") for pair in arrays for part in pair]
     return flat, rng.standard_normal((BATCH, SIZES[0])).astype("float32")

@@ -366,14 +366,17 @@ def check_gradients_of(row, array, x64):
         ]  # fmt: skip
         if row.x_dilated:
             cases.append(replace(plain, x_dilations=(2,) * dims, strides=(2, 1, 1)[:dims]))
+        if dims != row.dims[0]:
+            cases = cases[-2:]  # the plain ones of more dimensions have rows of their own
         with x64():
-            for config in cases:
+            for number, config in enumerate(cases):
                 assert config.is_legal()
-                check_gradients(config.call, config.native(array, "float64"), order=1)
+                modes = ("rev",) if number else ("rev", "fwd")
+                check_gradients(config.call, config.native(array, "float64"), order=1, modes=modes)
     small = base(row, row.dims[0], sizes=(3, 2, 2)[: row.dims[0]], kernel=(2,) * row.dims[0])
     small = replace(small, strides=(2,) * small.dims, padding=1)
     with x64():
-        check_gradients(small.call, small.native(array, "float64"), order=2)
+        check_gradients(small.call, small.native(array, "float64"), order=2, modes=("rev",))
 
 
 def check_types(row, backend, array, x64):
@@ -499,7 +502,8 @@ def check_output_shapes(row, backend, array):
             transposed_range(config.kind(i), 2, config.spans[i], config.strides[i])[0]
             for i in range(dims)
         ]
-        for number, shape in enumerate(itertools.product(*ranges)):
+        for number in range(max(map(len, ranges))):
+            shape = tuple(legal[min(number, len(legal) - 1)] for legal in ranges)
             wanted = replace(config, output_shape=shape)
             y = wanted.expected(*wanted.arrays())
             if number % 2:  # the whole shape in place of the spatial sizes
@@ -522,7 +526,7 @@ def check_output_shapes(row, backend, array):
 def check_is_gradient(row, forward, backend, array):
     """The transposed convolution is the vjp of the forward one with the same padding."""
     for dims in row.dims:
-        for padding in ("SAME", "VALID", 1):
+        for padding in ("SAME", "VALID", 1)[dims - row.dims[0] :]:
             config = base(row, dims, padding=padding, strides=(2,) * dims, sizes=(3,) * dims, with_bias=False)
             x, w = config.native(array, "float32")
             y = config.call(x, w)
@@ -655,8 +659,8 @@ def test_conv_general_dilated(backend, xp, array, x64):
 def test_conv_general_transpose(backend, xp, array, x64):
     check_row("conv_general_transpose", backend, xp, array, x64)
     row = ROWS["conv_general_transpose"]
+    check_output_shapes(row, backend, array)
     for dims in row.dims:
-        check_output_shapes(replace(row, dims=(dims,)), backend, array)
         for groups in (2, 6):
             config = base(row, dims, channels=6, out_channels=6, groups=groups, strides=(2,) * dims)
             wanted = config.expected(*config.arrays()).astype("float32")

@@ -90,7 +90,8 @@ def test_large_offsets(row, offset, array):
     fn, oracle = ORACLES[row]
     x = (X + offset).astype("float32")
     w, b = array(W.astype("float32")), array(B.astype("float32"))
-    assert_close(fn(array(x), w, b), oracle(x.astype("float64")), dtype="float32", rtol=1e-4, atol=2e-5)
+    # The offset comes off first: torch's own group_norm loses digits to it even in float64.
+    assert_close(fn(array(x), w, b), oracle(x - np.float64(offset)), dtype="float32", rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("row", ORACLES)
@@ -105,7 +106,7 @@ def test_half_precision(row, dtype, array, xp):
     w, b = array(W.astype("float32")), array(B.astype("float32"))
     if row in ("rms", "batch", "response"):  # these three helpers of the test compute with x themselves
         w, b = xp.astype(w, dtype), xp.astype(b, dtype)
-    assert_close(fn(x, w, b), oracle(exact), dtype=dtype if row != "x" else None, rtol=0.05, atol=0.05)
+    assert_close(fn(x, w, b), oracle(exact), dtype=dtype, rtol=0.05, atol=0.05)
 
 
 def test_layer_norm_over_several_axes(array, x64):

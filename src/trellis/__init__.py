@@ -285,4 +285,5 @@ from .gradients import vmap as vmap
 
 # Modules
 from . import nn as nn
+from . import optim as optim
 from .nn import Module as Module

@@ -132,6 +132,12 @@ def adam_update(
     array([0.900001])
     """
 
+    columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
+    if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
+        parts = _adam_over_lists(columns, lr, step, beta1, beta2, epsilon)
+        w_new, m_new, v_new = [tree.unflatten(spec, part) for part in parts]
+        return stop_gradient(w_new), m_new, v_new
+
     def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
         effective, m_new, v_new = adam_step(
             g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon
@@ -139,6 +145,45 @@ def adam_update(
         return _stopped(_descend(w, effective, lr), stop_gradients), m_new, v_new
 
     return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+
+
+def _are_lists_alike(columns: list[list[Any]], lr: Any, step: Any) -> bool:
+    """Many float leaves that match one by one, and one number for all: fit for multi-tensor operations."""
+    first = columns[0]
+    if len(first) < 8 or tree.is_nest(lr) or tree.is_nest(step) or hasattr(lr, "dtype"):
+        return False
+    if hasattr(step, "dtype") and len(step.shape) > 0:
+        return False
+    if not all([hasattr(x, "dtype") for column in columns for x in column]):
+        return False
+    dtype = first[0].dtype
+    xp = xp_of_all(*[x for column in columns for x in column])
+    return dtype in xp.FLOAT_DTYPES and all(
+        [
+            x.dtype == dtype and x.shape == w.shape
+            for column in columns
+            for x, w in zip(column, first, strict=True)
+        ]
+    )
+
+
+def _adam_over_lists(
+    columns: list[list[Any]], lr: Any, step: Any, beta1: Any, beta2: Any, epsilon: Any
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The formula of `adam_update`, operation by operation over all leaves at once."""
+    ws, gs, ms, vs = columns
+    xp = xp_of_all(ws[0], step)
+    m = xp.foreach_add(xp.foreach_mul(ms, beta1), gs, alpha=1 - beta1, reuse=True)
+    v = xp.foreach_addcmul(xp.foreach_mul(vs, beta2), gs, gs, 1 - beta2, reuse=True)
+    # The weights come out as constants, so this side of the formula needs no gradient.
+    still_m, still_v = xp.foreach_detach(m), xp.foreach_detach(v)
+    root = xp.foreach_sqrt(xp.foreach_maximum(still_v, 0.0), reuse=True)
+    below = xp.foreach_add(root, epsilon, reuse=True)
+    scale = _bias_correction(xp, step, beta1, beta2, epsilon, ws[0])
+    if hasattr(scale, "dtype"):
+        effective = xp.foreach_div(xp.foreach_mul(still_m, scale * lr), below, reuse=True)
+        return xp.foreach_add(ws, effective, alpha=-1), m, v
+    return xp.foreach_addcdiv(ws, still_m, below, -lr * scale), m, v
 
 
 def lamb_update(

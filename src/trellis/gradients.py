@@ -186,7 +186,7 @@ def hessian(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def vmap(
-    func: Callable[..., Any], in_axes: int | None | Sequence[int | None] = 0, out_axes: int = 0
+    func: Callable[..., Any], in_axes: int | Sequence[int | None] | None = 0, out_axes: int = 0
 ) -> Callable[..., Any]:
     """Map a function over an axis of its arguments; None marks an argument that is not mapped.
 

@@ -28,3 +28,13 @@ from .normalization import layer_norm as layer_norm
 from .normalization import local_response_norm as local_response_norm
 from .normalization import rms_norm as rms_norm
 from .normalization import spectral_norm as spectral_norm
+from .pooling import adaptive_avg_pool as adaptive_avg_pool
+from .pooling import adaptive_max_pool as adaptive_max_pool
+from .pooling import avg_pool1d as avg_pool1d
+from .pooling import avg_pool2d as avg_pool2d
+from .pooling import avg_pool3d as avg_pool3d
+from .pooling import global_avg_pool as global_avg_pool
+from .pooling import global_max_pool as global_max_pool
+from .pooling import max_pool1d as max_pool1d
+from .pooling import max_pool2d as max_pool2d
+from .pooling import max_pool3d as max_pool3d

@@ -143,7 +143,7 @@ def custom_vjp(
 
     def vjps(argnums: Any, ys: Any, xs: Any, kwargs: Any) -> Any:
         def back(upstream: Any) -> list[Any]:
-            gradients = rule(list(xs), [ys[i] for i in range(len(ys))], [g for g in upstream])
+            gradients = rule(list(xs), [ys[i] for i in range(len(ys))], list(upstream))
             return [gradients[n] for n in argnums]
 
         return back

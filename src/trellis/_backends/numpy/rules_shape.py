@@ -133,7 +133,7 @@ def _tile(x: Any, repetitions: Any) -> Any:
     shape = (1,) * (len(reps) - x.ndim) + x.shape
     reps = (1,) * (len(shape) - len(reps)) + reps
     split: list[int] = []
-    for r, n in zip(reps, shape, strict=True):
+    for n in shape:
         split += [1, n]
     wide: list[int] = []
     for r, n in zip(reps, shape, strict=True):

@@ -1,0 +1,22 @@
+"""Maxima over windows, as one compiled program."""
+
+import sys as _sys
+from functools import partial
+from typing import Any
+
+import jax
+
+from ..._windows import max_over_windows
+
+__all__ = ["max_pool"]
+
+
+@partial(jax.jit, static_argnames=("window", "strides", "padding", "dilations", "channel_first", "indices"))
+def max_pool(
+    x: Any, *, window: Any, strides: Any, padding: Any, dilations: Any, channel_first: bool, indices: bool
+) -> tuple[Any, Any]:
+    """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
+    return max_over_windows(
+        _sys.modules[__package__], x, window=window, strides=strides, padding=padding, dilations=dilations,
+        channel_first=channel_first, indices=indices,
+    )  # fmt: skip
