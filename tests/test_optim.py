@@ -198,7 +198,7 @@ def test_compiled_step_equals_eager(name, backend, array):
         pytest.skip("NumPy has no compiler")
     opt = {**TORCH, **OPTAX}[name][0]()
     v = Container(cast(initial(), "float32", array))
-    compiled = compile_with(backend, opt.update)
+    compiled = fresh(backend, opt.update)
     state = opt.init(v)
     for i in range(3):
         grads = Container(cast(gradients(i), "float32", array))
@@ -223,7 +223,7 @@ def test_compiled_once(backend, array):
 
     opt = optim.AdamW(schedules.warmup_cosine(0.1, 2, 10), mask=optim.matrices_only)
     v = Container(cast(initial(), "float32", array))
-    state, compiled = opt.init(v), compile_with(backend, train)
+    state, compiled = opt.init(v), fresh(backend, train)
     counts = []
     for i in range(4):
         v, state = compiled(v, Container(cast(gradients(i), "float32", array)), state)
@@ -231,6 +231,15 @@ def test_compiled_once(backend, array):
     if backend != "torch":  # Dynamo replays the append
         assert counts[-1] == counts[1]
     assert int(state["step"]) == 4
+
+
+def fresh(backend, fn):
+    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+    return compile_with(backend, fn)
 
 
 def assert_nests(x, y, tolerance=1e-6):
@@ -494,7 +503,7 @@ def test_accumulation(is_compiled, backend, array):
     opt, plain = optim.Adam(0.1).accumulated(3), optim.Adam(0.1)
     v = w = Container(cast(initial(), "float32", array))
     state = opt.init(v)
-    update = compile_with(backend, opt.update) if is_compiled else opt.update
+    update = fresh(backend, opt.update) if is_compiled else opt.update
     for i in range(6):
         new_v, state = update(v, Container(cast(gradients(i), "float32", array)), state)
         if i % 3 < 2:
@@ -551,7 +560,7 @@ def test_schedule(name, backend, array, x64):
             assert trellis.dtype(result) == "float64"
             assert float(result) == pytest.approx(formula(t), rel=1e-12, abs=1e-15)
     if backend != "numpy":
-        result = compile_with(backend, schedule)(array(np.array(5, "int32")))
+        result = fresh(backend, schedule)(array(np.array(5, "int32")))
         assert float(result) == pytest.approx(formula(5), rel=1e-5)
 
 

@@ -286,4 +286,5 @@ from .gradients import vmap as vmap
 # Modules
 from . import nn as nn
 from . import optim as optim
+from . import train as train
 from .nn import Module as Module

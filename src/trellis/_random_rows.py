@@ -244,8 +244,8 @@ def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> An
             f"probs needs a last axis of 1 to {MOST_CATEGORIES} categories, got the shape {tuple(probs.shape)}."
         )
     weights = probs
-    if not xp.isdtype(probs.dtype, "real floating"):
-        weights = xp.astype(probs, xp.as_dtype(float_name(xp, None)))
+    if xp.dtype_name(probs.dtype) not in ("float32", "float64"):
+        weights = xp.astype(probs, xp.float32)
     if not replace:
         _check_enough(num_samples, probs.shape[-1])
     if not is_known(xp, weights):

@@ -42,10 +42,11 @@ def larger(xp: Any, best: Any, at: Any, candidate: Any, place: Any) -> tuple[Any
 
 
 def positions(xp: Any, x: Any, sizes: tuple[int, ...], start: int) -> Any:
-    """The number of every position of the input plane, in a shape that broadcasts against `x`."""
+    """The number of every position of the input plane, in the shape of `x`."""
     total = 1
     for size in sizes:
         total *= size
     shape = [1] * len(x.shape)
     shape[start : start + len(sizes)] = sizes
-    return xp.reshape(xp.arange(total, device=xp.device(x)), tuple(shape))
+    numbers = xp.reshape(xp.arange(total, device=xp.device(x)), tuple(shape))
+    return numbers + xp.zeros_like(x, dtype=numbers.dtype)

@@ -157,8 +157,8 @@ def gumbel(key: Any, /, shape: Shape = (), dtype: DTypeLike | None = None) -> An
     xp = _of(key)
     native = _float(xp, dtype, function="gumbel")
     u = xp.random.uniform(key, as_shape(shape), native)
-    tiny = xp.asarray(float(xp.finfo(native).smallest_normal), dtype=native, device=xp.random.key_device(key))
-    return -xp.log(-xp.log(xp.maximum(u, tiny)))
+    tiny = {"float16": 2.0**-14, "float64": 2.0**-1022}.get(xp.dtype_name(native), 2.0**-126)
+    return -xp.log(-xp.log(xp.maximum(u, param(xp, tiny, native, key))))
 
 
 # Normals ---------------------------------------------------------------------------------------------
@@ -189,20 +189,20 @@ def truncated_normal(
     native = _float(xp, dtype, function="truncated_normal")
     sizes = result_shape(shape, lower, upper)
     low, high = param(xp, lower, native, key), param(xp, upper, native, key)
+    u = xp.random.uniform(key, sizes, native)
+    if xp.dtype_name(native) in ("float16", "bfloat16"):
+        # Too few digits to count in; the result may then be rounded to a bound.
+        low, high, u = [xp.astype(x, xp.float32) for x in (low, high, u)]
+        return xp.astype(_truncated(xp, u, low, high), native)
+    return _truncated(xp, u, low, high)
+
+
+def _truncated(xp: Any, u: Any, low: Any, high: Any) -> Any:
     root = 2.0**0.5
     a, b = xp.erf(low / root), xp.erf(high / root)
-    u = xp.random.uniform(key, sizes, native) * (b - a) + a
-    draw = xp.random.erfinv(xp.maximum(u, a)) * root
-    inf = xp.asarray(float("inf"), dtype=native, device=xp.random.key_device(key))
-    return xp.minimum(xp.maximum(draw, _next(xp, low, inf)), _next(xp, high, -inf))
-
-
-def _next(xp: Any, x: Any, towards: Any) -> Any:
-    if xp.finfo(x.dtype).bits >= 32:
-        return xp.nextafter(x, towards)
-    # Not every framework has half-precision neighbours; a step of one unit in the last place does here.
-    step = xp.abs(x) * float(xp.finfo(x.dtype).eps) + float(xp.finfo(x.dtype).smallest_normal)
-    return x + step if float(towards) > 0 else x - step
+    draw = xp.random.erfinv(xp.maximum(u * (b - a) + a, a)) * root
+    inf = float("inf") + xp.zeros_like(low)
+    return xp.minimum(xp.maximum(draw, xp.nextafter(low, inf)), xp.nextafter(high, -float("inf") + xp.zeros_like(high)))
 
 
 def multivariate_normal(

@@ -165,7 +165,7 @@ def _max_pool(
         y, window=window, strides=strides, padding=pairs, dilations=dilations, channel_first=first, indices=indices
     )
     y = xp.astype(y, kind, copy=False)
-    return (y, xp.broadcast_to(found, tuple(y.shape))) if indices else y
+    return (y, found) if indices else y
 
 
 def _avg_pool(
@@ -344,7 +344,7 @@ def adaptive_max_pool(
             x, window=window, strides=window, padding=((0, 0),) * len(sizes), dilations=(1,) * len(sizes),
             channel_first=first, indices=return_indices,
         )  # fmt: skip
-        return (y, xp.broadcast_to(places, tuple(y.shape))) if return_indices else y
+        return (y, places) if return_indices else y
     places = positions(xp, x, sizes, start) if return_indices else None
     y = x
     # The last axis first: then the first of equal rows wins, and within it the first of equal elements.
@@ -358,7 +358,7 @@ def adaptive_max_pool(
             place = None if places is None else xp.take(places, picks, axis=start + i)
             chosen, found = larger(xp, chosen, found, candidate, place)
         y, places = chosen, found
-    return (y, xp.broadcast_to(places, tuple(y.shape))) if return_indices else y
+    return (y, places) if return_indices else y
 
 
 def _adaptive(name: str, x: Any, output_size: Any, data_format: Any) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:

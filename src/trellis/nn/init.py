@@ -138,6 +138,12 @@ def _uniform(xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, low: float, 
     return scaled_uniform(xp, u, *bounds)
 
 
+def _scaled(xp: Any, x: Any, scale: float, shift: float = 0.0) -> Any:
+    # Python numbers would widen NumPy's bfloat16.
+    factor, offset = [xp.asarray(n, dtype=x.dtype, device=xp.random.key_device(x)) for n in (scale, shift)]
+    return x * factor + offset
+
+
 class Uniform(_Random):
     """Uniform in [low, high).
 
@@ -169,7 +175,7 @@ class Normal(_Random):
         self.mean, self.std = mean, std
 
     def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
-        return _random.normal(key, shape, dtype) * self.std + self.mean
+        return _scaled(xp, _random.normal(key, shape, dtype), self.std, self.mean)
 
 
 class TruncatedNormal(_Random):
@@ -186,7 +192,8 @@ class TruncatedNormal(_Random):
         self.mean, self.std, self.bound = mean, std, bound
 
     def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
-        return _random.truncated_normal(key, -self.bound, self.bound, shape, dtype) * self.std + self.mean
+        cut = _random.truncated_normal(key, -self.bound, self.bound, shape, dtype)
+        return _scaled(xp, cut, self.std, self.mean)
 
 
 # The standard deviation of a standard normal that is cut off at -2 and 2.
@@ -218,9 +225,9 @@ class VarianceScaling(_Random):
             limit = sqrt(3 * variance)
             return _uniform(xp, key, shape, dtype, -limit, limit)
         if self.distribution == "normal":
-            return _random.normal(key, shape, dtype) * sqrt(variance)
+            return _scaled(xp, _random.normal(key, shape, dtype), sqrt(variance))
         cut = _random.truncated_normal(key, -2.0, 2.0, shape, dtype)
-        return cut * (sqrt(variance) / _TRUNCATED_STD)
+        return _scaled(xp, cut, sqrt(variance) / _TRUNCATED_STD)
 
 
 class _Named(VarianceScaling):
@@ -315,7 +322,7 @@ class Orthogonal(_Random):
         if len(shape) < 2:
             raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
         matrix = _random.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
-        return xp.reshape(matrix, shape) * self.gain
+        return _scaled(xp, xp.reshape(matrix, shape), self.gain)
 
 
 class Siren(_Random):

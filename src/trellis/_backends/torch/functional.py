@@ -10,6 +10,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from .gradients import _compiling_inside
+
 __all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
 
 _convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
@@ -132,7 +134,10 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
 
 def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
-    hs, h_last, c_last = _fastest(_fused_lstm, _lstm_formula, x, h, c, kernel, recurrent_kernel, bias)
+    xs = (x, h, c, kernel, recurrent_kernel, bias)
+    # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with an axis more.
+    is_formula = torch.compiler.is_compiling() and len(_compiling_inside) > 0
+    hs, h_last, c_last = _lstm_formula(*xs) if is_formula else _fastest(_fused_lstm, _lstm_formula, *xs)
     return hs, (h_last, c_last)
 
 
