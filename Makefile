@@ -4,6 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PINS    = requirements/pins.txt
 WORKERS ?= 2
+BACKENDS ?= numpy
 
 .PHONY: demo test lint types clean
 
@@ -20,8 +21,14 @@ $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/.base
-	$(BIN)/python -m trellis.demo
+# The handwritten digits of the demo come with scikit-learn.
+$(VENV)/.digits: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --constraint $(PINS) scikit-learn
+	touch $@
+
+# `make demo BACKENDS=all` trains the same program on all four.
+demo: $(VENV)/.digits $(if $(filter-out numpy,$(BACKENDS)),$(VENV)/.all)
+	$(BIN)/python -m trellis.demo --backends $(BACKENDS)
 
 test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup

@@ -24,6 +24,18 @@ RESULTS = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 QUICK = "--quick" in sys.argv
 
 
+def one_core() -> None:
+    """Keep this process and all that it starts on one core, before a framework is imported.
+
+    Every framework counts the cores it may use, so all of them work with one thread each, peers included:
+    what is compared is the work, not the ways to share it among cores.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
 @dataclass
 class Row:
     """One line of a table: what was done, and the seconds each contestant took per call."""
@@ -82,10 +94,8 @@ def measure(
     budget = budget / 3 if QUICK else budget
     repeats = {}
     for name, call in contestants.items():
-        call()  # compile, allocate, warm caches
-        start = time.perf_counter()
-        call()
-        once = max(time.perf_counter() - start, 1e-7)
+        sample(call, 1)  # compile, allocate, warm caches
+        once = max(min(sample(call, 1), sample(call, 1)), 1e-7)
         repeats[name] = max(1, min(20_000, int(budget / len(contestants) / rounds / once)))
     samples: dict[str, list[float]] = {name: [] for name in contestants}
     was_enabled = gc.isenabled()
@@ -93,11 +103,7 @@ def measure(
     try:
         for _ in range(rounds):
             for name, call in contestants.items():
-                count = range(repeats[name])
-                start = time.perf_counter()
-                for _ in count:
-                    call()
-                samples[name].append((time.perf_counter() - start) / repeats[name])
+                samples[name].append(sample(call, repeats[name]))
     finally:
         if was_enabled:
             gc.enable()
@@ -107,6 +113,16 @@ def measure(
         low, _, high = statistics.quantiles(values, n=4)
         spread[name] = (high - low) / medians[name]
     return medians, spread
+
+
+def sample(call: Callable[[], Any], repeats: int) -> float:
+    """Seconds per call over some calls; one that lives in another process takes the time there itself."""
+    if hasattr(call, "sample"):
+        return float(call.sample(repeats))
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
 
 
 def line(row: Row) -> str:

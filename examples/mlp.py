@@ -12,9 +12,9 @@ from trellis import nn
 from trellis import functional as F
 
 
-def spirals(n):
+def spirals(n, seed):
     """Points of two spirals, and which of the two each belongs to."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     t = 3 * np.sqrt(random.uniform(0.02, 1, n))
     label = np.arange(n) % 2
     angle = 2 * t + np.pi * label
@@ -30,7 +30,7 @@ def main(backend="numpy", steps=600):
         )
     print(model)
 
-    points, labels = spirals(400)  # NumPy arrays: fit() takes them to the framework of the model
+    points, labels = spirals(400, seed=0)  # NumPy arrays: fit() takes them to the framework of the model
     batch_size = 40
     history = trellis.train.fit(
         model,
@@ -44,7 +44,7 @@ def main(backend="numpy", steps=600):
         seed=0,
     )
 
-    result = trellis.train.evaluate(model, F.cross_entropy, spirals(200), metrics="accuracy")
+    result = trellis.train.evaluate(model, F.cross_entropy, spirals(200, seed=1), metrics="accuracy")
     print(f"{backend}: accuracy {result['accuracy']:.1%}, loss {history.final_loss:.4f}")
     return history.final_loss
 

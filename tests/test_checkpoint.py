@@ -2,11 +2,8 @@
 
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 
 import numpy as np
@@ -212,59 +209,59 @@ def test_a_failing_disk_leaves_the_old_file(path, monkeypatch):
 
 # Crashes ---------------------------------------------------------------------------------------------
 
-_SAVER = """
-import sys
-import numpy as np
-from trellis.train import save_checkpoint
-
-path, step = sys.argv[1], int(sys.argv[2])
-print("ready", flush=True)
-while True:
-    step += 1
-    state = {"w": np.full(200_000, step, "float32"), "b": np.full(50, step, "float64"), "step": step}
-    save_checkpoint(path, state)
-"""
-
 KILLS = 100
 
+# It loads NumPy and nothing else, and forks: a hundred processes would spend their time importing.
+_KILLING = """
+import os, random, signal, sys, time
+import numpy as np
+from trellis.train import load_checkpoint, save_checkpoint
 
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+path, kills = sys.argv[1], int(sys.argv[2])
+like = {"w": np.zeros(100_000, "float32"), "b": np.zeros(50), "step": 0}
+
+def save(step):
+    w, b = np.full(100_000, step, "float32"), np.full(50, step, "float64")
+    save_checkpoint(path, {"w": w, "b": b, "step": step})
+
+begin = time.monotonic()
+for _ in range(3):
+    save(0)
+duration = (time.monotonic() - begin) / 3
+randomly = random.Random(0)
+reached = in_the_middle = 0
+for _ in range(kills):
+    child = os.fork()
+    if child == 0:
+        while True:
+            reached += 1
+            save(reached)
+    time.sleep(randomly.uniform(0, 1.5 * duration))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    in_the_middle += len(os.listdir(os.path.dirname(path))) > 1
+    found = load_checkpoint(path, like)
+    assert found["step"] >= reached, (found["step"], reached)
+    assert (found["w"] == found["step"]).all() and (found["b"] == found["step"]).all()
+    reached = found["step"]
+assert not {"torch", "jax", "tensorflow"} & set(sys.modules)
+print(reached, in_the_middle)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs fork and SIGKILL")
 def test_killing_the_process_leaves_a_whole_checkpoint(tmp_path):
-    """A hundred processes are killed while they do nothing but save; no file is ever unreadable.
-
-    New processes are started while the old ones are still dying, so that the test waits for no imports.
-    """
+    """A hundred processes are killed while they do nothing but save; no file is ever unreadable."""
     path = tmp_path / "run.safetensors"
-    like = {"w": np.zeros(200_000, "float32"), "b": np.zeros(50), "step": 0}
-    randomly = random.Random(0)
-    save_checkpoint(path, {**like, "step": 0})
-    reached = 0
-    upcoming = _saver(path, 0)
-    for _ in range(KILLS):
-        process = upcoming
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(randomly.uniform(0.0, 0.02))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        found = load_checkpoint(path, like)
-        assert found["step"] >= reached
-        assert (found["w"] == found["step"]).all()
-        assert (found["b"] == found["step"]).all()
-        reached = found["step"]
-        upcoming = _saver(path, reached)
-    upcoming.kill()
-    upcoming.wait()
-    upcoming.stdout.close()
-    assert reached > KILLS / 4, "the processes hardly ever came to save"
+    command = [sys.executable, "-c", _KILLING, str(path), str(KILLS)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    reached, in_the_middle = [int(word) for word in run.stdout.split()]
+    assert reached > KILLS / 10, "the processes hardly ever came to save"
+    assert in_the_middle > KILLS / 10, "hardly any process was killed in the middle of a file"
     # The next save cleans up after the dead.
-    save_checkpoint(path, like)
+    save_checkpoint(path, {"x": np.zeros(1)})
     assert [p.name for p in tmp_path.iterdir()] == ["run.safetensors"]
-
-
-def _saver(path, step):
-    command = [sys.executable, "-c", _SAVER, str(path), str(step)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
 # Migration -------------------------------------------------------------------------------------------
@@ -272,7 +269,8 @@ def _saver(path, step):
 
 class Net(trellis.Module):
     def __init__(self, **options):
-        self._conv = nn.Conv2D(1, 4, 3, 1, "SAME")
+        # No bias: before a batch norm its gradient is zero but for rounding, which Adam would blow up.
+        self._conv = nn.Conv2D(1, 4, 3, 1, "SAME", with_bias=False)
         self._norm = nn.BatchNorm2D(4)
         self._dropout = nn.Dropout(0.2)
         self._linear = nn.Linear(4, 3)
@@ -319,6 +317,8 @@ def begun(tmp_path_factory):
     return folder, _train("numpy", None, 4, resume=False)
 
 
+# One process: it has all four frameworks loaded, and the runs that the pairs begin with.
+@pytest.mark.xdist_group("migration")
 @pytest.mark.parametrize(("first", "second"), [(a, b) for a in BACKENDS for b in BACKENDS if a != b])
 def test_stop_on_one_framework_and_go_on_with_another(begun, tmp_path, first, second):
     folder, (whole, history) = begun

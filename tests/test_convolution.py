@@ -20,7 +20,7 @@ import trellis
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
-OTHER = {"numpy": "torch", "torch": "jax", "jax": "tensorflow", "tensorflow": "numpy"}
+OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 GENERAL = ("channel_last", "channel_first")
 SWEEP = 36
@@ -258,7 +258,7 @@ class Config:
         """x, filters and maybe bias as arrays of the backend, in the layout of the configuration."""
         x, w, b = self.arrays(seed)
         made = [self.to_layout(x), self.filters_to_layout(w), *([] if b is None else [b])]
-        return [array(np.ascontiguousarray(a), dtype) for a in made]
+        return [array(np.ascontiguousarray(a, dtype=dtype)) for a in made]
 
 
 def draw(row, rng, number):

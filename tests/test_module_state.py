@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+
+import trellis
 from conftest import compile_with
 from module_fixtures import DoubleLinear, ListNet, Nested, NoneAttr, SharedWeight, TanhNet
 from test_modules import inputs, nonzero_everywhere, train, zeros_everywhere
-
-import trellis
 from trellis import Container, errors
 from trellis.nn import Linear
 from trellis.testing import assert_close

@@ -2,9 +2,11 @@
 
 import inspect
 
-import module_fixtures as fixtures
 import numpy as np
 import pytest
+
+import module_fixtures as fixtures
+import trellis
 import vectors
 from conftest import compile_with
 from module_fixtures import (
@@ -18,8 +20,6 @@ from module_fixtures import (
     SharedWeight,
     TanhNet,
 )
-
-import trellis
 from trellis import Container, errors
 from trellis.nn import Linear
 from trellis.testing import assert_close

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 import pytest
-from conftest import compile_with
 
 import trellis
+from conftest import compile_with
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
 
@@ -129,7 +129,9 @@ OPTAX = {
     "LARS": (lambda: optim.LARS(0.5), lambda o: o.lars(0.5)),
     "LARS-decay-nesterov": (
         lambda: optim.LARS(0.5, 0.8, True, weight_decay=0.1, trust_coefficient=0.02),
-        lambda o: o.lars(0.5, weight_decay=0.1, trust_coefficient=0.02, momentum=0.8, nesterov=True),
+        lambda o: o.lars(
+            0.5, weight_decay=0.1, trust_coefficient=0.02, momentum=0.8, nesterov=True
+        ),
     ),
     "LARS-schedule": (
         lambda: optim.LARS(schedules.exponential(0.5, 5, 0.5)),
@@ -146,7 +148,9 @@ OPTAX = {
         lambda o: o.adafactor(0.1, min_dim_size_to_factor=2),
     ),
     "Adafactor-full-momentum-decay": (
-        lambda: optim.Adafactor(0.1, momentum=0.9, weight_decay=0.01, clipping=None, factored=False),
+        lambda: optim.Adafactor(
+            0.1, momentum=0.9, weight_decay=0.01, clipping=None, factored=False
+        ),
         lambda o: o.adafactor(
             0.1,
             momentum=0.9,
@@ -248,7 +252,9 @@ def assert_nests(x, y, tolerance=1e-6):
     for a, b in zip(xs, ys, strict=True):
         a, b = trellis.to_numpy(a), trellis.to_numpy(b)
         assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(float(np.max(np.abs(b))), 1e-3))
+        np.testing.assert_allclose(
+            a, b, rtol=tolerance, atol=tolerance * max(float(np.max(np.abs(b))), 1e-3)
+        )
 
 
 # Classes -----------------------------------------------------------------------------------------------
@@ -307,6 +313,8 @@ def test_errors(backend, array):
     v = Container(a=array([1.0]), b=array([2.0]))
     with pytest.raises(errors.ShapeError):
         optim.Adam().step(v, Container(a=array([1.0])))
+    with pytest.raises(errors.ShapeError):
+        optim.SGD(0.1).step(Container(a={"b": v.a}, c=v.b), Container(a=v.a, c={"b": v.b}))
     other = trellis.namespace("torch" if backend != "torch" else "numpy").asarray([1.0])
     with pytest.raises(errors.MixedBackendsError):
         optim.Adam().step(v, Container(a=other, b=other))
@@ -327,7 +335,11 @@ def test_zero_leaves_move(array):
     lars = trellis.to_numpy(optim.LARS(0.1).step(w, g))
     np.testing.assert_allclose(lars, [-0.1, 0.2], rtol=1e-6)
     still = array(np.zeros(2, "float32"))
-    for opt in (optim.LARS(0.1), optim.LAMB(0.1), optim.SGD(0.1).after(optim.clip_by_global_norm(1))):
+    for opt in (
+        optim.LARS(0.1),
+        optim.LAMB(0.1),
+        optim.SGD(0.1).after(optim.clip_by_global_norm(1)),
+    ):
         np.testing.assert_array_equal(trellis.to_numpy(opt.step(g, still)), trellis.to_numpy(g))
 
 
@@ -467,7 +479,9 @@ def test_masked(array):
 
 
 def test_chain_of_ones_own_and_twice_the_same(array):
-    own = optim.Transformation(lambda p: Container(), lambda g, s, p=None: (tree.map(lambda x: x * 2, g), s))
+    own = optim.Transformation(
+        lambda p: Container(), lambda g, s, p=None: (tree.map(lambda x: x * 2, g), s)
+    )
     x = array([1.0])
     np.testing.assert_allclose(updated(optim.chain(optim.scale(3.0), own), x), [6.0])
     twice = optim.chain(optim.trace(0.5), optim.trace(0.5))
@@ -483,13 +497,18 @@ def test_chain_of_ones_own_and_twice_the_same(array):
 def test_parameter_average(array):
     values = [np.array([1.0, 2.0]), np.array([3.0, -1.0]), np.array([0.0, 5.0])]
     decay, total = 0.9, np.zeros(2)
-    averages = {True: optim.ParameterAverage(decay), False: optim.ParameterAverage(decay, debias=False)}
+    averages = {
+        True: optim.ParameterAverage(decay),
+        False: optim.ParameterAverage(decay, debias=False),
+    }
     plain = values[0]
     for i, value in enumerate(values):
         total = decay * total + (1 - decay) * value
         plain = decay * plain + (1 - decay) * value
         result = averages[True].step({"w": array(value, "float32")})["w"]
-        np.testing.assert_allclose(trellis.to_numpy(result), total / (1 - decay ** (i + 1)), rtol=1e-5)
+        np.testing.assert_allclose(
+            trellis.to_numpy(result), total / (1 - decay ** (i + 1)), rtol=1e-5
+        )
         result = averages[False].step({"w": array(value, "float32")})["w"]
         np.testing.assert_allclose(trellis.to_numpy(result), plain, rtol=1e-5)
     assert sorted(averages[True].state) == ["average", "step"]
@@ -540,7 +559,9 @@ SCHEDULES = {
     ),
     "warmup_cosine": (
         schedules.warmup_cosine(0.5, 3, 9, end=0.05),
-        lambda t: 0.5 * t / 3 if t < 3 else 0.05 + 0.45 * (1 + math.cos(math.pi * min(t - 3, 6) / 6)) / 2,
+        lambda t: (
+            0.5 * t / 3 if t < 3 else 0.05 + 0.45 * (1 + math.cos(math.pi * min(t - 3, 6) / 6)) / 2
+        ),
     ),
 }
 
@@ -570,7 +591,10 @@ def test_schedules_of_optax():
     pairs = [
         (schedules.one_cycle(0.5, 20), optax.cosine_onecycle_schedule(20, 0.5)),
         (schedules.warmup_cosine(0.5, 4, 20), optax.warmup_cosine_decay_schedule(0.0, 0.5, 4, 20)),
-        (schedules.polynomial(0.5, 0.1, 8, power=3, begin=2), optax.polynomial_schedule(0.5, 0.1, 3, 8, 2)),
+        (
+            schedules.polynomial(0.5, 0.1, 8, power=3, begin=2),
+            optax.polynomial_schedule(0.5, 0.1, 3, 8, 2),
+        ),
         (schedules.step(0.5, 4, 0.1), optax.exponential_decay(0.5, 4, 0.1, staircase=True)),
         (schedules.piecewise(0.5, {3: 0.1}), optax.piecewise_constant_schedule(0.5, {3: 0.1})),
     ]

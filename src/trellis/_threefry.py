@@ -4,6 +4,8 @@ Every backend evaluates the same function on its own arrays; here it serves the 
 array at all: the next key of the global stream, the seeds of a Container's leaves.
 """
 
+from math import ceil, log
+
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 MASK = 0xFFFFFFFF
@@ -44,6 +46,15 @@ def fold_in_words(key: Words, data: int) -> Words:
     (928981903, 3453687069)
     """
     return threefry(key, (0, data & MASK))
+
+
+def sorting_rounds(length: int) -> int:
+    """How many sorts by 32-bit keys make a permutation; one is too few where keys may be equal. JAX's rule.
+
+    >>> sorting_rounds(1000), sorting_rounds(3000)
+    (1, 2)
+    """
+    return ceil(3 * log(max(1, length)) / log(MASK))
 
 
 # The inverse error function as in Giles, "Approximating the erfinv function" (2012): coefficients of the

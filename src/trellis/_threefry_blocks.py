@@ -20,6 +20,7 @@ from ._threefry import (
     PARITY,
     ROTATIONS,
     Words,
+    sorting_rounds,
 )
 
 _BLOCK = 32768  # divides 2**32, so the low counter word never wraps inside a block
@@ -160,6 +161,16 @@ def erfinv(x: Any) -> Any:
             far = np.where(w < 16, _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5.0))
             p = np.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), far)
         return np.where(np.abs(x) == 1, x * x.dtype.type(np.inf), p * x)
+
+
+def permutation(key: Words, length: int) -> Any:
+    """A random order of 0 ... length - 1: sorted by random keys, as often as ties ask for."""
+    order = np.arange(length)
+    for _ in range(sorting_rounds(length)):
+        following, here = pairs(key, 2).tolist()
+        key = (following[0], following[1])
+        order = order[np.argsort(bits((here[0], here[1]), length, _U32), kind="stable")]
+    return order
 
 
 # The hash --------------------------------------------------------------------------------------------

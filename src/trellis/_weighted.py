@@ -75,28 +75,22 @@ def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dty
 # Weights ---------------------------------------------------------------------------------------------
 
 
-def _scaled(xp: Any, x: Any, by: Any) -> tuple[Any, Any]:
-    """`x` times the power of two that brings `by` into [1, 2), and minus its exponent; both exact."""
-    exponent = xp.zeros_like(by)
-    biggest = 512 if xp.dtype_name(x.dtype) == "float64" else 64
-    for _ in range(2):
-        k = biggest
-        while k >= 1:
-            up, down = by < 2.0 ** (1 - k), by >= 2.0**k
-            factor = xp.where(up, 2.0**k, xp.where(down, 2.0**-k, xp.ones_like(by)))
-            x, by = x * factor, by * factor
-            exponent = exponent + xp.where(up, -k * xp.ones_like(by), xp.where(down, k * xp.ones_like(by), xp.zeros_like(by)))
-            k = k // 2
-    return x, exponent
-
-
 def _relative_to_largest(xp: Any, weights: Any) -> Any:
-    """The weights of each row in float32, times the power of two that brings the largest into [1, 2)."""
+    """The weights of each row in float32, times the power of two that brings the largest into [1, 2).
+
+    Powers of two, found by comparisons: nothing is rounded but once, to float32.
+    """
+    is_wide = xp.dtype_name(weights.dtype) == "float64"
     # Some processors and frameworks take subnormal numbers for zero; so do we, everywhere.
-    tiny = float(xp.finfo(weights.dtype).smallest_normal)
-    weights = xp.where(weights < tiny, xp.zeros_like(weights), weights)
-    scaled, _ = _scaled(xp, weights, xp.max(weights, axis=-1, keepdims=True))
-    return xp.astype(scaled, xp.float32)
+    weights = xp.where(weights < (2.0**-1022 if is_wide else 2.0**-126), xp.zeros_like(weights), weights)
+    scaled, largest = weights, xp.max(weights, axis=-1, keepdims=True)
+    for k in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)[0 if is_wide else 3 :]:
+        one = xp.ones_like(largest)
+        factor = xp.where(largest < 2.0 ** (1 - k), one * 2.0**k, xp.where(largest >= 2.0**k, one * 2.0**-k, one))
+        scaled, largest = scaled * factor, largest * factor
+    scaled = xp.astype(scaled, xp.float32)
+    # What is lost beside a far larger weight is still not zero.
+    return xp.where((weights > 0) & (scaled < 2.0**-126), 2.0**-126 + xp.zeros_like(scaled), scaled)
 
 
 def weighted_draws(xp: Any, key: Any, weights: Any, num_samples: int) -> Any:
@@ -144,10 +138,7 @@ def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
     draw = random.words(key, tuple(weights.shape))[0]
     relative = _relative_to_largest(xp, weights)
     is_never = relative <= 0
-    mantissa, exponent = _scaled(xp, xp.where(is_never, xp.ones_like(relative), relative), xp.where(is_never, xp.ones_like(relative), relative))
-    digits = random.to_words(xp.astype(mantissa * 2.0**23, xp.int32))[1] * 2**7
-    log_weight = xp.astype(exponent, xp.int32) * 2**23 + _log2_fraction(xp, digits)
-    arrival = _log2_exponential(xp, draw) - log_weight
+    arrival = _log2_exponential(xp, draw) - _log2_float(xp, xp.where(is_never, xp.ones_like(relative), relative))
     never = 2**31 - 1 + xp.zeros_like(arrival)
     return xp.argsort(xp.where(is_never, never, arrival), axis=-1)
 
@@ -157,25 +148,25 @@ def uniform_order(xp: Any, key: Any, shape: tuple[int, ...]) -> Any:
     return xp.argsort(xp.random.words(key, shape)[0], axis=-1)
 
 
-def _log2_fraction(xp: Any, y: Any) -> Any:
-    """log2(y / 2**30) for words y in [2**30, 2**31), times 2**23; one binary digit per squaring."""
-    fraction = xp.zeros(tuple(y.shape), dtype=xp.int32)
-    half = xp.random.to_words(2**31)[1]
-    for _ in range(23):
-        y = _multiply_q30(xp, y, y)
-        is_one = y >= half
-        y = xp.where(is_one, y // 2, y)
-        fraction = fraction * 2 + xp.astype(is_one, xp.int32)
-    return fraction
+# Logarithms to base 2, times 2**23, as int32 -----------------------------------------------------------
 
 
-def _multiply_q30(xp: Any, x: Any, y: Any) -> Any:
-    upper, lower = xp.random.multiply_words(x, y)
-    return upper * 4 + lower // 2**30
+def _log2_float(xp: Any, x: Any) -> Any:
+    """Of float32 numbers in [2**-126, 2]."""
+    exponent = xp.zeros(tuple(x.shape), dtype=xp.int32)
+    is_two = x >= 2
+    x = xp.where(is_two, x / 2, x)
+    exponent = exponent + xp.astype(is_two, xp.int32)
+    for k in (64, 32, 16, 8, 4, 2, 1):
+        is_small = x < 2.0 ** (1 - k)
+        x = xp.where(is_small, x * 2.0**k, x)
+        exponent = xp.where(is_small, exponent - k, exponent)
+    mantissa = xp.random.to_words(xp.astype(x * 2.0**23, xp.int32))[1]
+    return exponent * 2**23 + xp.random.log2_fraction(mantissa * 2**7)
 
 
 def _log2(xp: Any, x: Any) -> Any:
-    """log2 of words from 1 up, times 2**23."""
+    """Of words from 1 up."""
     exponent = 30 + xp.zeros(tuple(x.shape), dtype=xp.int32)
     is_large = x >= xp.random.to_words(2**31)[1]
     x = xp.where(is_large, x // 2, x)
@@ -183,27 +174,29 @@ def _log2(xp: Any, x: Any) -> Any:
     for k in (16, 8, 4, 2, 1):
         is_small = x < 2 ** (31 - k)
         x = xp.where(is_small, x * 2**k, x)
-        exponent = exponent - k * xp.astype(is_small, xp.int32)
-    return exponent * 2**23 + _log2_fraction(xp, x)
+        exponent = xp.where(is_small, exponent - k, exponent)
+    return exponent * 2**23 + xp.random.log2_fraction(x)
 
 
 def _log2_exponential(xp: Any, draw: Any) -> Any:
-    """log2(-log2(1 - v)) for v = draw / 2**32, times 2**23.
+    """Of -log2(1 - v) for v = draw / 2**32.
 
     Near zero -log2(1 - v) has few digits left, and the first arrivals are decided there; so below 1/16 it
     is v times a short series.
     """
-    one = xp.random.to_words(1)[1]
+    random = xp.random
+    one, mask = random.to_words(1)[1], random.to_words(0xFFFFFFFF)[1]
     draw = xp.where(draw == 0, one + xp.zeros_like(draw), draw)
-    complement = xp.random.add_words(draw ^ xp.random.to_words(0xFFFFFFFF)[1], one)[1]
-    distance = 32 * 2**23 - _log2(xp, complement)
-    distance = xp.where(distance > 0, distance, xp.ones_like(distance))
-    far = _log2(xp, xp.random.to_words(distance)[1]) - 23 * 2**23
     is_near = draw < 2**28
-    small = xp.where(is_near, draw, one + xp.zeros_like(draw)) // 4
+    complement = random.add_words(draw ^ mask, one)[1]
+    first = _log2(xp, xp.where(is_near, draw, complement))
     # 1 + v/2 + v**2/3 + v**3/4 + ... in steps of 2**-30
-    series = 2**30 // 8 + xp.zeros_like(small)
+    v = xp.where(is_near, draw, one + xp.zeros_like(draw)) // 4
+    series = 2**30 // 8 + xp.zeros_like(v)
     for n in (7, 6, 5, 4, 3, 2, 1):
-        series = 2**30 // n + _multiply_q30(xp, series, small)
-    near = _log2(xp, xp.where(is_near, draw, one + xp.zeros_like(draw))) - 32 * 2**23 + _log2_fraction(xp, series)
-    return xp.where(is_near, near + round(0.5287663729448977 * 2**23), far)
+        upper, lower = random.multiply_words(series, v)
+        series = 2**30 // n + upper * 4 + lower // 2**30
+    distance = random.to_words(xp.where(is_near, xp.ones_like(first), 32 * 2**23 - first))[1]
+    second = _log2(xp, xp.where(is_near, series, distance))
+    near = first + second + round((0.5287663729448977 - 32 - 30) * 2**23)
+    return xp.where(is_near, near, second - 23 * 2**23)

@@ -349,7 +349,3 @@ def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:
     return x[(*before, slice(0, size // 2))] * gate(xp, x[(*before, slice(size // 2, size))])
 
 
-__all__ = [
-    "elu", "geglu", "gelu", "glu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax",
-    "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swiglu",
-]  # fmt: skip

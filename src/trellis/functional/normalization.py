@@ -324,6 +324,3 @@ def _check_affine(name: str, shape: tuple[Any, ...], weight: Any, bias: Any, **o
             raise ShapeError(f"{name}() expects {what} of shape {shape}, got {tuple(array.shape)}.")
 
 
-__all__ = [
-    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm", "spectral_norm",
-]  # fmt: skip

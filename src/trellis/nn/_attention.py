@@ -48,7 +48,7 @@ class MultiHeadAttention(Layer):
         self._value_dim = embed_dim if value_dim is None else value_dim
         self._with_bias, self._add_bias_kv = with_bias, add_bias_kv
         self._initializers = (weight_initializer, bias_initializer)
-        self._options = {
+        self._options: dict[str, Any] = {
             "num_heads": num_heads, "scale": scale, "add_zero_attn": add_zero_attn,
             "batch_first": batch_first, "dropout": dropout,
         }  # fmt: skip

@@ -74,14 +74,14 @@ class _Conv(_Convolution):
         v = self.v
         return conv_general_dilated(
             x,
-            v.w,
+            v["w"],
             self._strides,
             self._padding,
             dims=self.dims,
             data_format=self._format,
             feature_group_count=self._groups,
             dilations=self._dilations,
-            bias=v.b if self._with_bias else None,
+            bias=v["b"] if self._with_bias else None,
         )
 
 
@@ -96,7 +96,7 @@ class _ConvTranspose(_Convolution):
         v = self.v
         return conv_general_transpose(
             x,
-            v.w,
+            v["w"],
             self._strides,
             self._padding,
             dims=self.dims,
@@ -104,7 +104,7 @@ class _ConvTranspose(_Convolution):
             data_format=self._format,
             dilations=self._dilations,
             feature_group_count=self._groups,
-            bias=v.b if self._with_bias else None,
+            bias=v["b"] if self._with_bias else None,
         )
 
 
@@ -356,11 +356,11 @@ class DepthwiseConv2D(_Convolution):
     def _forward(self, x: A) -> A:
         v = self.v
         y = depthwise_conv2d(
-            x, v.w, self._strides, self._padding, data_format=self._data_format, dilations=self._dilations
+            x, v["w"], self._strides, self._padding, data_format=self._data_format, dilations=self._dilations
         )
         if not self._with_bias:
             return y
-        return y + (v.b if self._format == "channel_last" else reshape(v.b, (-1, 1, 1)))
+        return y + (v["b"] if self._format == "channel_last" else reshape(v["b"], (-1, 1, 1)))
 
 
 class SeparableConv2D(Layer):

@@ -1,5 +1,6 @@
 """What all layers share."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._errors import ArgumentTypeError
@@ -17,7 +18,7 @@ class Layer(Module):
         return True
 
 
-def per_axis(value: int | tuple[int, ...] | list[int], dims: int) -> tuple[int, ...]:
+def per_axis(value: int | Sequence[int], dims: int) -> tuple[int, ...]:
     """One size per axis.
 
     >>> per_axis(3, 2)

@@ -48,7 +48,7 @@ class Linear(Layer):
 
     def _forward(self, x: A) -> A:
         v = self.v
-        return linear(x, v.w, bias=v.b if self._with_bias else None)
+        return linear(x, v["w"], bias=v["b"] if self._with_bias else None)
 
     def extra_repr(self) -> str:
         return f"{self._sizes[0]}, {self._sizes[1]}" + ("" if self._with_bias else ", with_bias=False")
@@ -90,8 +90,8 @@ class Bilinear(Layer):
 
     def _forward(self, x1: A, x2: A) -> A:
         v = self.v
-        y = einsum("...i,kij,...j->...k", x1, v.w, x2)
-        return y + v.b if self._with_bias else y
+        y = einsum("...i,kij,...j->...k", x1, v["w"], x2)
+        return y + v["b"] if self._with_bias else y
 
     def extra_repr(self) -> str:
         return f"{self._sizes[1]}, {self._sizes[2]}, {self._sizes[0]}"

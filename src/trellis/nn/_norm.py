@@ -117,7 +117,7 @@ class _BatchNorm(Layer):
     def _forward(self, x: A) -> A:
         _check_rank(self, x, self.dims)
         v = self.v
-        options = {
+        options: dict[str, Any] = {
             "weight": v.w if self._is_affine else None, "bias": v.b if self._is_affine else None,
             "epsilon": self._eps, "channel_axis": self._axis,
         }  # fmt: skip

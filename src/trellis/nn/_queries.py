@@ -71,7 +71,7 @@ class TreeQueries(Owner):
         their parents.
         """
         name, number = type(self).__name__, 0
-        for module in below((self.top_mod() if top_mod is None else top_mod)):
+        for module in below(self.top_mod() if top_mod is None else top_mod):
             if module is self:
                 break
             number += type(module).__name__ == name

@@ -6,15 +6,13 @@ each with `w` (in, gates * out), `r` (out, gates * out) and biases.
 
 from typing import Any, ClassVar
 
-from .._control import scan
 from .._creation import zeros_like
-from .._elementwise import maximum, tanh
 from .._errors import ArgumentError
-from .._linear_algebra import matmul
-from .._manipulation import concat, flip, moveaxis, stack
+from .._manipulation import concat, flip, stack
 from .._recurrent import lstm_update
 from .._reduction import sum as sum_of
 from .._typing import A, Device, DTypeLike
+from ..functional.recurrent import gru_update, rnn_update
 from ._layer import Layer
 from .init import GlorotUniform, Initializer, Zeros
 
@@ -116,11 +114,6 @@ class _Recurrent(Layer):
     def _bias(self, part: Any, name: str) -> Any:
         return part[name] if self._with_bias else None
 
-    def _stepwise(self, step: Any, projected: Any, state: Any) -> tuple[Any, list[Any]]:
-        """Run `step` over the time axis of inputs that were projected all at once."""
-        last, ys = scan(step, state, moveaxis(projected, self._time_axis, 0))
-        return moveaxis(ys, 0, self._time_axis), [last]
-
     def extra_repr(self) -> str:
         more = f", num_layers={self._num_layers}" if self._num_layers > 1 else ""
         return f"{self._sizes[0]}, {self._sizes[1]}{more}" + (", bidirectional=True" if self._is_bidirectional else "")
@@ -161,23 +154,11 @@ class GRU(_Recurrent):
     bias_names = ("b", "rb")
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
-        n = self._sizes[1]
-        bias, recurrent_bias, recurrent = self._bias(part, "b"), self._bias(part, "rb"), part.r
-        projected = matmul(x, part.w)
-        if bias is not None:
-            projected = projected + bias
-
-        def step(h: Any, xw: Any) -> tuple[Any, Any]:
-            hr = matmul(h, recurrent)
-            if recurrent_bias is not None:
-                hr = hr + recurrent_bias
-            gates = _sigmoid(xw[..., : 2 * n] + hr[..., : 2 * n])
-            update = gates[..., n:]
-            new = tanh(xw[..., 2 * n :] + gates[..., :n] * hr[..., 2 * n :])
-            h = new + update * (h - new)
-            return h, h
-
-        return self._stepwise(step, projected, states[0])
+        y, h = gru_update(
+            x, states[0], part.w, part.r,
+            bias=self._bias(part, "b"), recurrent_bias=self._bias(part, "rb"), time_major=self._time_axis == 0,
+        )  # fmt: skip
+        return y, [h]
 
 
 class RNN(_Recurrent):
@@ -198,18 +179,8 @@ class RNN(_Recurrent):
         super().__init__(input_channels, output_channels, **options)
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
-        bias, recurrent, is_relu = self._bias(part, "b"), part.r, self._nonlinearity == "relu"
-        projected = matmul(x, part.w)
-        if bias is not None:
-            projected = projected + bias
-
-        def step(h: Any, xw: Any) -> tuple[Any, Any]:
-            z = xw + matmul(h, recurrent)
-            h = maximum(z, 0.0) if is_relu else tanh(z)
-            return h, h
-
-        return self._stepwise(step, projected, states[0])
-
-
-def _sigmoid(x: Any) -> Any:
-    return 0.5 * (tanh(0.5 * x) + 1.0)
+        y, h = rnn_update(
+            x, states[0], part.w, part.r,
+            bias=self._bias(part, "b"), activation=self._nonlinearity, time_major=self._time_axis == 0,
+        )  # fmt: skip
+        return y, [h]

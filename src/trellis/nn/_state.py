@@ -152,7 +152,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     """The arrays of a safetensors file, in NumPy, and its metadata."""
     content = Path(path).read_bytes()
     try:
-        entries = safetensors.deserialize(content)
+        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         length = int.from_bytes(content[:8], "little")
         metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
     except (safetensors.SafetensorError, ValueError) as error:
@@ -171,7 +171,9 @@ _NAMES = {"BOOL": "bool", "BF16": "bfloat16", "C64": "complex64"} | {
 
 
 def _from_bytes(data: Any, kind: str, shape: list[int]) -> Any:
-    name: Any = _NAMES.get(kind, kind)
+    name = _NAMES.get(kind, kind)
     if name == "bfloat16":
-        from ml_dtypes import bfloat16 as name
+        from ml_dtypes import bfloat16
+
+        return np.frombuffer(bytes(data), bfloat16).reshape(shape)
     return np.frombuffer(bytes(data), name).reshape(shape)

@@ -158,14 +158,13 @@ def readable(n: int) -> str:
     >>> readable(60), readable(2048)
     ('60 B', '2.0 kB')
     """
-    value = float(n)
-    if value < 1000:
+    if n < 1000:
         return f"{n} B"
-    for unit in ("kB", "MB", "GB"):
-        value /= 1000
-        if value < 1000:
-            break
-    return f"{value:.1f} {unit}"
+    units = ["kB", "MB", "GB"]
+    value = n / 1000
+    while value >= 1000 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.1f} {units[0]}"
 
 
 def _table(rows: list[list[str]]) -> list[str]:

@@ -31,7 +31,9 @@ def accumulate_gradients(inner: Transformation, every: int) -> Transformation:
 
     def init(params: Any) -> Container:
         zeros = tree.map(lambda w: xp_of(w).zeros_like(w), params)
-        return Container(count=init_rules((), params)["step"], gradients=zeros, inner=inner.init(params))
+        return Container(
+            count=init_rules((), params)["step"], gradients=zeros, inner=inner.init(params)
+        )
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         count = state["count"] + 1

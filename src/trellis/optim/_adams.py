@@ -61,8 +61,8 @@ class AdamW(Optimizer):
 class Adamax(Optimizer):
     """Adam with the infinity norm (Kingma and Ba, 2015), as in torch.optim.Adamax.
 
-        m = beta1 * m + (1 - beta1) * g;   u = max(beta2 * u, abs(g) + epsilon)
-        w = w - lr / (1 - beta1**t) * m / u
+    m = beta1 * m + (1 - beta1) * g;   u = max(beta2 * u, abs(g) + epsilon)
+    w = w - lr / (1 - beta1**t) * m / u
     """
 
     def __init__(
@@ -130,8 +130,8 @@ class LAMB(Optimizer):
 class Lion(Optimizer):
     """Evolved sign momentum (Chen et al., 2023), as in optax.lion.
 
-        w = w - lr * (sign(beta1 * m + (1 - beta1) * g) + weight_decay * w)
-        m = beta2 * m + (1 - beta2) * g
+    w = w - lr * (sign(beta1 * m + (1 - beta1) * g) + weight_decay * w)
+    m = beta2 * m + (1 - beta2) * g
     """
 
     def __init__(
@@ -143,4 +143,6 @@ class Lion(Optimizer):
         *,
         mask: Mask = None,
     ):
-        super().__init__(chain(scale_by_lion(beta1, beta2), add_decayed_weights(weight_decay, mask)), lr)
+        super().__init__(
+            chain(scale_by_lion(beta1, beta2), add_decayed_weights(weight_decay, mask)), lr
+        )

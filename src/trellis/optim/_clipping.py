@@ -79,4 +79,6 @@ def _total(xp: Any, leaves: Leaves) -> Any:
 def _factor(xp: Any, norm: Any, limit: float) -> Any:
     """min(1, limit / norm); at norm 0 nothing is divided by 0, so that no gradient is nan."""
     is_long = norm > limit
-    return xp.where(is_long, limit / xp.where(is_long, norm, xp.ones_like(norm)), xp.ones_like(norm))
+    return xp.where(
+        is_long, limit / xp.where(is_long, norm, xp.ones_like(norm)), xp.ones_like(norm)
+    )

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import tree
 from .._container import Container
-from ._pairs import Leaves, Now, Rule, Transformation, from_rules, needed_params, rebuilt
+from ._pairs import Leaves, Now, Rule, Transformation, from_rules, needed_params
 
 # A nest of bools (a bool in place of a sub-nest serves all of it), or a function from the parameters to one.
 Mask = Any | Callable[[Any], Any] | None
@@ -72,8 +72,10 @@ def masked(inner: Transformation, mask: Mask) -> Transformation:
         own_params = None if params is None else _only(_flat(params)[0], chosen)
         changed, new_state = inner.update(_only(g, chosen), state["inner"], own_params)
         remaining = list(changed)
-        mixed = [remaining.pop(0) if is_chosen else g_i for g_i, is_chosen in zip(g, chosen, strict=True)]
-        return rebuilt(spec, mixed), Container(inner=new_state)
+        mixed = [
+            remaining.pop(0) if is_chosen else g_i for g_i, is_chosen in zip(g, chosen, strict=True)
+        ]
+        return mixed[0] if spec is None else tree.unflatten(spec, mixed), Container(inner=new_state)
 
     return Transformation(init, update)
 

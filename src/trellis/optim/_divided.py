@@ -39,8 +39,8 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al., 2011), as in torch.optim.Adagrad.
 
-        s = s + g**2
-        w = w - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + epsilon)
+    s = s + g**2
+    w = w - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + epsilon)
     """
 
     def __init__(
@@ -51,17 +51,19 @@ class Adagrad(Optimizer):
         lr_decay: float = 0,
         initial_accumulator: float = 0,
     ):
-        slower = scale_by_schedule(lambda t: 1 / (1 + t * lr_decay)) if lr_decay != 0 else identity()
+        slower = (
+            scale_by_schedule(lambda t: 1 / (1 + t * lr_decay)) if lr_decay != 0 else identity()
+        )
         super().__init__(chain(scale_by_adagrad(initial_accumulator, epsilon), slower), lr)
 
 
 class Adadelta(Optimizer):
     """Adadelta (Zeiler, 2012), as in torch.optim.Adadelta.
 
-        v = decay * v + (1 - decay) * g**2
-        u = sqrt(d + epsilon) / sqrt(v + epsilon) * g
-        d = decay * d + (1 - decay) * u**2
-        w = w - lr * u
+    v = decay * v + (1 - decay) * g**2
+    u = sqrt(d + epsilon) / sqrt(v + epsilon) * g
+    d = decay * d + (1 - decay) * u**2
+    w = w - lr * u
     """
 
     def __init__(self, lr: Rate = 1.0, decay: float = 0.9, epsilon: float = 1e-6):

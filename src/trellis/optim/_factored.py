@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from .._dtypes import name_of
 from ._pairs import Leaves, Now, Rule, Transformation, from_rules
 from ._scalars import _HALF, like
-from .._dtypes import name_of
 
 
 def scale_by_factored_rms(

@@ -32,7 +32,7 @@ def trace(decay: float = 0.9, *, nesterov: bool = False) -> Transformation:
 def ema(decay: float, *, debias: bool = True) -> Transformation:
     """The exponential moving average of the gradients, `m / (1 - decay**t)` with `debias`.
 
-        m = decay * m + (1 - decay) * g
+    m = decay * m + (1 - decay) * g
     """
 
     def apply(now: Now, g: Leaves, slots: list[Leaves]) -> tuple[Leaves, list[Leaves]]:
@@ -45,12 +45,14 @@ def ema(decay: float, *, debias: bool = True) -> Transformation:
     return from_rules(Rule(apply, ("average",)))
 
 
-def scale_by_adam(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Transformation:
+def scale_by_adam(
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+) -> Transformation:
     """Adam's direction (Kingma and Ba, 2015); the moments start at zero.
 
-        m = beta1 * m + (1 - beta1) * g;   v = beta2 * v + (1 - beta2) * g**2
-        m_hat = m / (1 - beta1**t);        v_hat = v / (1 - beta2**t)
-        direction = m_hat / (sqrt(v_hat) + epsilon)
+    m = beta1 * m + (1 - beta1) * g;   v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t);        v_hat = v / (1 - beta2**t)
+    direction = m_hat / (sqrt(v_hat) + epsilon)
     """
 
     def apply(now: Now, g: Leaves, slots: list[Leaves]) -> tuple[Leaves, list[Leaves]]:
@@ -74,8 +76,8 @@ def scale_by_nadam(
 ) -> Transformation:
     """NAdam's direction (Dozat, 2016), with the momentum schedule of torch.optim.NAdam.
 
-        mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2);    p = mu(1) * ... * mu(t)
-        direction = (mu(t+1) * m / (1 - p * mu(t+1)) + (1 - mu(t)) * g / (1 - p)) / (sqrt(v_hat) + epsilon)
+    mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2);    p = mu(1) * ... * mu(t)
+    direction = (mu(t+1) * m / (1 - p * mu(t+1)) + (1 - mu(t)) * g / (1 - p)) / (sqrt(v_hat) + epsilon)
     """
 
     power = momentum_decay * math.log(0.96)
@@ -107,11 +109,13 @@ def scale_by_nadam(
     return from_rules(Rule(apply, ("m", "v", "mu_product"), start))
 
 
-def scale_by_adamax(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Transformation:
+def scale_by_adamax(
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+) -> Transformation:
     """Adamax's direction (Kingma and Ba, 2015): Adam with the infinity norm.
 
-        m = beta1 * m + (1 - beta1) * g;   u = max(beta2 * u, abs(g) + epsilon)
-        direction = m / (1 - beta1**t) / u
+    m = beta1 * m + (1 - beta1) * g;   u = max(beta2 * u, abs(g) + epsilon)
+    direction = m / (1 - beta1**t) / u
     """
 
     def apply(now: Now, g: Leaves, slots: list[Leaves]) -> tuple[Leaves, list[Leaves]]:
@@ -128,7 +132,7 @@ def scale_by_adamax(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1
 def scale_by_lion(beta1: float = 0.9, beta2: float = 0.99) -> Transformation:
     """Lion's direction (Chen et al., 2023): a sign only, from two averages of one moment.
 
-        direction = sign(beta1 * m + (1 - beta1) * g);   m = beta2 * m + (1 - beta2) * g
+    direction = sign(beta1 * m + (1 - beta1) * g);   m = beta2 * m + (1 - beta2) * g
     """
 
     def apply(now: Now, g: Leaves, slots: list[Leaves]) -> tuple[Leaves, list[Leaves]]:

@@ -9,7 +9,7 @@ from .._dispatch import xp_of
 from .._errors import ArgumentError
 from ..gradients import stop_gradient
 from ._accumulation import accumulate_gradients
-from ._pairs import Transformation, chain, rebuilt, run_rules
+from ._pairs import Transformation, chain, run_rules
 from ._rates import Rate, scale_by_learning_rate
 
 
@@ -75,11 +75,11 @@ class Optimizer:
     def _updated(self, v: Any, grads: Any, state: Any, detach: bool) -> tuple[Any, Any]:
         rules = self.transformation.rules
         if rules is not None:
-            updates, new_state, leaves, spec = run_rules(rules, grads, state, v, detach=detach)
+            updates, new_state, leaves, rebuild = run_rules(rules, grads, state, v, detach=detach)
             if not leaves:
                 return v, new_state
             new_leaves = xp_of(leaves[0]).foreach_add(leaves, updates, alpha=self._alpha)
-            return rebuilt(spec, new_leaves), new_state
+            return rebuild(new_leaves), new_state
         if detach:
             v, grads = stop_gradient(v), stop_gradient(grads)
         updates, new_state = self.transformation.update(grads, state, v)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from .. import tree
 from .._container import Container
-from .._dispatch import xp_of_all, xp_of_any
+from .._dispatch import xp_of, xp_of_all, xp_of_any
 from .._errors import ArgumentError
+from ._walk import Rebuild, aligned
 
 Leaves = list[Any]
 
@@ -58,8 +59,8 @@ def from_rules(*rules: Rule) -> Transformation:
         return init_rules(rules, params)
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        updates, state, _, spec = run_rules(rules, grads, state, params)
-        return rebuilt(spec, updates), state
+        updates, state, _, rebuild = run_rules(rules, grads, state, params)
+        return (rebuild(updates) if updates else grads), state
 
     return Transformation(init, update, rules)
 
@@ -118,35 +119,33 @@ def apply_updates(params: Any, updates: Any, /) -> Any:
 
 
 def init_rules(rules: tuple[Rule, ...], params: Any) -> Container:
-    leaves, spec = tree.flatten(params) if tree.is_nest(params) else ([params], None)
+    [leaves], rebuild = aligned([params], False)
     xp = xp_of_any(*leaves)
     leaves = [w if hasattr(w, "dtype") else xp.asarray(w) for w in leaves]
     state = {"step": _zero(xp, leaves)}
     for rule, keys in zip(rules, _keys(rules), strict=True):
         columns = _zeros(xp, leaves, keys) if rule.start is None else rule.start(xp, leaves)
         for key, column in zip(keys, columns, strict=True):
-            state[key] = rebuilt(spec, column)
+            state[key] = rebuild(column)
     return Container(state)
 
 
 def run_rules(
     rules: tuple[Rule, ...], grads: Any, state: Any, params: Any, *, detach: bool = False
-) -> tuple[Leaves, Container, Leaves, Any]:
-    """The updates, the new state, the parameters as a list, and the structure of both lists.
+) -> tuple[Leaves, Container, Leaves, Rebuild]:
+    """The updates, the new state, the parameters as a list, and what makes nests of such lists.
 
     With `detach`, what the framework recorded about parameters and gradients is left behind.
     """
     owned = _keys(rules)
     keys = [key for own in owned for key in own]
-    nests = [state[key] for key in keys]
-    lead = grads if params is None else params
-    columns, spec = tree.align((lead, grads, *nests))
-    if spec is None:
-        columns = [[lead], [grads], *[[nest] for nest in nests]]
-    leaves, updates = columns[0], columns[1]
     step = state["step"] + 1
+    lead = grads if params is None else params
+    nests = [lead, grads, *[state[key] for key in keys]]
+    columns, rebuild = aligned(nests, not xp_of(step).is_tracing())
+    leaves, updates = columns[0], columns[1]
     if not leaves:
-        return [], Container({**state, "step": step}), [], spec
+        return [], Container({**state, "step": step}), [], rebuild
     xp = xp_of_all(step, *leaves, *updates)
     leaves, updates = _alike(xp, leaves, updates)
     if detach:
@@ -157,13 +156,8 @@ def run_rules(
     for rule, own in zip(rules, owned, strict=True):
         updates, kept = rule.apply(now, updates, [slots[key] for key in own])
         for key, column in zip(own, kept, strict=True):
-            new_state[key] = rebuilt(spec, column)
-    return updates, Container(new_state), leaves, spec
-
-
-def rebuilt(spec: Any, leaves: Leaves) -> Any:
-    """The nest of the leaves; a single array is no nest."""
-    return leaves[0] if spec is None else tree.unflatten(spec, leaves)
+            new_state[key] = rebuild(column)
+    return updates, Container(new_state), leaves, rebuild
 
 
 def needed_params(now: Now, who: str) -> Leaves:
@@ -199,8 +193,12 @@ def _zero(xp: Any, leaves: Leaves) -> Any:
 
 def _alike(xp: Any, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
     """Parameters as arrays, and gradients in their dtypes."""
-    if all([hasattr(w, "dtype") and hasattr(g, "dtype") and g.dtype == w.dtype
-            for w, g in zip(leaves, grads, strict=True)]):
+    if all(
+        [
+            hasattr(w, "dtype") and hasattr(g, "dtype") and g.dtype == w.dtype
+            for w, g in zip(leaves, grads, strict=True)
+        ]
+    ):
         return leaves, grads
     if any([g is None for g in grads]):
         raise ArgumentError(

@@ -28,7 +28,9 @@ def scale_by_trust_ratio(coefficient: float = 1.0, epsilon: float = 0.0) -> Tran
     def _ratio(xp: Any, w_norm: Any, g_norm: Any) -> Any:
         is_zero = xp.logical_or(w_norm == 0, g_norm == 0)
         one = xp.ones_like(w_norm)
-        return xp.where(is_zero, one, coefficient * w_norm / (xp.where(is_zero, one, g_norm) + epsilon))
+        return xp.where(
+            is_zero, one, coefficient * w_norm / (xp.where(is_zero, one, g_norm) + epsilon)
+        )
 
     return from_rules(Rule(apply))
 

@@ -32,7 +32,7 @@ def scale_by_rms(
 def scale_by_adagrad(initial_accumulator: float = 0.0, epsilon: float = 1e-10) -> Transformation:
     """Adagrad's direction (Duchi et al., 2011), with epsilon outside the root as in torch.optim.
 
-        s = s + g**2;   direction = g / (sqrt(s) + epsilon)
+    s = s + g**2;   direction = g / (sqrt(s) + epsilon)
     """
 
     def start(xp: Any, params: Leaves) -> list[Leaves]:
@@ -50,9 +50,9 @@ def scale_by_adagrad(initial_accumulator: float = 0.0, epsilon: float = 1e-10) -
 def scale_by_adadelta(decay: float = 0.9, epsilon: float = 1e-6) -> Transformation:
     """Adadelta's direction (Zeiler, 2012): steps in the units of the parameters.
 
-        v = decay * v + (1 - decay) * g**2
-        direction = sqrt(d + epsilon) / sqrt(v + epsilon) * g
-        d = decay * d + (1 - decay) * direction**2
+    v = decay * v + (1 - decay) * g**2
+    direction = sqrt(d + epsilon) / sqrt(v + epsilon) * g
+    d = decay * d + (1 - decay) * direction**2
     """
 
     def apply(now: Now, g: Leaves, slots: list[Leaves]) -> tuple[Leaves, list[Leaves]]:

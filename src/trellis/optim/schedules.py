@@ -76,7 +76,9 @@ def exponential(value: float, steps: int, factor: float, *, staircase: bool = Fa
     return _schedule(rate)
 
 
-def polynomial(value: float, end: float, steps: int, *, power: float = 1.0, begin: int = 0) -> Schedule:
+def polynomial(
+    value: float, end: float, steps: int, *, power: float = 1.0, begin: int = 0
+) -> Schedule:
     """From `value` to `end`: `(value - end) * (1 - step / steps)**power + end`, constant before and after.
 
     >>> from trellis.optim import schedules
@@ -128,7 +130,9 @@ def warmup_cosine(
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     if not 0 < warmup_steps < steps:
-        raise ArgumentError(f"warmup_steps must lie between 0 and steps={steps}, got {warmup_steps!r}.")
+        raise ArgumentError(
+            f"warmup_steps must lie between 0 and steps={steps}, got {warmup_steps!r}."
+        )
     parts = [linear(start, peak, warmup_steps), cosine(peak, steps - warmup_steps, end=end)]
     return join(parts, [warmup_steps])
 

@@ -147,6 +147,10 @@ class _Run:
     ):
         if not callable(loss):
             raise ArgumentTypeError(f"loss is a function of (output, target), got {loss!r}.")
+        if isinstance(optimizer, tuple):
+            raise ArgumentTypeError(
+                "optimizer is a pair of functions: give it a rate, trellis.optim.Optimizer(transformation, lr=0.01)."
+            )
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise ArgumentTypeError(
                 f"optimizer is one of trellis.optim, for example trellis.optim.Adam(), got {optimizer!r}."

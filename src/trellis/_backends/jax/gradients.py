@@ -6,16 +6,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .random import is_tracing as is_tracing
+
 FLOAT_DTYPES = frozenset(
     [jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")]
 )
 
 stop_gradient = jax.lax.stop_gradient
-
-
-def is_tracing() -> bool:
-    """Whether code runs inside jax.jit (or another transform that traces)."""
-    return not jax.core.trace_state_clean()
 
 
 def vjp(

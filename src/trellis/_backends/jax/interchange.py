@@ -50,7 +50,8 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | N
     if dtype is None:
         _check_precision(x.dtype)
     if copy is not False:
-        return jnp.array(x, dtype=dtype, device=device, copy=True)
+        # NumPy makes the copy: JAX would compile a program for it, once per shape.
+        return jnp.asarray(np.array(x, dtype=dtype), device=device)
     reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")

@@ -156,6 +156,19 @@ def add_words(x: Any, y: Any) -> tuple[Any, Any]:
     return (total < x).astype(jnp.uint32), total
 
 
+def log2_fraction(y: Any) -> Any:
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+
+    def square(_: Any, state: Any) -> Any:
+        y, fraction = state
+        upper, lower = multiply_words(y, y)
+        y = upper << 2 | lower >> 30
+        digit = y >> 31
+        return y >> digit, fraction * 2 + digit.astype(jnp.int32)
+
+    return jax.lax.fori_loop(0, 23, square, (y, jnp.zeros(y.shape, jnp.int32)))[1]
+
+
 def to_words(x: Any) -> tuple[Any, Any]:
     """The two's complement of integers in 64 bits, as an upper and a lower word."""
     if isinstance(x, int):

@@ -20,7 +20,11 @@ def _room(x: Any, *others: Any) -> Any:
 def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
     if not reuse:
         return _leaf_lists.foreach_add(xs, ys, alpha)
-    terms = ys if isinstance(alpha, int) and alpha == 1 else _leaf_lists.foreach_mul(_list(ys, xs), alpha)
+    terms = (
+        ys
+        if isinstance(alpha, int) and alpha == 1
+        else _leaf_lists.foreach_mul(_list(ys, xs), alpha)
+    )
     return [np.add(x, y, out=_room(x, y)) for x, y in zip(xs, _list(terms, xs), strict=True)]
 
 

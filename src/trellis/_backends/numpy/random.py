@@ -3,7 +3,7 @@
 A key is a uint32 array of shape (2,).
 """
 
-from math import ceil, log, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -115,17 +115,7 @@ def _remainder(x: Any, span: Any) -> Any:
 
 
 def permutation(key: Any, length: int) -> Any:
-    order = np.arange(length)
-    for _ in range(_sorting_rounds(length)):
-        keys = split(key, (2,))
-        key = keys[0]
-        order = order[np.argsort(bits(keys[1], (length,), _U32), kind="stable")]
-    return order
-
-
-def _sorting_rounds(length: int) -> int:
-    # As many sorts by 32-bit keys as make a wrong order by ties improbable; JAX's rule.
-    return ceil(3 * log(max(1, length)) / log(MASK))
+    return blocks.permutation(_words_of(key), length)
 
 
 # Words: 32-bit digits of wide integers, held so that a product of two fits ----------------------------
@@ -145,6 +135,17 @@ def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 def add_words(x: Any, y: Any) -> tuple[Any, Any]:
     return _split_words(x + y)
+
+
+def log2_fraction(y: Any) -> Any:
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    fraction = np.zeros(y.shape, np.int32)
+    for _ in range(23):
+        y = y * y >> _U64(30)
+        digit = y >> _U64(31)
+        y = y >> digit
+        fraction = fraction * np.int32(2) + digit.astype(np.int32)
+    return fraction
 
 
 def to_words(x: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ over memory, so larger draws are one XLA-compiled function each, for eager calls
 Small eager draws use the library's blockwise kernel, which has nothing to compile.
 """
 
-from math import ceil, log, prod
+from math import prod
 from typing import Any
 
 import tensorflow as tf
@@ -21,6 +21,7 @@ from ..._threefry import (
     MASK,
     PARITY,
     ROTATIONS,
+    sorting_rounds,
 )
 
 _SQRT2 = 2.0**0.5
@@ -247,18 +248,16 @@ def _remainder(x: Any, span: Any) -> Any:
 
 
 def permutation(key: Any, length: int) -> Any:
+    known = _words_of(key)
+    if known is not None:
+        return tf.constant(blocks.permutation(known, length), tf.int64)
     order = tf.range(length, dtype=tf.int64)
-    for _ in range(_sorting_rounds(length)):
+    for _ in range(sorting_rounds(length)):
         keys = split(key, (2,))
         key = keys[0]
         sort_keys = tf.cast(bits(keys[1], (length,), tf.uint32), tf.int64)
         order = tf.gather(order, tf.argsort(sort_keys, stable=True))
     return order
-
-
-def _sorting_rounds(length: int) -> int:
-    # As many sorts by 32-bit keys as make a wrong order by ties improbable; JAX's rule.
-    return ceil(3 * log(max(1, length)) / log(MASK))
 
 
 # Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
@@ -279,6 +278,18 @@ def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 def add_words(x: Any, y: Any) -> tuple[Any, Any]:
     return _split_words(x + y)
+
+
+def log2_fraction(y: Any) -> Any:
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    fraction = tf.zeros_like(y)
+    two, up, over = tf.constant(2, y.dtype), tf.constant(30, y.dtype), tf.constant(31, y.dtype)
+    for _ in range(23):
+        y = _right(y * y, up)
+        digit = _right(y, over)
+        y = _right(y, digit)
+        fraction = fraction * two + digit
+    return tf.cast(fraction, tf.int32)
 
 
 def to_words(x: Any) -> tuple[Any, Any]:

@@ -93,6 +93,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    if mask is not None and mask.ndim < 2:
+        mask = mask.reshape(1, -1)
     if mask is not None and is_causal:
         size = (query.shape[-2], key.shape[-2])
         keep = torch.ones(size, dtype=torch.bool, device=query.device).tril()

@@ -6,7 +6,7 @@ use the library's blockwise kernel; under `torch.compile` and on other devices o
 for the compiler to fuse.
 """
 
-from math import ceil, log, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..._threefry import (
     MASK,
     PARITY,
     ROTATIONS,
+    sorting_rounds,
 )
 
 _SQRT2 = 2.0**0.5
@@ -251,18 +252,16 @@ def _is_below(x: Any, y: Any) -> Any:
 
 
 def permutation(key: Any, length: int) -> Any:
+    known = _words_of(key)
+    if known is not None:
+        return torch.from_numpy(blocks.permutation(known, length))
     order = torch.arange(length, device=key.device)
-    for _ in range(_sorting_rounds(length)):
+    for _ in range(sorting_rounds(length)):
         keys = split(key, (2,))
         key = keys[0]
         sort_keys = bits(keys[1], (length,), torch.uint32).view(torch.int32) ^ -(2**31)
         order = order[torch.argsort(sort_keys, stable=True)]
     return order
-
-
-def _sorting_rounds(length: int) -> int:
-    # As many sorts by 32-bit keys as make a wrong order by ties improbable; JAX's rule.
-    return ceil(3 * log(max(1, length)) / log(MASK))
 
 
 # Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
@@ -283,6 +282,17 @@ def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 def add_words(x: Any, y: Any) -> tuple[Any, Any]:
     return _split_words(x + y)
+
+
+def log2_fraction(y: Any) -> Any:
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    fraction = torch.zeros_like(y)
+    for _ in range(23):
+        y = y * y >> 30
+        digit = y >> 31
+        y = y >> digit
+        fraction = fraction * 2 + digit
+    return fraction.to(torch.int32)
 
 
 def to_words(x: Any) -> tuple[Any, Any]:

@@ -1,0 +1,121 @@
+"""Metrics of classifiers. `predictions` are class indices, or scores with one more axis, whose largest counts."""
+
+from typing import Any
+
+from .._dispatch import xp_of_pair
+from .._dtypes import default_dtype
+from .._errors import ArgumentError, ShapeError
+from .._layer_arguments import has_nest, whole_number
+from .._typing import A
+from ..tree import call_leafwise
+from ._arguments import check_indices, one_of, same_shape
+
+
+def accuracy(predictions: A, targets: A, /) -> A:
+    """The share of predictions that are right, in the default float.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> float(F.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1])))
+    0.5
+    """
+    if has_nest(predictions, targets):
+        return call_leafwise(accuracy, (predictions, targets), {})
+    xp = xp_of_pair(predictions, targets)
+    predictions = _classes("accuracy", xp, predictions, targets)
+    return xp.mean(xp.astype(predictions == xp.astype(targets, predictions.dtype, copy=False), str(default_dtype())))
+
+
+def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
+    """The share of targets among the `k` largest of the scores (..., classes); of equal scores the lower index is first.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> float(F.top_k_accuracy(np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]), np.array([1, 2]), 2))
+    0.5
+    """
+    if has_nest(scores, targets):
+        return call_leafwise(top_k_accuracy, (scores, targets, k), {})
+    xp = xp_of_pair(scores, targets)
+    same_shape("top_k_accuracy", scores=scores[..., 0], targets=targets)
+    classes = scores.shape[-1]
+    if not 1 <= whole_number("top_k_accuracy", "k", k) <= classes:
+        raise ArgumentError(f"top_k_accuracy() expects k from 1 to {classes}, the number of classes, got {k!r}.")
+    check_indices("top_k_accuracy", "targets", targets, classes)
+    _, best = xp.topk(scores, k)
+    is_hit = xp.any(best == xp.expand_dims(xp.astype(targets, best.dtype, copy=False), axis=-1), axis=-1)
+    return xp.mean(xp.astype(is_hit, str(default_dtype())))
+
+
+def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
+    """How often each target (row) was given each prediction (column).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.confusion_matrix(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2)
+    array([[2, 1],
+           [0, 1]])
+    """
+    if has_nest(predictions, targets):
+        return call_leafwise(confusion_matrix, (predictions, targets, num_classes), {})
+    return _confusion("confusion_matrix", predictions, targets, num_classes)
+
+
+def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
+    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 where a class is neither there nor predicted.
+
+    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets), "micro" (counted over
+    all classes together) or "none" (one per class).
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> F.f1_score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2, average="none").round(4)
+    array([0.8   , 0.6667], dtype=float32)
+    """
+    if has_nest(predictions, targets):
+        return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
+    one_of("f1_score", "the averages", average, ("macro", "weighted", "micro", "none"))
+    xp = xp_of_pair(predictions, targets)
+    counts = xp.astype(_confusion("f1_score", predictions, targets, num_classes), str(default_dtype()))
+    hits = xp.sum(counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0)
+    support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
+    if average == "micro":
+        hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
+    whole = support + predicted
+    scores = 2 * hits / xp.where(whole == 0, 1.0, whole)
+    if average == "macro":
+        return xp.mean(scores)
+    if average == "weighted":
+        total = xp.sum(support)
+        return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
+    return scores
+
+
+def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> Any:
+    xp = xp_of_pair(predictions, targets)
+    count = whole_number(name, "num_classes", num_classes)
+    if count < 1:
+        raise ArgumentError(f"{name}() expects num_classes of at least 1, got {num_classes!r}.")
+    predictions = _classes(name, xp, predictions, targets)
+    check_indices(name, "targets", targets, count)
+    check_indices(name, "predictions", predictions, count)
+    columns = xp.reshape(predictions, (-1,))
+    rows = xp.reshape(xp.astype(targets, columns.dtype, copy=False), (-1,))
+    pairs = rows * count + columns
+    hits = xp.astype(xp.ones_like(pairs), xp.arange(1, device=xp.device(pairs)).dtype)
+    return xp.reshape(xp.segment_sum(hits, pairs, num_segments=count * count), (count, count))
+
+
+def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> Any:
+    if len(predictions.shape) == len(targets.shape) + 1:
+        same_shape(name, predictions=predictions[..., 0], targets=targets)
+        return xp.argmax(predictions, axis=-1)
+    if len(predictions.shape) != len(targets.shape):
+        raise ShapeError(
+            f"{name}() expects predictions of the shape of targets {tuple(targets.shape)}, or with one more axis of scores, got "
+            f"{tuple(predictions.shape)}."
+        )
+    same_shape(name, predictions=predictions, targets=targets)
+    kind = xp.dtype_name(predictions.dtype)
+    # Small integers could not hold the number of a pair of classes.
+    return xp.astype(predictions, xp.arange(1).dtype) if kind.startswith(("int", "uint")) or kind == "bool" else predictions
