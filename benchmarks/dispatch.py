@@ -1,9 +1,10 @@
 """What does a call through Trellis cost over the native call, for small arrays?"""
 
-import os
+from harness import Report, duration, one_core
+
+one_core()
 
 import numpy as np
-from harness import Report, duration
 
 import trellis
 
@@ -89,5 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     main()

@@ -1,12 +1,12 @@
 """What do gradients and optimizer updates cost beside hand-written native code?"""
 
-import itertools
-import os
+from harness import Report, one_core
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+one_core()
+
+import itertools
 
 import numpy as np
-from harness import Report
 
 import trellis
 

@@ -106,24 +106,19 @@ def flat(nest, prefix=""):
     return found
 
 
-def cross_entropy(logits, targets):
-    chosen = trellis.take_along_axis(logits, trellis.expand_dims(targets, axis=-1), axis=-1)
-    return trellis.mean(trellis.logsumexp(logits, axis=-1) - chosen[:, 0])
-
-
 def steps(name, backend, rate=1e-3):
     """One training step with Adam as a user writes it, eager and compiled: functions that give the loss."""
     model, optimizer = build(name, backend), trellis.optim.Adam(rate)
     x, y = arrays(name, backend)
 
     def eager():
-        value, grads = trellis.value_and_grad(lambda v: cross_entropy(model(x, v=v), y))(model.v)
+        value, grads = trellis.value_and_grad(lambda v: F.cross_entropy(model(x, v=v), y))(model.v)
         model.v = optimizer.step(model.v, grads)
         return value
 
     @trellis.compile
     def update(v, state, x, y):
-        value, grads = trellis.value_and_grad(lambda v: cross_entropy(model(x, v=v), y))(v)
+        value, grads = trellis.value_and_grad(lambda v: F.cross_entropy(model(x, v=v), y))(v)
         v, state = optimizer.update(v, grads, state)
         return v, state, value
 

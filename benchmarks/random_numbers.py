@@ -34,7 +34,10 @@ LIMITS = {
 
 def candidates(kind, size):
     draw = getattr(trellis.random, kind)
-    keys = {name: trellis.random.key(1, backend=name) for name in ("numpy", "jax", "torch", "tensorflow")}
+    keys = {
+        name: trellis.random.key(1, backend=name)
+        for name in ("numpy", "jax", "torch", "tensorflow")
+    }
     theirs = jax.jit(lambda key: getattr(jax.random, kind)(key, (size,)))
     typed = jax.random.key(1)
     on_jax = jax.jit(lambda key: draw(key, (size,)))
@@ -43,7 +46,9 @@ def candidates(kind, size):
     generator = np.random.default_rng(1)
     native = {
         "uniform": (
-            lambda: generator.random(size, np.float32), lambda: torch.rand(size), lambda: tf.random.uniform((size,))
+            lambda: generator.random(size, np.float32),
+            lambda: torch.rand(size),
+            lambda: tf.random.uniform((size,)),
         ),
         "normal": (
             lambda: generator.standard_normal(size, np.float32),
@@ -90,7 +95,9 @@ def main():
         for name, seconds in medians.items():
             ratio = seconds / medians[REFERENCE]
             limit = LIMITS.get(name)
-            verdict = "" if limit is None else f"  at most {limit}: {'yes' if ratio <= limit else 'NO'}"
+            verdict = (
+                "" if limit is None else f"  at most {limit}: {'yes' if ratio <= limit else 'NO'}"
+            )
             print(f"  {name:34} {seconds * 1e3:8.2f} ms  {ratio:6.2f}{verdict}")
 
 

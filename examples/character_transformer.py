@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 import trellis
-from trellis import nn
 from trellis import functional as F
+from trellis import nn
 
 TEXT = """Tyger Tyger, burning bright,
 In the forests of the night;
@@ -27,7 +27,9 @@ class Writer(trellis.Module):
         self._letters = nn.Embedding(len(LETTERS), width)
         self._places = nn.Embedding(LENGTH, width)
         self._layers = [
-            nn.TransformerEncoderLayer(width, num_heads=4, feedforward_channels=64, norm_first=True, dropout=0.0)
+            nn.TransformerEncoderLayer(
+                width, num_heads=4, feedforward_channels=64, norm_first=True, dropout=0.0
+            )
             for _ in range(2)
         ]
         self._norm = nn.LayerNorm(width)

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 import trellis
-from trellis import nn
 from trellis import functional as F
+from trellis import nn
 
 
 def stripes(n, size=10):
@@ -58,7 +58,9 @@ def main(backend="numpy", steps=120):
         progress=sys.stderr.isatty(),
         seed=0,
     )
-    print(f"{backend}: accuracy {history.metrics['accuracy'][-1]:.1%}, loss {history.final_loss:.4f}")
+    print(
+        f"{backend}: accuracy {history.metrics['accuracy'][-1]:.1%}, loss {history.final_loss:.4f}"
+    )
     return history.final_loss
 
 

@@ -31,7 +31,9 @@ class BinaryLinear(trellis.Module):
         super().__init__(**options)
 
     def _create_variables(self, *, device, dtype):
-        w = trellis.random_uniform(low=-0.5, high=0.5, shape=self._shape, dtype=dtype, device=device)
+        w = trellis.random_uniform(
+            low=-0.5, high=0.5, shape=self._shape, dtype=dtype, device=device
+        )
         return {"w": w, "scale": trellis.ones((), dtype=dtype, device=device)}
 
     def _forward(self, x):
@@ -48,7 +50,9 @@ def main(backend="numpy", steps=100):
     x, y = trellis.to_backend((x, (0.7 * x @ hidden.T).astype("float32")), backend)
 
     for step in range(1, steps + 1):
-        loss, grads = trellis.execute_with_gradients(lambda v: trellis.mean((model(x, v=v) - y) ** 2), model.v)
+        loss, grads = trellis.execute_with_gradients(
+            lambda v: trellis.mean((model(x, v=v) - y) ** 2), model.v
+        )
         model.v = optimizer.step(model.v, grads)
         if step % 25 == 0 or step == steps:
             print(f"{backend}: step {step}, loss {float(loss):.5f}")

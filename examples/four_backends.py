@@ -1,7 +1,7 @@
 """One training loop, unchanged, on four frameworks: same seed, same losses.
 
-    python examples/four_backends.py            every framework that is installed
-    python examples/four_backends.py torch      only this one
+python examples/four_backends.py            every framework that is installed
+python examples/four_backends.py torch      only this one
 """
 
 import sys
@@ -16,10 +16,17 @@ def train(backend, steps):
     x = np.linspace(-2, 2, 64, dtype="float32").reshape(-1, 1)
     x, y = trellis.to_backend((x, np.sin(3 * x)), backend)
 
-    with trellis.using_backend(backend):  # only for what has no array to go by: new variables and keys
+    with trellis.using_backend(
+        backend
+    ):  # only for what has no array to go by: new variables and keys
         trellis.seed(0)
         model = nn.Sequential(
-            nn.Linear(1, 32), nn.Tanh(), nn.Dropout(0.05), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1)
+            nn.Linear(1, 32),
+            nn.Tanh(),
+            nn.Dropout(0.05),
+            nn.Linear(32, 32),
+            nn.Tanh(),
+            nn.Linear(32, 1),
         )
         key = trellis.random.key(1)
     optimizer = trellis.optim.Adam(lr=0.01)

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 import trellis
-from trellis import nn
 from trellis import functional as F
+from trellis import nn
 
 
 def spirals(n, seed):
@@ -18,7 +18,9 @@ def spirals(n, seed):
     t = 3 * np.sqrt(random.uniform(0.02, 1, n))
     label = np.arange(n) % 2
     angle = 2 * t + np.pi * label
-    points = np.stack([t * np.cos(angle), t * np.sin(angle)], axis=1) + random.normal(0, 0.05, (n, 2))
+    points = np.stack([t * np.cos(angle), t * np.sin(angle)], axis=1) + random.normal(
+        0, 0.05, (n, 2)
+    )
     return points.astype("float32"), label
 
 
@@ -30,7 +32,9 @@ def main(backend="numpy", steps=600):
         )
     print(model)
 
-    points, labels = spirals(400, seed=0)  # NumPy arrays: fit() takes them to the framework of the model
+    points, labels = spirals(
+        400, seed=0
+    )  # NumPy arrays: fit() takes them to the framework of the model
     batch_size = 40
     history = trellis.train.fit(
         model,
@@ -44,7 +48,9 @@ def main(backend="numpy", steps=600):
         seed=0,
     )
 
-    result = trellis.train.evaluate(model, F.cross_entropy, spirals(200, seed=1), metrics="accuracy")
+    result = trellis.train.evaluate(
+        model, F.cross_entropy, spirals(200, seed=1), metrics="accuracy"
+    )
     print(f"{backend}: accuracy {result['accuracy']:.1%}, loss {history.final_loss:.4f}")
     return history.final_loss
 

@@ -21,7 +21,9 @@ def derivative(fn):
 def main(backend="numpy", steps=400):
     trellis.seed(0)
     with trellis.using_backend(backend):
-        model = nn.Sequential(nn.Linear(1, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
+        model = nn.Sequential(
+            nn.Linear(1, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1)
+        )
     optimizer = trellis.optim.Adam(lr=0.01)
     points = trellis.asarray(np.linspace(0, 3, 40, dtype="float32").reshape(-1, 1), backend=backend)
     origin = trellis.zeros_like(points[:1])

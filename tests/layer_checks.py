@@ -1,10 +1,10 @@
 """What the tests of layer rows share."""
 
 import pytest
-import vectors
-from conftest import compile_with
 
 import trellis
+import vectors
+from conftest import compile_with
 from trellis import Container, errors
 from trellis.testing import assert_close
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+import trellis
 from layer_checks import (
     check_compiled,
     check_mixed,
@@ -10,8 +12,6 @@ from layer_checks import (
     check_types,
     check_vectors,
 )
-
-import trellis
 from trellis.testing import assert_close, check_gradients
 
 sdpa = trellis.scaled_dot_product_attention
@@ -44,10 +44,14 @@ def loop_attention(q, k, v, scale=None, mask=None, is_causal=False):
 
 def arrays(batch=(2,), n=4, m=3, width=2, out=5, seed=0):
     rng = np.random.default_rng(seed)
-    return [rng.standard_normal(s) for s in ((*batch, n, width), (*batch, m, width), (*batch, m, out))]
+    return [
+        rng.standard_normal(s) for s in ((*batch, n, width), (*batch, m, width), (*batch, m, out))
+    ]
 
 
-BOOL = np.array([[True, False, True], [False, False, False], [True, True, True], [False, True, False]])
+BOOL = np.array(
+    [[True, False, True], [False, False, False], [True, True, True], [False, True, False]]
+)
 FLOAT = np.where(BOOL, np.arange(12).reshape(4, 3) / 5, -np.inf)
 
 
@@ -60,8 +64,17 @@ def test_scaled_dot_product_attention(backend, xp, array, x64):
                 for scale in (None, 0.7, 0):
                     for dtype in ("float32", "float64"):
                         with x64():
-                            native = None if mask is None else array(mask, "bool" if mask is BOOL else dtype)
-                            got = sdpa(*[array(a, dtype) for a in given], mask=native, is_causal=is_causal, scale=scale)
+                            native = (
+                                None
+                                if mask is None
+                                else array(mask, "bool" if mask is BOOL else dtype)
+                            )
+                            got = sdpa(
+                                *[array(a, dtype) for a in given],
+                                mask=native,
+                                is_causal=is_causal,
+                                scale=scale,
+                            )
                             wanted = loop_attention(*given, scale, mask, is_causal)
                             assert_close(got, wanted.astype(dtype), backend=backend)
     q, k, v = arrays((2, 1)), arrays((3,), seed=1), arrays((1, 3), seed=2)
@@ -72,7 +85,10 @@ def test_scaled_dot_product_attention(backend, xp, array, x64):
     assert_close(sdpa(*[array(a, "float32") for a in arrays()], mask=array(inf_mask, "float32")),
                  trellis.to_numpy(bool_mask), backend=backend)  # fmt: skip
     # Logits of +-1e4 stay finite in float32.
-    large = [array(a, "float32") for a in (np.eye(4, 2) * 1e4, np.array([[1.0, -1], [-1, 1], [0, 1]]), arrays(())[2])]
+    large = [
+        array(a, "float32")
+        for a in (np.eye(4, 2) * 1e4, np.array([[1.0, -1], [-1, 1], [0, 1]]), arrays(())[2])
+    ]
     assert np.isfinite(trellis.to_numpy(sdpa(*large, scale=1))).all()
     check_attention_gradients(backend, array, x64)
 
@@ -81,14 +97,21 @@ def test_scaled_dot_product_attention(backend, xp, array, x64):
 
     check_types(sdpa, make, backend, x64)
     check_compiled(sdpa, make("float32"), backend)
-    check_compiled(lambda q, k, v, m: sdpa(q, k, v, mask=m, is_causal=True), [*make("float32"), array(BOOL)], backend)
+    check_compiled(
+        lambda q, k, v, m: sdpa(q, k, v, mask=m, is_causal=True),
+        [*make("float32"), array(BOOL)],
+        backend,
+    )
     q, k, v = make("float32")
     check_nests(sdpa, q, q * 2, (k, v), backend)
     check_mixed(sdpa, [q, k, v], backend)
     ints = sdpa(array([[1, 0]], "int32"), array([[1, 2]], "int32"), array([[3, 4]], "int32"))
     assert_close(ints, np.array([[3, 4]], "float32"), backend=backend)
     check_attention_dropout(q, k, v)
-    zeros = lambda *shape: array(np.zeros(shape), "float32")
+
+    def zeros(*shape):
+        return array(np.zeros(shape), "float32")
+
     check_raises(ValueError, [
         (r"\(2,\)", lambda: sdpa(zeros(2), k, v)),
         (r"width F.*\(2, 4, 3\)", lambda: sdpa(zeros(2, 4, 3), k, v)),
@@ -97,7 +120,9 @@ def test_scaled_dot_product_attention(backend, xp, array, x64):
         (r"mask.*\(4, 4\)|broadcast", lambda: sdpa(q, k, v, mask=zeros(4, 4))),
         ("from 0 to 1, got 2", lambda: sdpa(q, k, v, dropout_p=2)),
     ])  # fmt: skip
-    check_raises(TypeError, [("int32", lambda: sdpa(q, k, v, mask=array(np.ones((4, 3)), "int32")))])
+    check_raises(
+        TypeError, [("int32", lambda: sdpa(q, k, v, mask=array(np.ones((4, 3)), "int32")))]
+    )
 
 
 def check_attention_gradients(backend, array, x64):
@@ -119,7 +144,9 @@ def check_attention_gradients(backend, array, x64):
 
 
 def check_attention_dropout(q, k, v):
-    drop = lambda seed, **kw: trellis.to_numpy(sdpa(q, k, v, dropout_p=0.5, training=True, seed=seed, **kw))
+    def drop(seed, **kw):
+        return trellis.to_numpy(sdpa(q, k, v, dropout_p=0.5, training=True, seed=seed, **kw))
+
     plain = trellis.to_numpy(sdpa(q, k, v))
     np.testing.assert_array_equal(drop(0), drop(0))
     assert (drop(0) != drop(1)).any() and (drop(0) != plain).any()
@@ -127,7 +154,9 @@ def check_attention_dropout(q, k, v):
     assert (trellis.to_numpy(sdpa(q, k, v, dropout_p=1.0, training=True, seed=0)) == 0).all()
     # With values of one the result is the sum of the weights that were kept: its mean stays one.
     many = trellis.concat([q] * 200, axis=1)
-    sums = trellis.to_numpy(sdpa(many, k, trellis.ones_like(v), dropout_p=0.5, training=True, seed=3))
+    sums = trellis.to_numpy(
+        sdpa(many, k, trellis.ones_like(v), dropout_p=0.5, training=True, seed=3)
+    )
     assert abs(sums.mean() - 1) < 0.05 and sums.std() > 0.1
     nested = sdpa({"a": q, "b": q}, k, v, dropout_p=0.5, training=True, seed=0)
     assert (trellis.to_numpy(nested["a"]) != trellis.to_numpy(nested["b"])).any()
@@ -161,7 +190,9 @@ def loop_mha(q, k, v, heads, w=None, b=None, out_w=None, out_b=None, scale=None,
                 keys = np.concatenate([keys, extra_k[:, part]])
                 values = np.concatenate([values, extra_v[:, part]])
                 m = np.concatenate([m, np.zeros((length, len(extra_k)))], axis=1)
-            each = loop_weights(q[i][:, part], keys, 1 / np.sqrt(size) if scale is None else scale, m)
+            each = loop_weights(
+                q[i][:, part], keys, 1 / np.sqrt(size) if scale is None else scale, m
+            )
             weights.append(each)
             out[i, :, part] = each @ values
     out = out if out_w is None else out @ out_w.T
@@ -175,7 +206,10 @@ def test_multi_head_attention(backend, xp, array, x64):
     w = [rng.standard_normal((4, width)) for width in (6, 6, 6)]
     b, out_w, out_b = rng.standard_normal(12), rng.standard_normal((5, 4)), rng.standard_normal(5)
     joint = np.concatenate(w)
-    give = lambda a, dtype="float32": None if a is None else array(np.ascontiguousarray(a), dtype)
+
+    def give(a, dtype="float32"):
+        return None if a is None else array(np.ascontiguousarray(a), dtype)
+
     for n in (1, 2, 3):
         x = rng.standard_normal((n, 3, 6))
         for heads in (1, 2, 4):
@@ -187,15 +221,24 @@ def test_multi_head_attention(backend, xp, array, x64):
                 got, mean = mha(give(x), **form, **options)
                 assert_close(got, wanted.astype("float32"), backend=backend)
                 assert_close(mean, weights.mean(axis=1).astype("float32"), backend=backend)
-            each = mha(give(x), average_attention_weights=False, in_proj_weights=give(joint), **options)[1]
+            each = mha(
+                give(x), average_attention_weights=False, in_proj_weights=give(joint), **options
+            )[1]
             assert_close(each, weights.astype("float32"), backend=backend)
             np.testing.assert_allclose(trellis.to_numpy(each).sum(-1), 1, rtol=1e-5)
-            turned = mha(give(np.swapaxes(x, 0, 1)), batch_first=False, in_proj_weights=give(joint), **options)[0]
+            turned = mha(
+                give(np.swapaxes(x, 0, 1)),
+                batch_first=False,
+                in_proj_weights=give(joint),
+                **options,
+            )[0]
             assert_close(turned, np.swapaxes(wanted, 0, 1).astype("float32"), backend=backend)
             for i in range(n):  # each batch element equals its own unbatched call
                 alone, its_weights = mha(give(x[i]), in_proj_weights=give(joint), **options)
                 assert_close(alone, wanted[i].astype("float32"), backend=backend)
-                assert_close(its_weights, weights[i].mean(axis=0).astype("float32"), backend=backend)
+                assert_close(
+                    its_weights, weights[i].mean(axis=0).astype("float32"), backend=backend
+                )
     with x64():
         x = rng.standard_normal((2, 3, 6))
         exact = mha(give(x, "float64"), in_proj_weights=give(joint, "float64"), num_heads=2)
@@ -220,16 +263,33 @@ def check_masks(backend, give, rng):
     ):
         for pad in (None, padding, padding[0]):
             for is_causal in (False, True):
-                native = None if given is None else give(given, "bool" if given.dtype == bool else "float32")
+                native = (
+                    None
+                    if given is None
+                    else give(given, "bool" if given.dtype == bool else "float32")
+                )
                 options = {"key": give(k), "value": give(v), "num_heads": 2, "attention_mask": native,
                            "key_padding_mask": give(pad, "bool"), "is_causal": is_causal}  # fmt: skip
                 wanted, weights = loop_mha(q, k, v, 2, mask=mask, padding=pad, is_causal=is_causal)
                 assert_close(mha(give(q), **options), wanted.astype("float32"), backend=backend)
-                pair = mha(give(q), return_attention_weights=True, average_attention_weights=False, **options)
-                assert_close(pair, (wanted.astype("float32"), weights.astype("float32")), backend=backend)
+                pair = mha(
+                    give(q),
+                    return_attention_weights=True,
+                    average_attention_weights=False,
+                    **options,
+                )
+                assert_close(
+                    pair, (wanted.astype("float32"), weights.astype("float32")), backend=backend
+                )
     # A query that sees nothing: only the output bias remains.
     bias = rng.standard_normal(4)
-    got = mha(give(q), key=give(k), num_heads=2, key_padding_mask=give(padding, "bool"), out_proj_bias=give(bias))
+    got = mha(
+        give(q),
+        key=give(k),
+        num_heads=2,
+        key_padding_mask=give(padding, "bool"),
+        out_proj_bias=give(bias),
+    )
     assert_close(got[1], np.broadcast_to(bias, (4, 4)).astype("float32"), backend=backend)
 
 
@@ -245,12 +305,18 @@ def check_other_keys(backend, give, rng):
                     ([bias_v] if bias else []) + ([zero] if add_zero else [])]  # fmt: skip
             extra = [np.concatenate(r) if r else None for r in rows]
             for is_causal in (False, True):
-                wanted, weights = loop_mha(q, k, v, 2, mask=mask, is_causal=is_causal, extra_k=extra[0], extra_v=extra[1])
+                wanted, weights = loop_mha(
+                    q, k, v, 2, mask=mask, is_causal=is_causal, extra_k=extra[0], extra_v=extra[1]
+                )
                 got = mha(give(q), key=give(k), value=give(v), num_heads=2, attention_mask=give(BOOL, "bool"),
                           is_causal=is_causal, add_zero_attn=add_zero, return_attention_weights=True,
                           bias_k=give(bias_k[0]) if bias else None,
                           bias_v=give(bias_v.reshape(1, 1, 4)) if bias else None)  # fmt: skip
-                assert_close(got, (wanted.astype("float32"), weights.mean(1).astype("float32")), backend=backend)
+                assert_close(
+                    got,
+                    (wanted.astype("float32"), weights.mean(1).astype("float32")),
+                    backend=backend,
+                )
     heads_first = [a.reshape(2, 3, 2, 2).transpose(0, 2, 1, 3).reshape(4, 3, 2) for a in (k, v)]
     got = mha(give(q), num_heads=2, static_k=give(heads_first[0]), static_v=give(heads_first[1]))
     assert_close(got, loop_mha(q, k, v, 2)[0].astype("float32"), backend=backend)
@@ -278,24 +344,43 @@ def check_multi_head_rest(backend, array, x64):
     with x64():
         natives = make("float64")
         check_gradients(full, natives, order=1)
-        check_gradients(lambda *xs: full(*xs, attention_mask=array(mask)), natives, order=1, modes=("rev",))
         check_gradients(
-            lambda x, bk, bv, sk, sv: mha(x, num_heads=2, bias_k=bk, bias_v=bv, static_k=sk, static_v=sv),
-            [array(rng.standard_normal(s), "float64") for s in ((1, 2, 4), (4,), (4,), (2, 2, 2), (2, 2, 2))],
+            lambda *xs: full(*xs, attention_mask=array(mask)), natives, order=1, modes=("rev",)
+        )
+        check_gradients(
+            lambda x, bk, bv, sk, sv: mha(
+                x, num_heads=2, bias_k=bk, bias_v=bv, static_k=sk, static_v=sv
+            ),
+            [
+                array(rng.standard_normal(s), "float64")
+                for s in ((1, 2, 4), (4,), (4,), (2, 2, 2), (2, 2, 2))
+            ],
         )
     check_types(full, make, backend, x64)
     check_compiled(full, make("float32"), backend)
-    check_compiled(lambda *xs: full(*xs, is_causal=True, return_attention_weights=True), make("float32"), backend)
+    check_compiled(
+        lambda *xs: full(*xs, is_causal=True, return_attention_weights=True),
+        make("float32"),
+        backend,
+    )
     q, *rest = make("float32")
     check_nests(lambda q, k, *xs: full(q, k, *xs), q, q * 2, tuple(rest), backend)
     check_mixed(full, [q, *rest], backend)
-    drop = lambda seed: trellis.to_numpy(mha(q, num_heads=2, dropout=0.5, training=True, seed=seed))
+
+    def drop(seed):
+        return trellis.to_numpy(mha(q, num_heads=2, dropout=0.5, training=True, seed=seed))
+
     np.testing.assert_array_equal(drop(0), drop(0))
     assert (drop(0) != drop(1)).any()
-    out, weights = mha(q, num_heads=2, dropout=0.5, training=True, seed=0, return_attention_weights=True)
+    out, weights = mha(
+        q, num_heads=2, dropout=0.5, training=True, seed=0, return_attention_weights=True
+    )
     np.testing.assert_array_equal(trellis.to_numpy(out), drop(0))
     assert (trellis.to_numpy(weights) == 0).any()
-    zeros = lambda *shape: array(np.zeros(shape), "float32")
+
+    def zeros(*shape):
+        return array(np.zeros(shape), "float32")
+
     check_raises(ValueError, [
         (r"\(2, 2, 2, 4\)", lambda: mha(zeros(2, 2, 2, 4))),
         ("width of 4 into 3 heads", lambda: mha(q, num_heads=3)),
@@ -324,11 +409,20 @@ def test_multi_head_attention_equals_torch(array, backend):
     oracle = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((3, 5, 8)).astype("float32")
-    keep, padding = np.tri(5, dtype=bool), np.array([[False] * 5, [False] * 4 + [True], [False] * 3 + [True] * 2])
+    keep, padding = (
+        np.tri(5, dtype=bool),
+        np.array([[False] * 5, [False] * 4 + [True], [False] * 3 + [True] * 2]),
+    )
     with torch.no_grad():
         torch.nn.init.normal_(oracle.in_proj_bias)
         natives = torch.from_numpy(x)
-        wanted = oracle(natives, natives, natives, attn_mask=torch.from_numpy(~keep), key_padding_mask=torch.from_numpy(padding))
+        wanted = oracle(
+            natives,
+            natives,
+            natives,
+            attn_mask=torch.from_numpy(~keep),
+            key_padding_mask=torch.from_numpy(padding),
+        )
     p = {name: value.detach().numpy() for name, value in oracle.named_parameters()}
     got = mha(array(x), num_heads=2, in_proj_weights=array(p["in_proj_weight"]), in_proj_bias=array(p["in_proj_bias"]),
               out_proj_weights=array(p["out_proj.weight"]), out_proj_bias=array(p["out_proj.bias"]),

@@ -43,7 +43,9 @@ def state(array, backend):
 
 def test_comes_back_as_it_was(path, state, backend):
     save_checkpoint(path, state, extra={"epoch": 3})
-    zeros = trellis.tree.map(lambda x: trellis.zeros_like(x) if hasattr(x, "dtype") else type(x)(), state)
+    zeros = trellis.tree.map(
+        lambda x: trellis.zeros_like(x) if hasattr(x, "dtype") else type(x)(), state
+    )
     found = load_checkpoint(path, zeros)
     assert found.pop("name") == state.pop("name")
     assert_close(found, state, rtol=0, atol=0)
@@ -66,7 +68,10 @@ def test_loads_with_other_tools(path):
     assert_close(load_file(path), {"a/w": np.arange(3.0), "k": np.array([1, 2], "int8")})
 
 
-@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name",
+    ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128"],
+)
 def test_keeps_data_types(path, name):
     x = np.array([[0, 1], [1, 0]]).astype(name)
     save_checkpoint(path, {"x": x, "scalar": x[0, 1], "strided": x.T})
@@ -100,7 +105,16 @@ def test_named_tuples_come_back_through_their_like(path):
 
 
 def test_lists_every_difference_and_changes_nothing(path, array):
-    save_checkpoint(path, {"a": array([1.0]), "b": array([1.0, 2.0]), "gone": array([1.0]), "n": 1, "k": array([1.0])})
+    save_checkpoint(
+        path,
+        {
+            "a": array([1.0]),
+            "b": array([1.0, 2.0]),
+            "gone": array([1.0]),
+            "n": 1,
+            "k": array([1.0]),
+        },
+    )
     like = {
         "a": array(np.zeros((1,), "float16")),
         "b": array([[0.0, 0.0]]),
@@ -184,7 +198,9 @@ def test_a_missing_file_is_an_ordinary_error(path):
         load_checkpoint(path, {})
 
 
-@pytest.mark.parametrize("state", [{"f": print}, {1: np.zeros(1)}, {"a/b": np.zeros(1)}, {"o": np.array([None])}])
+@pytest.mark.parametrize(
+    "state", [{"f": print}, {1: np.zeros(1)}, {"a/b": np.zeros(1)}, {"o": np.array([None])}]
+)
 def test_what_cannot_be_saved_leaves_the_old_file(path, state):
     save_checkpoint(path, {"x": np.ones(1)})
     with pytest.raises((ValueError, TypeError)):
@@ -319,7 +335,9 @@ def begun(tmp_path_factory):
 
 # One process: it has all four frameworks loaded, and the runs that the pairs begin with.
 @pytest.mark.xdist_group("migration")
-@pytest.mark.parametrize(("first", "second"), [(a, b) for a in BACKENDS for b in BACKENDS if a != b])
+@pytest.mark.parametrize(
+    ("first", "second"), [(a, b) for a in BACKENDS for b in BACKENDS if a != b]
+)
 def test_stop_on_one_framework_and_go_on_with_another(begun, tmp_path, first, second):
     folder, (whole, history) = begun
     path = tmp_path / "run.safetensors"
@@ -346,8 +364,15 @@ def test_going_on_equals_the_uninterrupted_run(backend, tmp_path):
     random = np.random.default_rng(0)
     data = random.normal(size=(40, 4, 4, 1)).astype("float32"), random.integers(0, 3, 40)
     trellis.seed(0)
-    options = dict(batch_size=8, epochs=3, compile=False, progress=False, seed=11)
-    stopped = fit(Net(backend=backend), _loss, data, optimizer=trellis.optim.Adam(0.02), callbacks=[Stop()], **options)
+    options = {"batch_size": 8, "epochs": 3, "compile": False, "progress": False, "seed": 11}
+    stopped = fit(
+        Net(backend=backend),
+        _loss,
+        data,
+        optimizer=trellis.optim.Adam(0.02),
+        callbacks=[Stop()],
+        **options,
+    )
     assert len(stopped.losses) == 7
     again, resumed = _train(backend, path, 3)
     assert resumed.losses == whole.losses

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-import vectors
-from conftest import compile_with
 
 import trellis
+import vectors
+from conftest import compile_with
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
@@ -185,18 +185,14 @@ class Config:
     def expected(self, x, w, b):
         bias = 0 if b is None else b
         if not self.row.transposed:
-            spread = [
-                (n - 1) * d + 1 for n, d in zip(self.sizes, self.x_dilations, strict=True)
-            ]
+            spread = [(n - 1) * d + 1 for n, d in zip(self.sizes, self.x_dilations, strict=True)]
             pairs = resolve(self.padding, spread, self.spans, self.strides)
             y = loop_forward(
                 x, w, self.strides, pairs, self.x_dilations, self.dilations, self.groups
             )
             return y + bias
         starts, outs = [], []
-        for axis, (n, span, s) in enumerate(
-            zip(self.sizes, self.spans, self.strides, strict=True)
-        ):
+        for axis, (n, span, s) in enumerate(zip(self.sizes, self.spans, self.strides, strict=True)):
             kind = self.kind(axis)
             out = transposed_range(kind, n, span, s)[1]
             out = out if self.output_shape is None else self.output_shape[axis]
@@ -213,9 +209,7 @@ class Config:
         return (self.padding,) * 2 if isinstance(self.padding, int) else self.padding[axis]
 
     def is_legal(self):
-        for axis, (n, span, s) in enumerate(
-            zip(self.sizes, self.spans, self.strides, strict=True)
-        ):
+        for axis, (n, span, s) in enumerate(zip(self.sizes, self.spans, self.strides, strict=True)):
             kind = self.kind(axis)
             if self.row.transposed:
                 if transposed_range(kind, n, span, s)[1] < 1:
@@ -397,7 +391,10 @@ def check_types(row, backend, array, x64):
     # Half precision is accumulated in single: 2 * 512 ones are 1024, where float16 sums would stop short.
     if row.name == "conv1d":
         halves = trellis.conv1d(
-            array(np.full((1, 4, 1024), 1.001), "float16"), array(np.ones((1, 1024, 1)), "float16"), 1, "VALID"
+            array(np.full((1, 4, 1024), 1.001), "float16"),
+            array(np.ones((1, 1024, 1)), "float16"),
+            1,
+            "VALID",
         )
         assert trellis.dtype(halves) == "float16"
         exact = 1024 * float(np.float16(1.001))
@@ -517,7 +514,9 @@ def check_output_shapes(row, backend, array):
                 shape = [r[0] for r in ranges]
                 shape[axis] = size
                 with pytest.raises(errors.ShapeError, match=str(size)):
-                    replace(config, output_shape=tuple(shape)).call(*config.native(array, "float32"))
+                    replace(config, output_shape=tuple(shape)).call(
+                        *config.native(array, "float32")
+                    )
     wrong = (2, *[6] * dims, config.out_channels)
     with pytest.raises(errors.ShapeError, match="contradicts"):
         replace(config, output_shape=wrong).call(*config.native(array, "float32"))
@@ -527,12 +526,16 @@ def check_is_gradient(row, forward, backend, array):
     """The transposed convolution is the vjp of the forward one with the same padding."""
     for dims in row.dims:
         for padding in ("SAME", "VALID", 1)[dims - row.dims[0] :]:
-            config = base(row, dims, padding=padding, strides=(2,) * dims, sizes=(3,) * dims, with_bias=False)
+            config = base(
+                row, dims, padding=padding, strides=(2,) * dims, sizes=(3,) * dims, with_bias=False
+            )
             x, w = config.native(array, "float32")
             y = config.call(x, w)
             options = {k: v for k, v in config.options().items() if k != "output_shape"}
             primal = trellis.zeros_like(y)
-            _, pull = trellis.vjp(lambda z: forward(z, w, config.strides, padding, **options), primal)
+            _, pull = trellis.vjp(
+                lambda z: forward(z, w, config.strides, padding, **options), primal
+            )
             assert_close(y, trellis.to_numpy(pull(x)[0]), backend=backend)
 
 
@@ -543,7 +546,12 @@ def test_conv1d(backend, xp, array, x64):
     check_row("conv1d", backend, xp, array, x64)
     for x_dilation in (1, 2, 3):
         for number in range(4):
-            config = base(ROWS["conv1d"], x_dilations=(x_dilation,), strides=(1 + number % 3,), kernel=(1 + number,))
+            config = base(
+                ROWS["conv1d"],
+                x_dilations=(x_dilation,),
+                strides=(1 + number % 3,),
+                kernel=(1 + number,),
+            )
             wanted = config.expected(*config.arrays()).astype("float32")
             assert_close(config.call(*config.native(array, "float32")), wanted, backend=backend)
 
@@ -595,7 +603,13 @@ def test_conv3d(backend, xp, array, x64):
     check_row("conv3d", backend, xp, array, x64)
     # Dilation in both layouts, with gradients: TensorFlow has neither of its own.
     for first in (False, True):
-        config = base(ROWS["conv3d"], sizes=(3, 3, 3), kernel=(2, 1, 2), dilations=(2, 1, 2), channel_first=first)
+        config = base(
+            ROWS["conv3d"],
+            sizes=(3, 3, 3),
+            kernel=(2, 1, 2),
+            dilations=(2, 1, 2),
+            channel_first=first,
+        )
         wanted = config.to_layout(config.expected(*config.arrays())).astype("float32")
         assert_close(config.call(*config.native(array, "float32")), wanted, backend=backend)
         with x64():
@@ -605,7 +619,12 @@ def test_conv3d(backend, xp, array, x64):
 def test_depthwise_conv2d(backend, xp, array, x64):
     check_row("depthwise_conv2d", backend, xp, array, x64)
     row = ROWS["depthwise_conv2d"]
-    for strides, dilations in (((2, 2), (2, 2)), ((1, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))):
+    for strides, dilations in (
+        ((2, 2), (2, 2)),
+        ((1, 2), (1, 1)),
+        ((3, 1), (1, 2)),
+        ((2, 3), (3, 2)),
+    ):
         config = base(row, sizes=(6, 5), kernel=(3, 2), strides=strides, dilations=dilations, channels=3,
                       out_channels=3, groups=3)  # fmt: skip
         wanted = config.expected(*config.arrays()).astype("float32")
@@ -652,7 +671,10 @@ def test_conv_general_dilated(backend, xp, array, x64):
                 same = getattr(trellis, f"conv{dims}d")(x, w, 1, "SAME", bias=b)
                 assert_close(result, trellis.to_numpy(same), backend=backend)
             if groups == 6 and dims == 2:
-                same = trellis.depthwise_conv2d(x, trellis.reshape(w, (*config.kernel, 6)), 1, "SAME") + b
+                same = (
+                    trellis.depthwise_conv2d(x, trellis.reshape(w, (*config.kernel, 6)), 1, "SAME")
+                    + b
+                )
                 assert_close(result, trellis.to_numpy(same), backend=backend)
 
 

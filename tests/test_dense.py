@@ -1,6 +1,8 @@
 """The rows `linear` and `dropout` on all four backends."""
 
 import numpy as np
+
+import trellis
 import vectors
 from layer_checks import (
     check_compiled,
@@ -10,8 +12,6 @@ from layer_checks import (
     check_types,
     check_vectors,
 )
-
-import trellis
 from trellis.testing import assert_close, check_gradients
 
 
@@ -61,7 +61,9 @@ def test_linear(backend, xp, array, x64):
     x, w, b = make("float32")
     check_nests(three, x, x * 2, (w, b), backend)
     check_mixed(three, [x, w, b], backend)
-    whole = trellis.linear(array([[1, 2]], "int32"), array([[3, 4], [5, 6]], "int32"), bias=array([1, 2], "int32"))
+    whole = trellis.linear(
+        array([[1, 2]], "int32"), array([[3, 4], [5, 6]], "int32"), bias=array([1, 2], "int32")
+    )
     assert_close(whole, np.array([[12, 19]], "int32"), backend=backend)
     check_raises(ValueError, [
         (r"\(3, 2, 3\)", lambda: trellis.linear(array(np.zeros((3, 4)), "float32"), w)),
@@ -87,10 +89,14 @@ def test_dropout(backend, xp, array, x64):
             unscaled = trellis.dropout(array(x, dtype), 0.4, seed=5, scale=False)
             assert_close(unscaled, np.where(kept, x, 0).astype(dtype), backend=backend)
             for options in ({"training": False}, {"dtype": dtype}):
-                same = trellis.dropout(array(x, "float32"), 0.0 if "dtype" in options else 0.4, **options)
+                same = trellis.dropout(
+                    array(x, "float32"), 0.0 if "dtype" in options else 0.4, **options
+                )
                 assert trellis.dtype(same) == options.get("dtype", "float32")
             # The gradient is mask / (1 - prob).
-            g = trellis.grad(lambda z: trellis.sum(trellis.dropout(z, 0.4, seed=5)))(array(x, dtype))
+            g = trellis.grad(lambda z: trellis.sum(trellis.dropout(z, 0.4, seed=5)))(
+                array(x, dtype)
+            )
             assert_close(g, (kept / 0.6).astype(dtype), backend=backend)
     ones = array(np.ones(64), "float32")
     first = trellis.to_numpy(trellis.dropout(ones, 0.5, seed=0))
@@ -108,7 +114,9 @@ def test_dropout(backend, xp, array, x64):
     check_compiled(lambda z: trellis.dropout(z, 0.3, seed=9), [ones], backend)
     nested = trellis.dropout({"a": ones, "b": {"c": ones}}, 0.5, seed=4)
     a, c = trellis.to_numpy(nested["a"]), trellis.to_numpy(nested["b"]["c"])
-    assert type(nested) is dict and set(np.unique(np.stack([a, c]))) == {0.0, 2.0} and (a != c).any()
+    assert (
+        type(nested) is dict and set(np.unique(np.stack([a, c]))) == {0.0, 2.0} and (a != c).any()
+    )
     assert_close(trellis.dropout(ones, 1.0, seed=3), np.zeros(64, "float32"), backend=backend)
     check_raises(ValueError, [
         ("from 0 to 1, got 1.5", lambda: trellis.dropout(ones, 1.5)),

@@ -58,7 +58,8 @@ def curve(backend, optimizer, dtype, steps=STEPS):
         optimizer=OPTIMIZERS[optimizer](),
         batch_size=10,
         epochs=steps // 4,
-        compile=False,
+        # One operation after another, JAX would compile each of them.
+        compile=backend == "jax",
         progress=False,
         seed=1,
     )

@@ -386,6 +386,39 @@ def test_many_leaves_equal_few(array):
         np.testing.assert_allclose(trellis.to_numpy(v[f"p{i:02}"]), trellis.to_numpy(w), rtol=1e-6)
 
 
+def test_classes_equal_their_parts(xp, array):
+    """A kernel of the framework for a whole step, where there is one, gives what the parts give."""
+    pairs = [
+        (optim.Adam(0.1), optim.Optimizer(optim.scale_by_adam(), 0.1)),
+        (
+            optim.AdamW(schedules.linear(0.1, 0.0, 9)).after(optim.clip_by_global_norm(0.5)),
+            optim.Optimizer(
+                optim.chain(
+                    optim.clip_by_global_norm(0.5),
+                    optim.scale_by_adam(),
+                    optim.add_decayed_weights(0.01),
+                ),
+                schedules.linear(0.1, 0.0, 9),
+            ),
+        ),
+    ]
+    for opt, parts in pairs:
+        v = w = Container(cast(initial(), "float32", array))
+        for i in range(3):
+            grads = Container(cast(gradients(i), "float32", array))
+            # As transposing leaves them: on torch not in the order of memory.
+            grads.linear["w"] = xp.permute_dims(
+                xp.permute_dims(grads.linear["w"], (1, 0)) * 1, (1, 0)
+            )
+            v, w = opt.step(v, grads), parts.step(w, grads)
+        assert_nests(v, w, 2e-6)
+        assert_nests(opt.state, parts.state, 2e-6)
+    contiguous = {"w": array(np.ones((2, 3), "float32"))}
+    v = optim.AdamW(0.1).step(contiguous, contiguous)["w"]
+    np.testing.assert_allclose(trellis.to_numpy(v), np.full((2, 3), 1 - 0.1 - 0.001), rtol=1e-6)
+    np.testing.assert_array_equal(trellis.to_numpy(contiguous["w"]), np.ones((2, 3)))
+
+
 def test_step_leaves_the_graph_behind_and_update_keeps_it(backend, array):
     """One step of SGD with momentum, differentiated with respect to its gradient."""
     opt = optim.SGD(0.5, momentum=0.9, nesterov=True)

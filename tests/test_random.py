@@ -1,14 +1,15 @@
 """The random rows of the contract, each on all four backends."""
 
+import contextlib
 import random as python_random
 import threading
 
 import numpy as np
 import pytest
-import vectors
-from conftest import compile_with
 
 import trellis
+import vectors
+from conftest import compile_with
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
@@ -30,6 +31,14 @@ def native_states():
         legacy[1].tobytes(), legacy[2], torch.get_rng_state().numpy().tobytes(),
         generator.state.numpy().tobytes(), python_random.getstate(),
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def refused(builtin):
+    """The block must raise an error of the library's own that is also the given builtin."""
+    with pytest.raises(errors.TrellisError) as caught:
+        yield
+    assert isinstance(caught.value, builtin)
 
 
 def default_int(backend):
@@ -114,7 +123,9 @@ def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
     with trellis.using_backend(backend):
         for seed, expected in enumerate(stored):
             got = plain(draw(seed, xp))
-            np.testing.assert_allclose(got.ravel()[: len(expected)], expected, rtol=0, atol=tolerance)
+            np.testing.assert_allclose(
+                got.ravel()[: len(expected)], expected, rtol=0, atol=tolerance
+            )
             np.testing.assert_array_equal(got, plain(draw(seed, xp)))
             by_key = draw(trellis.random.key(seed), xp)
             np.testing.assert_array_equal(got, plain(by_key))
@@ -142,13 +153,11 @@ def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
 
 def check_seeds(draw, xp):
     for bad in (-1, 2**64):
-        with pytest.raises(ValueError) as caught:
+        with refused(ValueError):
             draw(bad, xp)
-        assert isinstance(caught.value, errors.TrellisError)
     for bad in (True, 1.0, "1", xp.asarray([1, 2, 3]), xp.asarray(1.0)):
-        with pytest.raises(TypeError) as caught:
+        with refused(TypeError):
             draw(bad, xp)
-        assert isinstance(caught.value, errors.TrellisError)
     np.testing.assert_array_equal(plain(draw(np.int64(3), xp)), plain(draw(3, xp)))
     np.testing.assert_array_equal(plain(draw(xp.asarray(3), xp)), plain(draw(3, xp)))
 
@@ -168,7 +177,9 @@ def check_compiled(draw, backend, xp, tolerance):
         with trellis.random.stream(key):
             return draw(None, xp), draw(None, xp)
 
-    static = compile_with(backend, lambda x: draw(3, xp) + xp.astype(x, draw(3, xp).dtype))(xp.asarray(0))
+    static = compile_with(backend, lambda x: draw(3, xp) + xp.astype(x, draw(3, xp).dtype))(
+        xp.asarray(0)
+    )
     traced = compile_with(backend, lambda seed: draw(seed, xp))
     key = trellis.random.key(3)
     for got in (static, traced(xp.asarray(3)), traced(key)):
@@ -209,34 +220,56 @@ def test_random_uniform(backend, xp, array, x64):
         ],
     )
     check_draws(
-        lambda seed, xp: trellis.random_uniform(low=xp.zeros(3), high=xp.asarray([1.0, 2.0, 3.0]), seed=seed),
+        lambda seed, xp: trellis.random_uniform(
+            low=xp.zeros(3), high=xp.asarray([1.0, 2.0, 3.0]), seed=seed
+        ),
         backend,
         xp,
         [[], []],
         leafwise=lambda kind, seed, xp: trellis.random_uniform(
-            low=kind(a=xp.zeros(3), b=kind(c=xp.zeros(3))), high=xp.asarray([1.0, 2.0, 3.0]), seed=seed
+            low=kind(a=xp.zeros(3), b=kind(c=xp.zeros(3))),
+            high=xp.asarray([1.0, 2.0, 3.0]),
+            seed=seed,
         ),
     )
     with trellis.using_backend(backend):
         x = plain(trellis.random_uniform(low=3.0, high=6.0, shape=10**5, seed=7))
-        assert x.min() >= 3 and x.max() < 6 and abs(x.mean() - 4.5) < 0.02 and abs(x.var() - 0.75) < 0.02
+        assert (
+            x.min() >= 3
+            and x.max() < 6
+            and abs(x.mean() - 4.5) < 0.02
+            and abs(x.var() - 0.75) < 0.02
+        )
         assert (abs(np.histogram(x, 10, (3, 6))[0] / 1e5 - 0.1) < 0.01).all()
         # Kolmogorov and Smirnov: 1.95 / sqrt(n) is exceeded once in a thousand.
         assert abs(np.sort(x) - (3 + 3 * np.arange(1e5) / 1e5)).max() / 3 < 1.95 / 1e5**0.5
         for name in ("float16", "bfloat16"):
-            for low, high in ((0.0, 1.0), (3, 6), (1000.0, 1001.0), (-60000.0, 60000.0), (2.0, 2.0 + 2**-7)):
-                half = trellis.random_uniform(low=low, high=high, shape=10**6 // 5, dtype=name, seed=1)
+            for low, high in (
+                (0.0, 1.0),
+                (3, 6),
+                (1000.0, 1001.0),
+                (-60000.0, 60000.0),
+                (2.0, 2.0 + 2**-7),
+            ):
+                half = trellis.random_uniform(
+                    low=low, high=high, shape=10**6 // 5, dtype=name, seed=1
+                )
                 assert xp.dtype_name(half.dtype) == name
                 top = plain(xp.asarray(high, dtype=half.dtype))
                 assert low <= plain(half).min() and (plain(half).max() < top or top == low)
         bounds = trellis.random_uniform(
-            low=array([[0.0], [10.0]]), high=array([1.0, 20.0, 30.0])[1:], shape=(1000, 2, 2), seed=2
+            low=array([[0.0], [10.0]]),
+            high=array([1.0, 20.0, 30.0])[1:],
+            shape=(1000, 2, 2),
+            seed=2,
         )
         lows, highs = np.array([[0.0], [10.0]]), np.array([20.0, 30.0])
         assert (plain(bounds) >= lows).all() and (plain(bounds) < highs).all()
         same = trellis.random_uniform(low=array([2.0, 3.0]), high=array([2.0, 3.0]), seed=1)
         assert_close(same, [2.0, 3.0], backend=backend)
-        assert trellis.random_uniform(seed=1).shape == () and trellis.random_uniform(shape=(0, 3)).shape == (0, 3)
+        assert trellis.random_uniform(seed=1).shape == () and trellis.random_uniform(
+            shape=(0, 3)
+        ).shape == (0, 3)
         whole = trellis.random_uniform(low=-3, high=2.0, shape=10**4, dtype="int16", seed=1)
         assert set(plain(whole)) == {-3, -2, -1, 0, 1} and xp.dtype_name(whole.dtype) == "int16"
         floats = trellis.random_uniform(low=-3, high=2.0, shape=10**4, seed=1)
@@ -257,11 +290,12 @@ def test_random_uniform(backend, xp, array, x64):
             ({"dtype": "bool"}, ValueError),
             ({"shape": (-1,)}, ValueError),
         ):
-            with pytest.raises(error) as caught:
+            with refused(error):
                 trellis.random_uniform(**kw)
-            assert isinstance(caught.value, errors.TrellisError)
     with pytest.raises(errors.MixedBackendsError):
-        trellis.random_uniform(low=array([0.0]), high=trellis.asarray([1.0], backend=OTHER[backend]))
+        trellis.random_uniform(
+            low=array([0.0]), high=trellis.asarray([1.0], backend=OTHER[backend])
+        )
     with pytest.raises(errors.MixedBackendsError):
         trellis.random_uniform(low=array([0.0]), seed=trellis.random.key(1, backend=OTHER[backend]))
 
@@ -279,13 +313,17 @@ def test_random_normal(backend, xp, array, x64):
         tolerance=1e-6,
     )
     check_draws(
-        lambda seed, xp: trellis.random_normal(mean=xp.zeros(3), std=xp.asarray([1.0, 2.0, 3.0]), seed=seed),
+        lambda seed, xp: trellis.random_normal(
+            mean=xp.zeros(3), std=xp.asarray([1.0, 2.0, 3.0]), seed=seed
+        ),
         backend,
         xp,
         [[], []],
         tolerance=3e-6,
         leafwise=lambda kind, seed, xp: trellis.random_normal(
-            mean=kind(a=xp.zeros(3), b=kind(c=xp.zeros(3))), std=xp.asarray([1.0, 2.0, 3.0]), seed=seed
+            mean=kind(a=xp.zeros(3), b=kind(c=xp.zeros(3))),
+            std=xp.asarray([1.0, 2.0, 3.0]),
+            seed=seed,
         ),
     )
     with trellis.using_backend(backend):
@@ -299,23 +337,31 @@ def test_random_normal(backend, xp, array, x64):
         assert_close(exact, array([4.8, 5.6]), rtol=0, atol=0, backend=backend)
         half = trellis.random_normal(shape=1000, dtype="bfloat16", seed=1)
         assert xp.dtype_name(half.dtype) == "bfloat16" and np.isfinite(plain(half)).all()
-        for kw in ({"std": -1.0}, {"std": array([1.0, -1.0])}, {"dtype": "int32"}, {"mean": array([0.0, 1.0]), "shape": 3}):
-            with pytest.raises(ValueError) as caught:
+        for kw in (
+            {"std": -1.0},
+            {"std": array([1.0, -1.0])},
+            {"dtype": "int32"},
+            {"mean": array([0.0, 1.0]), "shape": 3},
+        ):
+            with refused(ValueError):
                 trellis.random_normal(**kw)
-            assert isinstance(caught.value, errors.TrellisError)
         with x64():
             mean, std = array([1.0, -2.0], "float64"), array([0.5, 2.0], "float64")
             draw = trellis.random_normal(mean=mean, std=std, seed=3)
             assert xp.dtype_name(draw.dtype) == "float64"
             np.testing.assert_allclose(
-                plain(draw), trellis.random_normal(mean=plain(mean), std=plain(std), seed=3), rtol=1e-12
+                plain(draw),
+                trellis.random_normal(mean=plain(mean), std=plain(std), seed=3),
+                rtol=1e-12,
             )
             check_gradients(lambda m, s: trellis.random_normal(mean=m, std=s, seed=3), [mean, std])
             by_mean, by_std = trellis.grad(
                 lambda m, s: xp.sum(trellis.random_normal(mean=m, std=s, seed=3)), argnums=(0, 1)
             )(mean, std)
             assert_close(by_mean, [1.0, 1.0], backend=backend)
-            assert_close(by_std, trellis.random_normal(shape=2, seed=3, dtype="float64"), backend=backend)
+            assert_close(
+                by_std, trellis.random_normal(shape=2, seed=3, dtype="float64"), backend=backend
+            )
     with pytest.raises(errors.MixedBackendsError):
         trellis.random_normal(mean=array([0.0]), std=trellis.asarray([1.0], backend=OTHER[backend]))
 
@@ -324,7 +370,10 @@ def test_multinomial(backend, xp, array):
     check_vectors("multinomial", backend, xp)
     weights = [1.0, 2.0, 3.0, 4.0]
     for call, stored in (
-        (lambda seed, xp: trellis.multinomial(100, 6, seed=seed), [[41, 21, 96, 57, 53, 35], [11, 45, 56, 83, 20, 75]]),
+        (
+            lambda seed, xp: trellis.multinomial(100, 6, seed=seed),
+            [[41, 21, 96, 57, 53, 35], [11, 45, 56, 83, 20, 75]],
+        ),
         (
             lambda seed, xp: trellis.multinomial(10, 10, replace=False, seed=seed),
             [[9, 1, 5, 0, 4, 8, 3, 7, 6, 2], [9, 0, 4, 7, 1, 8, 6, 2, 5, 3]],
@@ -341,7 +390,9 @@ def test_multinomial(backend, xp, array):
         ),
     )
     check_draws(
-        lambda seed, xp: trellis.multinomial(0, 4, probs=xp.asarray([weights] * 3), replace=False, seed=seed),
+        lambda seed, xp: trellis.multinomial(
+            0, 4, probs=xp.asarray([weights] * 3), replace=False, seed=seed
+        ),
         backend,
         xp,
         [[], []],
@@ -363,14 +414,19 @@ def test_multinomial(backend, xp, array):
         np.testing.assert_array_equal(plain(tiny), plain(drawn))
         rows = plain(trellis.multinomial(0, 50, probs=array(np.tile(p, (2, 3, 1))), seed=1))
         assert rows.shape == (2, 3, 50) and len({tuple(r) for r in rows.reshape(6, 50)}) == 6
-        order = plain(trellis.multinomial(0, 4, probs=array(np.tile(p, (20000, 1))), replace=False, seed=2))
+        order = plain(
+            trellis.multinomial(0, 4, probs=array(np.tile(p, (20000, 1))), replace=False, seed=2)
+        )
         assert all(len(set(line)) == 4 for line in order[:200]) and not (order == 1).any()
         first = np.bincount(order[:, 0].astype(int), minlength=5) / 2e4
         assert (abs(first - p) <= 6 * np.sqrt(p * (1 - p) / 2e4)).all()
         # The second, given the first: without the first one's weight.
         after = order[order[:, 0] == 2][:, 1].astype(int)
         q = np.where(np.arange(5) == 2, 0, p) / 0.5
-        assert (abs(np.bincount(after, minlength=5) / len(after) - q) <= 6 * np.sqrt(q * (1 - q) / len(after))).all()
+        assert (
+            abs(np.bincount(after, minlength=5) / len(after) - q)
+            <= 6 * np.sqrt(q * (1 - q) / len(after))
+        ).all()
         extremes = trellis.multinomial(0, 2, probs=array([1e-30, 1e30]), replace=False, seed=0)
         assert_close(extremes, [1, 0], backend=backend)
         assert trellis.multinomial(5, 3, batch_size=4, seed=0).shape == (4, 3)
@@ -389,9 +445,8 @@ def test_multinomial(backend, xp, array):
             ((0, 1), {}),
             ((3, -1), {}),
         ):
-            with pytest.raises(ValueError) as caught:
+            with refused(ValueError):
                 trellis.multinomial(*args, **kw)
-            assert isinstance(caught.value, errors.TrellisError)
 
 
 def test_shuffle(backend, xp, array, x64):
@@ -408,7 +463,9 @@ def test_shuffle(backend, xp, array, x64):
     cube = np.arange(60).reshape(3, 4, 5)
     for axis in (0, 1, -2):
         for source in (cube, cube[0]):
-            mixed = np.moveaxis(plain(trellis.shuffle(array(source, "int32"), axis=axis, seed=9)), axis, 0)
+            mixed = np.moveaxis(
+                plain(trellis.shuffle(array(source, "int32"), axis=axis, seed=9)), axis, 0
+            )
             assert sorted(line.tobytes() for line in mixed) == sorted(
                 line.tobytes() for line in np.moveaxis(source, axis, 0).astype(float)
             )
@@ -416,7 +473,8 @@ def test_shuffle(backend, xp, array, x64):
     assert (order != np.arange(32)).any()
     # The permutation depends only on the seed and the length.
     np.testing.assert_array_equal(
-        plain(trellis.shuffle(array(np.arange(96).reshape(32, 3), "int32"), seed=0))[:, 0] / 3, order
+        plain(trellis.shuffle(array(np.arange(96).reshape(32, 3), "int32"), seed=0))[:, 0] / 3,
+        order,
     )
     for dtype in ("bool", "int8", "uint8", "int32", "float16"):
         kept = trellis.shuffle(array(np.array([1, 0, 1, 1]), dtype), seed=0)
@@ -425,9 +483,8 @@ def test_shuffle(backend, xp, array, x64):
     assert trellis.shuffle(zero_d) is zero_d
     assert trellis.shuffle(array(np.zeros((0, 2), "float32")), seed=1).shape == (0, 2)
     for axis in (2, -3):
-        with pytest.raises(ValueError) as caught:
+        with refused(ValueError):
             trellis.shuffle(array(np.zeros((2, 2), "float32")), axis=axis)
-        assert isinstance(caught.value, errors.TrellisError)
     x = array(np.arange(3), "int32")
     counts = {}
     for seed in range(6000):
@@ -435,7 +492,10 @@ def test_shuffle(backend, xp, array, x64):
         counts[found] = counts.get(found, 0) + 1
     assert len(counts) == 6 and all(abs(n / 6000 - 1 / 6) < 0.03 for n in counts.values())
     with x64():
-        check_gradients(lambda x: trellis.shuffle(x, axis=1, seed=3), [array(np.arange(6.0).reshape(2, 3), "float64")])
+        check_gradients(
+            lambda x: trellis.shuffle(x, axis=1, seed=3),
+            [array(np.arange(6.0).reshape(2, 3), "float64")],
+        )
 
 
 def test_randint(backend, xp, array, x64):
@@ -446,7 +506,9 @@ def test_randint(backend, xp, array, x64):
         [[-164, -568, 930, 149, 64], [-764, -93, 137, 661, -596]],
     )
     check_draws(
-        lambda seed, xp: trellis.randint(xp.asarray([-5, 0, -(2**31)]), xp.asarray([5, 1000, 2**31 - 1]), seed=seed),
+        lambda seed, xp: trellis.randint(
+            xp.asarray([-5, 0, -(2**31)]), xp.asarray([5, 1000, 2**31 - 1]), seed=seed
+        ),
         backend,
         xp,
         [[], []],
@@ -470,24 +532,35 @@ def test_randint(backend, xp, array, x64):
         assert full.min() < -2.1e9 and full.max() > 2.1e9
         small = trellis.randint(-128, 128, shape=10**4, dtype="int8", seed=1)
         assert xp.dtype_name(small.dtype) == "int8" and len(set(plain(small))) == 256
-        per_element = plain(trellis.randint(xp.asarray([0, 10, -20]), xp.asarray([5, 11, 0]), shape=(1000, 3), seed=1))
+        per_element = plain(
+            trellis.randint(
+                xp.asarray([0, 10, -20]), xp.asarray([5, 11, 0]), shape=(1000, 3), seed=1
+            )
+        )
         assert (per_element >= [0, 10, -20]).all() and (per_element < [5, 11, 0]).all()
         np.testing.assert_array_equal(
-            per_element, trellis.randint(np.array([0, 10, -20]), np.array([5, 11, 0]), shape=(1000, 3), seed=1)
+            per_element,
+            trellis.randint(np.array([0, 10, -20]), np.array([5, 11, 0]), shape=(1000, 3), seed=1),
         )
         dice = plain(trellis.randint(0, 6, shape=60000, seed=4)).astype(int)
-        assert ((np.bincount(dice) - 1e4) ** 2 / 1e4).sum() < 20.5  # chi-square, five degrees of freedom
+        assert (
+            (np.bincount(dice) - 1e4) ** 2 / 1e4
+        ).sum() < 20.5  # chi-square, five degrees of freedom
         with x64():
             for low, high in ((-(2**62), 2**62 + 1), (-(2**63), 2**63), (0, 2**40)):
                 big = trellis.randint(low, high, shape=1000, dtype="int64", seed=1)
                 exact = trellis.to_numpy(big)
                 assert exact.dtype == np.int64 and abs((exact % 2).mean() - 0.5) < 0.08
                 with trellis.using_backend("numpy"):
-                    np.testing.assert_array_equal(exact, trellis.randint(low, high, shape=1000, seed=1))
+                    np.testing.assert_array_equal(
+                        exact, trellis.randint(low, high, shape=1000, seed=1)
+                    )
                 assert abs((exact > (low + high) // 2).mean() - 0.5) < 0.08
             bounds = array(np.array([0, -(2**40)])), array(np.array([10, 2**50]))
             both = trellis.to_numpy(trellis.randint(*bounds, shape=(100, 2), seed=1))
-            np.testing.assert_array_equal(both[:, 0], plain(trellis.randint(0, 10, shape=(100, 2), seed=1))[:, 0])
+            np.testing.assert_array_equal(
+                both[:, 0], plain(trellis.randint(0, 10, shape=(100, 2), seed=1))[:, 0]
+            )
         for args, kw in (
             ((0.0, 2), {}),
             ((0, 2.0), {}),
@@ -501,9 +574,8 @@ def test_randint(backend, xp, array, x64):
             ((0, 300), {"dtype": "int8"}),
             ((xp.asarray([0, 1]), 3), {"shape": 3}),
         ):
-            with pytest.raises(ValueError) as caught:
+            with refused(ValueError):
                 trellis.randint(*args, **kw)
-            assert isinstance(caught.value, errors.TrellisError)
     with pytest.raises(errors.MixedBackendsError):
         trellis.randint(xp.asarray([0]), trellis.asarray([1], backend=OTHER[backend]))
 
@@ -532,10 +604,14 @@ def test_seed(backend, xp):
         np.testing.assert_array_equal(plain(trellis.random_uniform(shape=5)), firsts[0])
         trellis.seed(trellis.random.key(1))
         np.testing.assert_array_equal(plain(trellis.random_uniform(shape=5)), firsts[1])
-        for bad, error in ((-1, ValueError), (1.5, TypeError), (True, TypeError), (None, TypeError)):
-            with pytest.raises(error) as caught:
+        for bad, error in (
+            (-1, ValueError),
+            (1.5, TypeError),
+            (True, TypeError),
+            (None, TypeError),
+        ):
+            with refused(error):
                 trellis.seed(bad)
-            assert isinstance(caught.value, errors.TrellisError)
     assert native_states() == before
 
 
@@ -584,6 +660,8 @@ def test_unseeded_draws_under_eager_gradients(backend, xp, array):
     """Differentiating is not compiling: nothing freezes there."""
     trellis.seed(2)
     with trellis.using_backend(backend):
-        gradient = trellis.grad(lambda x: xp.sum(x * trellis.random_uniform(shape=3)))(array([1.0, 2.0, 3.0]))
+        gradient = trellis.grad(lambda x: xp.sum(x * trellis.random_uniform(shape=3)))(
+            array([1.0, 2.0, 3.0])
+        )
         trellis.seed(2)
         assert_close(gradient, trellis.random_uniform(shape=3), backend=backend)

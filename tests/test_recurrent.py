@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+import trellis
 from layer_checks import (
     check_compiled,
     check_mixed,
@@ -10,8 +12,6 @@ from layer_checks import (
     check_types,
     check_vectors,
 )
-
-import trellis
 from trellis.testing import assert_close, check_gradients
 
 
@@ -40,7 +40,9 @@ def arrays(batch=(2,), steps=3, width=2, out=3, seed=0):
 
 
 def update(x, h, c, kernel, recurrent, bias=None, recurrent_bias=None, **options):
-    return trellis.lstm_update(x, h, c, kernel, recurrent, bias=bias, recurrent_bias=recurrent_bias, **options)
+    return trellis.lstm_update(
+        x, h, c, kernel, recurrent, bias=bias, recurrent_bias=recurrent_bias, **options
+    )
 
 
 def cast(result, dtype):
@@ -69,8 +71,13 @@ def test_lstm_update(backend, xp, array, x64):
                         assert_close(hs, np.moveaxis(expected[0], -2, 0), backend=backend)
                         assert_close(state, expected[1], backend=backend)
     only_second = arrays()
-    result = trellis.lstm_update(*[array(a, "float32") for a in only_second[:5]], recurrent_bias=array(only_second[6], "float32"))
-    assert_close(result, cast(loop_lstm(*only_second[:5], 0.0, only_second[6]), "float32"), backend=backend)
+    result = trellis.lstm_update(
+        *[array(a, "float32") for a in only_second[:5]],
+        recurrent_bias=array(only_second[6], "float32"),
+    )
+    assert_close(
+        result, cast(loop_lstm(*only_second[:5], 0.0, only_second[6]), "float32"), backend=backend
+    )
 
     def make(dtype, **sizes):
         return [array(a, dtype) for a in arrays(**sizes)]
@@ -80,7 +87,11 @@ def test_lstm_update(backend, xp, array, x64):
         check_gradients(update, make("float64", batch=(2,), steps=3), order=1, modes=("rev",))
     check_types(update, make, backend, x64)
     check_compiled(update, make("float32"), backend)
-    check_compiled(lambda *xs: trellis.grad(lambda *ys: trellis.sum(update(*ys)[0] ** 2))(*xs), make("float32"), backend)
+    check_compiled(
+        lambda *xs: trellis.grad(lambda *ys: trellis.sum(update(*ys)[0] ** 2))(*xs),
+        make("float32"),
+        backend,
+    )
     xs = make("float32")
     check_nests(update, xs[0], xs[0] * 2, tuple(xs[1:]), backend)
     check_mixed(update, xs, backend)
@@ -91,7 +102,10 @@ def test_lstm_update(backend, xp, array, x64):
     for got, want in ((hs, wanted[0]), (h, wanted[1][0]), (c, wanted[1][1])):
         np.testing.assert_allclose(trellis.to_numpy(got), want, atol=1e-4)
     x, h, c, k, r, b, _ = xs
-    zeros = lambda *shape: array(np.zeros(shape), "float32")
+
+    def zeros(*shape):
+        return array(np.zeros(shape), "float32")
+
     check_raises(ValueError, [
         (r"x of shape.*\(2,\)", lambda: update(zeros(2), h, c, k, r)),
         (r"kernel of shape \(2, 12\)", lambda: update(x, h, c, zeros(3, 12), r)),

@@ -64,7 +64,9 @@ def classes(n=24):
 def test_fit_learns(backend):
     model = linear(backend)
     optimizer = trellis.optim.Adam(lr=0.1)
-    history = fit(model, mean_squared, line(), optimizer=optimizer, epochs=80, batch_size=16, seed=0, **QUIET)
+    history = fit(
+        model, mean_squared, line(), optimizer=optimizer, epochs=80, batch_size=16, seed=0, **QUIET
+    )
     assert len(history.losses) == 160
     assert len(history.metrics["loss"]) == 80
     assert history.final_loss < 1e-2 < history.losses[0]
@@ -118,11 +120,16 @@ def test_by_hand_is_the_same(backend):
     trellis.seed(0)
     model = Net(backend=backend)
     optimizer = trellis.optim.SGD(0.1, momentum=0.9)
-    history = fit(model, cross_entropy, (x, y), optimizer=optimizer, epochs=4, shuffle=False, seed=7, **QUIET)
+    history = fit(
+        model, cross_entropy, (x, y), optimizer=optimizer, epochs=4, shuffle=False, seed=7, **QUIET
+    )
 
     trellis.seed(0)
     other = Net(backend=backend)
-    bx, by = trellis.asarray(x, backend=backend), trellis.asarray(y.astype("int32"), backend=backend)
+    bx, by = (
+        trellis.asarray(x, backend=backend),
+        trellis.asarray(y.astype("int32"), backend=backend),
+    )
     key = trellis.random.fold_in(trellis.random.key(7, backend=backend), 1)
     v, buffers, state = other.v, other.buffers, optimizer.init(other.v)
     losses = []
@@ -185,6 +192,16 @@ def test_builds_a_model_that_waits_for_its_first_call(backend):
     assert trellis.backend_of(trellis.tree.leaves(model.v)[0]) == backend
 
 
+def test_models_without_variables(backend):
+    """Where there is nothing to learn, the data say which framework it is."""
+    x = trellis.asarray(np.ones((4, 2), "float32"), backend=backend)
+    loss = lambda output: trellis.mean(output)  # noqa: E731
+    for data in (x, [x[:2], x[2:]], lambda: iter([x])):
+        assert evaluate(nn.Identity(), loss, data, compile=False) == {"loss": 1.0}
+    with pytest.raises(ValueError, match="only once"):
+        evaluate(nn.Identity(), loss, iter([x]), compile=False)
+
+
 def test_an_error_leaves_the_model_where_it_was(backend):
     class Trip(Callback):
         def on_step(self, run):
@@ -221,7 +238,17 @@ def test_arrays_lists_and_functions_give_the_same_batches(backend):
         (lambda: iter(batches), {}),
     ):
         optimizer = trellis.optim.SGD(0.1)
-        found.append(fit(linear(backend), mean_squared, data, optimizer=optimizer, epochs=2, **options, **QUIET).losses)
+        found.append(
+            fit(
+                linear(backend),
+                mean_squared,
+                data,
+                optimizer=optimizer,
+                epochs=2,
+                **options,
+                **QUIET,
+            ).losses
+        )
     for losses in found[1:]:
         assert losses == found[0]
 
@@ -236,12 +263,23 @@ def test_shuffling_is_the_same_on_every_framework(backend):
 
     x = np.arange(10, dtype="float32").reshape(-1, 1)
     for data in ((x, x), trellis.to_backend((x, x), backend)):
-        fit(linear(backend), spy, data, optimizer=trellis.optim.SGD(0.0), batch_size=4, epochs=2, seed=5, **QUIET)
+        fit(
+            linear(backend),
+            spy,
+            data,
+            optimizer=trellis.optim.SGD(0.0),
+            batch_size=4,
+            epochs=2,
+            seed=5,
+            **QUIET,
+        )
     key = trellis.random.fold_in(trellis.random.key(5), 0)
-    orders = [trellis.random.permutation(trellis.random.fold_in(key, epoch), 10) for epoch in (0, 1)]
+    orders = [
+        trellis.random.permutation(trellis.random.fold_in(key, epoch), 10) for epoch in (0, 1)
+    ]
     expected = [order[i : i + 4].astype("float32").tolist() for order in orders for i in (0, 4, 8)]
     assert seen == expected * 2
-    assert sorted(sum(expected[:3], [])) == list(range(10))
+    assert sorted([i for batch in expected[:3] for i in batch]) == list(range(10))
 
 
 def test_several_inputs_and_no_target(backend):
@@ -260,9 +298,18 @@ def test_torch_data_loader(model_backend):
     x, y = line()
     dataset = torch.utils.data.TensorDataset(torch.tensor(x), torch.tensor(y))
     loader = torch.utils.data.DataLoader(dataset, batch_size=8)
-    found = fit(linear(model_backend), mean_squared, loader, optimizer=trellis.optim.SGD(0.1), epochs=2, **QUIET)
+    found = fit(
+        linear(model_backend),
+        mean_squared,
+        loader,
+        optimizer=trellis.optim.SGD(0.1),
+        epochs=2,
+        **QUIET,
+    )
     options = {"batch_size": 8, "shuffle": False, "epochs": 2, **QUIET}
-    expected = fit(linear(model_backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options)
+    expected = fit(
+        linear(model_backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options
+    )
     assert found.losses == expected.losses
     with pytest.raises(TypeError, match="DataLoader"):
         fit(linear(model_backend), mean_squared, dataset, optimizer=trellis.optim.SGD(0.1), **QUIET)
@@ -275,16 +322,31 @@ def test_tf_data(model_backend):
 
     x, y = line()
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
-    found = fit(linear(model_backend), mean_squared, dataset, optimizer=trellis.optim.SGD(0.1), epochs=2, **QUIET)
+    found = fit(
+        linear(model_backend),
+        mean_squared,
+        dataset,
+        optimizer=trellis.optim.SGD(0.1),
+        epochs=2,
+        **QUIET,
+    )
     options = {"batch_size": 8, "shuffle": False, "epochs": 2, **QUIET}
-    expected = fit(linear(model_backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options)
+    expected = fit(
+        linear(model_backend), mean_squared, (x, y), optimizer=trellis.optim.SGD(0.1), **options
+    )
     assert found.losses == expected.losses
 
 
 def test_data_are_cast_to_the_variables(backend):
     x, y = line()
     model = linear(backend)
-    fit(model, mean_squared, (x.astype("float64"), y.astype("float64")), optimizer=trellis.optim.SGD(0.1), **QUIET)
+    fit(
+        model,
+        mean_squared,
+        (x.astype("float64"), y.astype("float64")),
+        optimizer=trellis.optim.SGD(0.1),
+        **QUIET,
+    )
     assert str(trellis.dtype(model.v.w)) == "float32"
 
 
@@ -324,18 +386,30 @@ def test_the_mean_of_an_epoch_weighs_examples():
         ([line()], {"batch_size": 4}, ValueError, "come in batches already"),
         (5, {}, TypeError, "Data are a tuple of arrays"),
         (iter([line()]), {"epochs": 2}, ValueError, "only once"),
+        ([], {}, ValueError, "no batch"),
     ],
 )
 def test_data_that_cannot_be_used(data, options, error, text):
     with pytest.raises(error, match=text):
-        fit(linear("numpy"), mean_squared, data, optimizer=trellis.optim.SGD(0.1), **options, **QUIET)
+        fit(
+            linear("numpy"),
+            mean_squared,
+            data,
+            optimizer=trellis.optim.SGD(0.1),
+            **options,
+            **QUIET,
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
         ({"optimizer": None}, TypeError, "optimizer is one of"),
-        ({"optimizer": trellis.optim.chain(trellis.optim.scale(-1.0))}, TypeError, "trellis.optim.Optimizer"),
+        (
+            {"optimizer": trellis.optim.chain(trellis.optim.scale(-1.0))},
+            TypeError,
+            "trellis.optim.Optimizer",
+        ),
         ({"metrics": "precission"}, ValueError, "Unknown metric"),
         ({"metrics": {"loss": mean_squared}}, ValueError, "cannot be called"),
         ({"callbacks": [3]}, TypeError, "A callback is"),
@@ -355,7 +429,10 @@ def test_options_that_cannot_be_used(options, error, text):
 
 
 def test_metrics(backend, array):
-    scores, labels = array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]), array(np.array([1, 1, 1], "int32"))
+    scores, labels = (
+        array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]),
+        array(np.array([1, 1, 1], "int32")),
+    )
     assert float(trellis.train.accuracy(scores, labels)) == pytest.approx(2 / 3)
     one_hot = array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     assert float(trellis.train.accuracy(scores, one_hot)) == pytest.approx(1 / 3)
@@ -368,8 +445,12 @@ def test_evaluate_and_predict(backend):
     v = {"b": np.array([1.0], "float32"), "w": np.array([[2.0]], "float32")}
     model = nn.Linear(1, 1, v=trellis.to_backend(v, backend))
     whole = evaluate(model, mean_squared, (x, y), metrics=["mean_absolute_error"], compile=False)
-    parts = evaluate(model, mean_squared, (x, y), metrics=["mean_absolute_error"], batch_size=4, compile=False)
-    assert whole == pytest.approx({"mean_absolute_error": np.mean(abs(x)), "loss": np.mean(x**2)}, rel=1e-5)
+    parts = evaluate(
+        model, mean_squared, (x, y), metrics=["mean_absolute_error"], batch_size=4, compile=False
+    )
+    assert whole == pytest.approx(
+        {"mean_absolute_error": np.mean(abs(x)), "loss": np.mean(x**2)}, rel=1e-5
+    )
     assert parts == pytest.approx(whole)
     assert_close(predict(model, x, batch_size=4, compile=False), 2 * x + 1, backend=backend)
 
@@ -402,7 +483,13 @@ def test_callbacks_see_the_run(backend):
 
     epochs = []
     options = {"optimizer": trellis.optim.SGD(0.1), "batch_size": 16, "epochs": 2, **QUIET}
-    fit(linear(backend), mean_squared, line(), callbacks=[Spy(), lambda run: epochs.append(run.epoch)], **options)
+    fit(
+        linear(backend),
+        mean_squared,
+        line(),
+        callbacks=[Spy(), lambda run: epochs.append(run.epoch)],
+        **options,
+    )
     assert seen == [
         ("begin", 0),
         ("step", 1, True),
@@ -466,13 +553,21 @@ def test_mixed_precision(backend, precision):
     for name in (None, precision):
         trellis.seed(0)
         model = Net(backend=backend)
-        options = {"optimizer": trellis.optim.Adam(0.02), "batch_size": 8, "epochs": 3, "seed": 0, **QUIET}
+        options = {
+            "optimizer": trellis.optim.Adam(0.02),
+            "batch_size": 8,
+            "epochs": 3,
+            "seed": 0,
+            **QUIET,
+        }
         history = fit(model, cross_entropy, classes(), mixed_precision=name, **options)
         found.append((history.losses, model))
     (full, _), (mixed, model) = found
     assert full != mixed
     np.testing.assert_allclose(mixed, full, rtol=0.05)
-    assert {str(trellis.dtype(x)) for x in trellis.tree.leaves((model.v, model.buffers))} == {"float32"}
+    assert {str(trellis.dtype(x)) for x in trellis.tree.leaves((model.v, model.buffers))} == {
+        "float32"
+    }
 
 
 def test_float16_leaves_out_steps_that_overflow(backend):
@@ -493,7 +588,9 @@ def test_float16_leaves_out_steps_that_overflow(backend):
 
 def test_svg(tmp_path):
     path = tmp_path / "new" / "loss.svg"
-    draw_curves(path, {"a & b": [3.0, float("nan"), 2.0, 1.0], "<c>": [1.0, 2.0]}, title="Loss of <two>")
+    draw_curves(
+        path, {"a & b": [3.0, float("nan"), 2.0, 1.0], "<c>": [1.0, 2.0]}, title="Loss of <two>"
+    )
     root = ElementTree.fromstring(path.read_text())
     lines = root.findall("{*}polyline")
     assert [len(line.attrib["points"].split()) for line in lines] == [1, 2, 2]
@@ -501,7 +598,9 @@ def test_svg(tmp_path):
     assert {"a & b", "<c>", "Loss of <two>", "step", "loss"} <= set(texts)
 
 
-@pytest.mark.parametrize("values", [[], [1.0], [2.0, 2.0], [0.0, 0.0], [float("inf")], [1e-9, 1e9], [-1.0, -2.0]])
+@pytest.mark.parametrize(
+    "values", [[], [1.0], [2.0, 2.0], [0.0, 0.0], [float("inf")], [1e-9, 1e9], [-1.0, -2.0]]
+)
 @pytest.mark.parametrize("log_scale", [False, True])
 def test_svg_of_odd_curves(tmp_path, values, log_scale):
     draw_curves(tmp_path / "loss.svg", {"a": values}, log_scale=log_scale)

@@ -62,9 +62,10 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     """The arrays of a safetensors file and its metadata; a damaged file raises."""
     import safetensors
 
+    deserialize: Any = safetensors.deserialize
     content = Path(path).read_bytes()
     try:
-        entries = safetensors.deserialize(content)
+        entries = deserialize(content)
         length = int.from_bytes(content[:8], "little")
         metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
         arrays = {name: _from_raw(entry) for name, entry in entries}
@@ -161,7 +162,9 @@ def _raw(x: Any) -> Any:
 def _from_raw(entry: Mapping[str, Any]) -> Any:
     name: Any = _NAMES[entry["dtype"]]
     if name == "bfloat16":
-        from ml_dtypes import bfloat16 as name
+        import ml_dtypes
+
+        name = ml_dtypes.bfloat16
     return np.frombuffer(entry["data"], name).reshape(entry["shape"])
 
 

@@ -44,9 +44,17 @@ def scaled_dot_product_attention(
            [3.534, 4.534]])
     """
     if has_nest(query, key, value, mask):
-        kwargs = {"scale": scale, "mask": mask, "dropout_p": dropout_p, "is_causal": is_causal, "training": training}
+        kwargs = {
+            "scale": scale,
+            "mask": mask,
+            "dropout_p": dropout_p,
+            "is_causal": is_causal,
+            "training": training,
+        }
         is_drawing = training and dropout_p != 0
-        return call_seeded_leafwise(scaled_dot_product_attention, (query, key, value), kwargs, seed, is_drawing)
+        return call_seeded_leafwise(
+            scaled_dot_product_attention, (query, key, value), kwargs, seed, is_drawing
+        )
     name = "scaled_dot_product_attention"
     xp = xp_of_all(query, key, value, mask)
     q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
@@ -55,9 +63,13 @@ def scaled_dot_product_attention(
             f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, {k_shape} and {v_shape}."
         )
     if _differ(q_shape[-1], k_shape[-1]):
-        raise ShapeError(f"{name}() expects query and key of one width F, got {q_shape} and {k_shape}.")
+        raise ShapeError(
+            f"{name}() expects query and key of one width F, got {q_shape} and {k_shape}."
+        )
     if _differ(k_shape[-2], v_shape[-2]):
-        raise ShapeError(f"{name}() expects as many values as keys, got key {k_shape} and value {v_shape}.")
+        raise ShapeError(
+            f"{name}() expects as many values as keys, got key {k_shape} and value {v_shape}."
+        )
     batch = broadcast_shape(name, q_shape[:-2], k_shape[:-2], v_shape[:-2])
     dropout_p = probability(name, "dropout_p", dropout_p)
     query, key, value = as_floats(name, xp, query, key, value)
@@ -168,11 +180,17 @@ def multi_head_attention(
             "average_attention_weights": average_attention_weights, "dropout": dropout, "training": training,
         }  # fmt: skip
         is_drawing = training and dropout != 0
-        return call_seeded_leafwise(multi_head_attention, (query,), {**arrays, **options}, seed, is_drawing)
+        return call_seeded_leafwise(
+            multi_head_attention, (query,), {**arrays, **options}, seed, is_drawing
+        )
     name = "multi_head_attention"
     xp = xp_of_all(query, *arrays.values())
     heads = whole_number(name, "num_heads", num_heads)
-    dropout = probability(name, "dropout", dropout) if training else 0.0 * probability(name, "dropout", dropout)
+    dropout = (
+        probability(name, "dropout", dropout)
+        if training
+        else 0.0 * probability(name, "dropout", dropout)
+    )
     key = query if key is None else key
     value = key if value is None else value
     query, key, value, is_batched = _batched(name, xp, query, key, value, batch_first)
@@ -187,19 +205,43 @@ def multi_head_attention(
         joint = xp.linear(query, in_w, in_proj_bias)
         parts = [joint[..., i * width : (i + 1) * width] for i in range(3)]
     else:
-        parts = _projected(name, xp, (query, key, value), (q_w, k_w, v_w), in_w, in_proj_bias, width, static_k, static_v)
+        parts = _projected(
+            name,
+            xp,
+            (query, key, value),
+            (q_w, k_w, v_w),
+            in_w,
+            in_proj_bias,
+            width,
+            static_k,
+            static_v,
+        )
     q = _split_heads(xp, parts[0], heads)
     size = (None if q.shape[0] is None else q.shape[0] * heads, width // heads)
-    k = _split_heads(xp, parts[1], heads) if static_k is None else _static(name, xp, "static_k", static_k, heads, *size)
-    v = _split_heads(xp, parts[2], heads) if static_v is None else _static(name, xp, "static_v", static_v, heads, *size)
+    k = (
+        _split_heads(xp, parts[1], heads)
+        if static_k is None
+        else _static(name, xp, "static_k", static_k, heads, *size)
+    )
+    v = (
+        _split_heads(xp, parts[2], heads)
+        if static_v is None
+        else _static(name, xp, "static_v", static_v, heads, *size)
+    )
     n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
     if _differ(n_keys, v.shape[2]):
-        raise ShapeError(f"{name}() expects as many values as keys, got {v.shape[2]} values and {n_keys} keys.")
+        raise ShapeError(
+            f"{name}() expects as many values as keys, got {v.shape[2]} values and {n_keys} keys."
+        )
     mask = _combined_mask(name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys))
-    k, v, mask, is_causal = _with_appended_keys(name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys))
+    k, v, mask, is_causal = _with_appended_keys(
+        name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
+    )
     if scale is None:
         scale = 1 / sqrt(max(width // heads, 1))
-    out, weights = _attend(xp, q, k, v, mask, scale, is_causal, dropout, seed, return_attention_weights)
+    out, weights = _attend(
+        xp, q, k, v, mask, scale, is_causal, dropout, seed, return_attention_weights
+    )
     out = xp.reshape(xp.permute_dims(out, (0, 2, 1, 3)), (*_known(n, length), width))
     out = _out_projection(name, xp, out, out_w, out_b, width)
     if not is_batched:
@@ -212,7 +254,9 @@ def multi_head_attention(
     return out, (weights if is_batched else weights[0])
 
 
-def _batched(name: str, xp: Any, query: Any, key: Any, value: Any, batch_first: bool) -> tuple[Any, Any, Any, bool]:
+def _batched(
+    name: str, xp: Any, query: Any, key: Any, value: Any, batch_first: bool
+) -> tuple[Any, Any, Any, bool]:
     """All three as (batch, length, width); the same object stays the same."""
     rank = len(query.shape)
     if rank not in (2, 3) or len(key.shape) != rank or len(value.shape) != rank:
@@ -243,14 +287,20 @@ def _embedding_width(
         if q_w is not None or k_w is not None or v_w is not None:
             raise ArgumentError(f"{name}() takes in_proj_weights or q/k/v_proj_weights, not both.")
         if len(in_w.shape) != 2 or in_w.shape[0] % 3:
-            raise ShapeError(f"{name}() expects in_proj_weights of shape (3E, Q), got {tuple(in_w.shape)}.")
+            raise ShapeError(
+                f"{name}() expects in_proj_weights of shape (3E, Q), got {tuple(in_w.shape)}."
+            )
         width = in_w.shape[0] // 3
     else:
         width = query.shape[-1] if q_w is None else q_w.shape[0]
     if heads < 1 or width % heads:
-        raise ShapeError(f"{name}() cannot split a width of {width} into {heads} heads of equal size.")
+        raise ShapeError(
+            f"{name}() cannot split a width of {width} into {heads} heads of equal size."
+        )
     if in_bias is not None and tuple(in_bias.shape) != (3 * width,):
-        raise ShapeError(f"{name}() expects in_proj_bias of shape {(3 * width,)}, got {tuple(in_bias.shape)}.")
+        raise ShapeError(
+            f"{name}() expects in_proj_bias of shape {(3 * width,)}, got {tuple(in_bias.shape)}."
+        )
     return width
 
 
@@ -263,9 +313,17 @@ def _check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> 
 
 
 def _projected(
-    name: str, xp: Any, inputs: Any, weights: Any, in_w: Any, in_bias: Any, width: int, static_k: Any, static_v: Any
+    name: str,
+    xp: Any,
+    inputs: Any,
+    weights: Any,
+    in_w: Any,
+    in_bias: Any,
+    width: int,
+    static_k: Any,
+    static_v: Any,
 ) -> list[Any]:
-    parts = []
+    parts: list[Any] = []
     for i, (what, x, weight, static) in enumerate(
         zip(("q", "k", "v"), inputs, weights, (None, static_k, static_v), strict=True)
     ):
@@ -274,7 +332,10 @@ def _projected(
             continue
         what = f"{what}_proj_weights"
         if in_w is not None:
-            weight, what = in_w[i * width : (i + 1) * width], f"in_proj_weights, rows {i * width} to {(i + 1) * width},"
+            weight, what = (
+                in_w[i * width : (i + 1) * width],
+                f"in_proj_weights, rows {i * width} to {(i + 1) * width},",
+            )
         bias = None if in_bias is None else in_bias[i * width : (i + 1) * width]
         if weight is not None:
             _check_projection(name, what, x, weight, width)
@@ -303,18 +364,24 @@ def _split_heads(xp: Any, x: Any, heads: int) -> Any:
 def _static(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, width: int) -> Any:
     shape = tuple(x.shape)
     if len(shape) != 3 or _differ(shape[0], rows) or shape[2] != width:
-        raise ShapeError(f"{name}() expects {what} of shape (N*num_heads, S, E/num_heads) = ({rows}, S, {width}), got {shape}.")
+        raise ShapeError(
+            f"{name}() expects {what} of shape (N*num_heads, S, E/num_heads) = ({rows}, S, {width}), got {shape}."
+        )
     return xp.reshape(x, (*_known(None if rows is None else rows // heads), heads, shape[1], width))
 
 
-def _combined_mask(name: str, xp: Any, q: Any, attention_mask: Any, key_padding_mask: Any, shape: Any) -> Any:
+def _combined_mask(
+    name: str, xp: Any, q: Any, attention_mask: Any, key_padding_mask: Any, shape: Any
+) -> Any:
     """One mask that broadcasts to (N, heads, L, S), bool or float, or None."""
     n, heads, length, n_keys = shape
     mask = attention_mask
     if mask is not None:
         found = tuple(mask.shape)
         if len(found) == 3:
-            if (n is not None and found[0] != n * heads) or _differs_from(found[1:], (length, n_keys)):
+            if (n is not None and found[0] != n * heads) or _differs_from(
+                found[1:], (length, n_keys)
+            ):
                 raise ShapeError(
                     f"{name}() expects a 3-D attention_mask of shape (N*num_heads, L, S) = "
                     f"{(None if n is None else n * heads, length, n_keys)}, got {found}."
@@ -332,9 +399,15 @@ def _combined_mask(name: str, xp: Any, q: Any, attention_mask: Any, key_padding_
             f"{name}() expects a bool key_padding_mask (True = ignore), got {xp.dtype_name(key_padding_mask.dtype)}."
         )
     found = tuple(key_padding_mask.shape)
-    fits = len(found) in (1, 2) and not _differ(found[-1], n_keys) and (len(found) == 1 or not _differ(found[0], n))
+    fits = (
+        len(found) in (1, 2)
+        and not _differ(found[-1], n_keys)
+        and (len(found) == 1 or not _differ(found[0], n))
+    )
     if not fits:
-        raise ShapeError(f"{name}() expects key_padding_mask of shape {(n_keys,)} or {(n, n_keys)}, got {found}.")
+        raise ShapeError(
+            f"{name}() expects key_padding_mask of shape {(n_keys,)} or {(n, n_keys)}, got {found}."
+        )
     keep = xp.logical_not(key_padding_mask)
     keep = keep if len(found) == 1 else xp.reshape(keep, (*_known(found[0]), 1, 1, n_keys))
     return _both(xp, mask, keep)
@@ -350,7 +423,16 @@ def _both(xp: Any, mask: Any, keep: Any) -> Any:
 
 
 def _with_appended_keys(
-    name: str, xp: Any, k: Any, v: Any, mask: Any, is_causal: bool, bias_k: Any, bias_v: Any, add_zero_attn: bool, size: Any
+    name: str,
+    xp: Any,
+    k: Any,
+    v: Any,
+    mask: Any,
+    is_causal: bool,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    size: Any,
 ) -> tuple[Any, Any, Any, bool]:
     if (bias_k is None) != (bias_v is None):
         raise ArgumentError(f"{name}() expects bias_k and bias_v together, got only one of them.")
@@ -377,7 +459,11 @@ def _with_appended_keys(
         mask = _both(xp, mask, xp.expand_dims(columns, axis=0) <= xp.expand_dims(rows, axis=1))
     if mask is not None:
         extra = len(more_k) - 1
-        seen = xp.ones_like(mask[..., :1]) if xp.dtype_name(mask.dtype) == "bool" else xp.zeros_like(mask[..., :1])
+        seen = (
+            xp.ones_like(mask[..., :1])
+            if xp.dtype_name(mask.dtype) == "bool"
+            else xp.zeros_like(mask[..., :1])
+        )
         if mask.shape[-1] == 1 and size[1] != 1:
             mask = xp.broadcast_to(mask, (*mask.shape[:-1], size[1]))
         mask = xp.concat([mask, *[seen] * extra], axis=-1)
@@ -387,10 +473,14 @@ def _with_appended_keys(
 def _out_projection(name: str, xp: Any, out: Any, weights: Any, bias: Any, width: int) -> Any:
     if weights is not None:
         if len(weights.shape) != 2 or weights.shape[1] != width:
-            raise ShapeError(f"{name}() expects out_proj_weights of shape (O, {width}), got {tuple(weights.shape)}.")
+            raise ShapeError(
+                f"{name}() expects out_proj_weights of shape (O, {width}), got {tuple(weights.shape)}."
+            )
         width = weights.shape[0]
     if bias is not None and tuple(bias.shape) != (width,):
-        raise ShapeError(f"{name}() expects out_proj_bias of shape {(width,)}, got {tuple(bias.shape)}.")
+        raise ShapeError(
+            f"{name}() expects out_proj_bias of shape {(width,)}, got {tuple(bias.shape)}."
+        )
     if weights is not None:
         return xp.linear(out, weights, bias)
     return out if bias is None else out + bias

@@ -61,7 +61,19 @@ def conv1d(
                   "dilations": dilations, "bias": bias}  # fmt: skip
         return call_leafwise(conv1d, (x, filters, strides, padding), kwargs)
     return _forward(
-        "conv1d", 1, x, filters, bias, strides, padding, x_dilations, dilations, 1, _FORMATS[1], data_format, filter_format
+        "conv1d",
+        1,
+        x,
+        filters,
+        bias,
+        strides,
+        padding,
+        x_dilations,
+        dilations,
+        1,
+        _FORMATS[1],
+        data_format,
+        filter_format,
     )
 
 
@@ -91,7 +103,19 @@ def conv2d(
                   "dilations": dilations, "bias": bias}  # fmt: skip
         return call_leafwise(conv2d, (x, filters, strides, padding), kwargs)
     return _forward(
-        "conv2d", 2, x, filters, bias, strides, padding, x_dilations, dilations, 1, _FORMATS[2], data_format, filter_format
+        "conv2d",
+        2,
+        x,
+        filters,
+        bias,
+        strides,
+        padding,
+        x_dilations,
+        dilations,
+        1,
+        _FORMATS[2],
+        data_format,
+        filter_format,
     )
 
 
@@ -120,7 +144,19 @@ def conv3d(
                   "dilations": dilations, "bias": bias}  # fmt: skip
         return call_leafwise(conv3d, (x, filters, strides, padding), kwargs)
     return _forward(
-        "conv3d", 3, x, filters, bias, strides, padding, x_dilations, dilations, 1, _FORMATS[3], data_format, filter_format
+        "conv3d",
+        3,
+        x,
+        filters,
+        bias,
+        strides,
+        padding,
+        x_dilations,
+        dilations,
+        1,
+        _FORMATS[3],
+        data_format,
+        filter_format,
     )
 
 
@@ -148,7 +184,9 @@ def depthwise_conv2d(
     xp = xp_of_all(x, filters)
     shape = tuple(filters.shape)
     if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] != 1):
-        raise ShapeError(f"{name}() expects filters of shape (H, W, C) or (H, W, C, 1), got {shape}.")
+        raise ShapeError(
+            f"{name}() expects filters of shape (H, W, C) or (H, W, C, 1), got {shape}."
+        )
     _check_rank(name, x, 4, data_format)
     channel_first = _is_first(name, "data_format", data_format, _FORMATS[2])
     channels = x.shape[1 if channel_first else 3]
@@ -158,7 +196,19 @@ def depthwise_conv2d(
         )
     filters = xp.reshape(filters, (shape[0], shape[1], 1, channels))
     return _forward(
-        name, 2, x, filters, None, strides, padding, 1, dilations, channels, _FORMATS[2], data_format, "channel_last"
+        name,
+        2,
+        x,
+        filters,
+        None,
+        strides,
+        padding,
+        1,
+        dilations,
+        channels,
+        _FORMATS[2],
+        data_format,
+        "channel_last",
     )
 
 
@@ -216,7 +266,9 @@ def _forward(
     in_group, out_channels = (shape[1], shape[0]) if filter_first else (shape[-2], shape[-1])
     _check_kernel(name, kernel, shape)
     if channels % groups:
-        raise ShapeError(f"{name}() cannot split {channels} input channels of x into {groups} groups of equal size.")
+        raise ShapeError(
+            f"{name}() cannot split {channels} input channels of x into {groups} groups of equal size."
+        )
     if out_channels % groups:
         raise ShapeError(
             f"{name}() cannot split the {out_channels} output channels of filters {shape} into {groups} groups."
@@ -231,7 +283,7 @@ def _forward(
     spread = [(n - 1) * xd + 1 for n, xd in zip(sizes, x_dilations, strict=True)]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     pairs = _forward_pairs(name, padding, spread, spans, strides)
-    for n, span, s, (low, high) in zip(spread, spans, strides, pairs, strict=True):
+    for n, span, _s, (low, high) in zip(spread, spans, strides, pairs, strict=True):
         if n < 1 or n + low + high < span:
             raise ShapeError(
                 f"{name}() would have no output: the filter spans {span} elements (kernel {kernel}, dilations {dilations}) "
@@ -244,7 +296,9 @@ def _forward(
     )  # fmt: skip
 
 
-def _forward_pairs(name: str, padding: Any, sizes: Any, spans: Any, strides: Any) -> tuple[tuple[int, int], ...]:
+def _forward_pairs(
+    name: str, padding: Any, sizes: Any, spans: Any, strides: Any
+) -> tuple[tuple[int, int], ...]:
     """One (low, high) pair per axis; `sizes` and `spans` are those after dilation."""
     kind = _padding_kind(name, padding, len(strides))
     if kind == "VALID":
@@ -409,7 +463,9 @@ def _transposed(
     out_group, in_channels = (shape[1], shape[0]) if filter_first else (shape[-2], shape[-1])
     _check_kernel(name, kernel, shape)
     if channels % groups:
-        raise ShapeError(f"{name}() cannot split {channels} input channels of x into {groups} groups of equal size.")
+        raise ShapeError(
+            f"{name}() cannot split {channels} input channels of x into {groups} groups of equal size."
+        )
     if in_channels != channels:
         raise ShapeError(
             f"{name}() got x with {channels} channels and filters {shape} for {in_channels}. In data_format "
@@ -420,7 +476,9 @@ def _transposed(
     _check_bias(name, bias, out_channels)
     for n in sizes:
         if n < 1:
-            raise ShapeError(f"{name}() needs at least one element along every spatial axis, got x of shape {tuple(x.shape)}.")
+            raise ShapeError(
+                f"{name}() needs at least one element along every spatial axis, got x of shape {tuple(x.shape)}."
+            )
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     kind = _padding_kind(name, padding, dims)
     wanted = _wanted_sizes(name, output_shape, x.shape[0], out_channels, channel_first, dims)
@@ -459,7 +517,9 @@ def _transposed_size(
             )
         out = wanted
     if out < 1:
-        raise ShapeError(f"{name}() would have no output: {kind} padding takes all of the {full} elements.")
+        raise ShapeError(
+            f"{name}() would have no output: {kind} padding takes all of the {full} elements."
+        )
     if kind == "SAME":
         return max(full - out, 0) // 2, out
     return (0 if kind == "VALID" else kind[0]), out
@@ -491,7 +551,9 @@ def _wanted_sizes(
 
 def _is_first(name: str, what: str, value: Any, formats: dict[str, bool]) -> bool:
     if not isinstance(value, str) or value not in formats:
-        raise ArgumentError(f"{name}() knows the {what}s {' and '.join(map(repr, formats))}, got {value!r}.")
+        raise ArgumentError(
+            f"{name}() knows the {what}s {' and '.join(map(repr, formats))}, got {value!r}."
+        )
     return formats[value]
 
 
@@ -518,7 +580,9 @@ def _check_filter_rank(name: str, filters: Any, dims: int) -> None:
 def _check_kernel(name: str, kernel: Any, shape: Any) -> None:
     for size in kernel:
         if size < 1:
-            raise ShapeError(f"{name}() expects filters of at least one element along every axis, got shape {shape}.")
+            raise ShapeError(
+                f"{name}() expects filters of at least one element along every axis, got shape {shape}."
+            )
 
 
 def _check_bias(name: str, bias: Any, channels: int) -> None:
@@ -568,12 +632,17 @@ def _padding_kind(name: str, padding: Any, dims: int) -> Any:
                 f"{[(1, 1)] * dims}, got {padding!r}."
             )
         pairs = tuple(
-            [(whole_number(name, "padding", low), whole_number(name, "padding", high)) for low, high in padding]
+            [
+                (whole_number(name, "padding", low), whole_number(name, "padding", high))
+                for low, high in padding
+            ]
         )
     else:
         size = whole_number(name, "padding", padding)
         pairs = ((size, size),) * dims
     for low, high in pairs:
         if low < 0 or high < 0:
-            raise ArgumentError(f"{name}() expects padding of at least 0 on every side, got {padding!r}.")
+            raise ArgumentError(
+                f"{name}() expects padding of at least 0 on every side, got {padding!r}."
+            )
     return pairs

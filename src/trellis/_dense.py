@@ -6,7 +6,13 @@ from typing import Any
 from ._dispatch import xp_of, xp_of_all
 from ._dtypes import FLOATING
 from ._errors import DtypeError, ShapeError
-from ._layer_arguments import broadcast_shape, call_seeded_leafwise, has_nest, keep_mask, probability
+from ._layer_arguments import (
+    broadcast_shape,
+    call_seeded_leafwise,
+    has_nest,
+    keep_mask,
+    probability,
+)
 from ._typing import A, DTypeLike
 from .tree import call_leafwise
 
@@ -66,7 +72,9 @@ def _check_bias(shape: tuple[Any, ...], outer: tuple[Any, ...], out: int) -> Non
     if fits and len(shape) > 1:
         fits = all([size in (1, whole) for size, whole in zip(shape[:-1], outer, strict=True)])
     if not fits:
-        raise ShapeError(f"linear() expects bias of shape {(out,)} or {(*outer, out)}, got {shape}.")
+        raise ShapeError(
+            f"linear() expects bias of shape {(out,)} or {(*outer, out)}, got {shape}."
+        )
 
 
 def _in_one_dtype(xp: Any, *arrays: Any) -> list[Any]:
@@ -106,14 +114,18 @@ def dropout(
     prob = probability("dropout", "prob", prob)
     target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))
     if target not in FLOATING:
-        raise DtypeError(f"dropout() gives floats, got {target}. Write dtype='float32', for example.")
+        raise DtypeError(
+            f"dropout() gives floats, got {target}. Write dtype='float32', for example."
+        )
     shape = _noise_shape(tuple(x.shape), noise_shape)
     x = xp.astype(x, target, copy=False)
     if not training or prob == 0:
         return x
     if prob == 1:
         return xp.zeros_like(x)
-    kept = x / (1 - prob) if scale else x
+    kept: Any = x
+    if scale:
+        kept = kept / (1 - prob)
     return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
 
 

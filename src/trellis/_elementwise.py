@@ -1,7 +1,7 @@
 """Functions that work element by element; two arrays broadcast against each other.
 
-Integers beside floats take the float's type; Python numbers never widen an array. Where a function needs
-floats and got integers, it computes in the default float.
+Integers beside floats take the float's type; Python numbers never widen an array. The standard leaves open
+what functions that need floats make of integers: that is the framework's own rule (docs/array_api.md).
 """
 
 from ._dispatch import xp_of, xp_of_all, xp_of_pair

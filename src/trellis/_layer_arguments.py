@@ -35,7 +35,9 @@ def as_floats(name: str, xp: Any, *arrays: Any) -> list[Any]:
         if each in FLOATING:
             target = each if target is None else promote(target, each)
     target = str(default_dtype()) if target is None else target
-    return [x if x is None or xp.dtype_name(x.dtype) == target else xp.astype(x, target) for x in arrays]
+    return [
+        x if x is None or xp.dtype_name(x.dtype) == target else xp.astype(x, target) for x in arrays
+    ]
 
 
 def whole_number(name: str, what: str, value: Any) -> int:
@@ -68,7 +70,9 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
         )
     numbers = tuple([whole_number(name, what, entry) for entry in entries])
     if min(numbers) < 1:
-        raise ArgumentError(f"{name}() expects {what} of at least 1 along every axis, got {value!r}.")
+        raise ArgumentError(
+            f"{name}() expects {what} of at least 1 along every axis, got {value!r}."
+        )
     return numbers if len(numbers) == dims else numbers * dims
 
 
@@ -78,7 +82,9 @@ def probability(name: str, what: str, value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.") from None
+            raise ArgumentTypeError(
+                f"{name}() expects a number for {what}, got {value!r}."
+            ) from None
     else:
         number = float(value)
     if not 0 <= number <= 1:
@@ -101,7 +107,9 @@ def broadcast_shape(name: str, *shapes: tuple[Any, ...]) -> tuple[Any, ...]:
             elif result[i] is None or size is None:
                 result[i] = size if result[i] is None and size != 1 else result[i]
             elif size not in (1, result[i]):
-                raise ShapeError(f"{name}() got shapes that do not broadcast: {', '.join(map(str, shapes))}.")
+                raise ShapeError(
+                    f"{name}() got shapes that do not broadcast: {', '.join(map(str, shapes))}."
+                )
     return tuple(result)
 
 

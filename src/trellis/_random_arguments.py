@@ -32,9 +32,13 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     rank = max([len(shape) for shape in shapes], default=0)
     result = []
     for i in range(rank):
-        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {1}
+        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {
+            1
+        }
         if len(sizes) > 1:
-            raise ShapeError(f"The shapes {', '.join([str(s) for s in shapes])} do not broadcast together.")
+            raise ShapeError(
+                f"The shapes {', '.join([str(s) for s in shapes])} do not broadcast together."
+            )
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
@@ -46,7 +50,9 @@ def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
         return together
     wanted = as_shape(shape)
     if broadcast_shapes(together, wanted) != wanted:
-        raise ShapeError(f"Parameters of shape {together} do not broadcast to the requested shape {wanted}.")
+        raise ShapeError(
+            f"Parameters of shape {together} do not broadcast to the requested shape {wanted}."
+        )
     return wanted
 
 
@@ -127,4 +133,6 @@ def leaf_seed(seed: Any, i: int) -> Any:
 
 def check_float_name(name: str, function: str) -> None:
     if name not in FLOATING:
-        raise ArgumentError(f"{function} draws floating-point numbers, not {name}. Use one of {', '.join(FLOATING)}.")
+        raise ArgumentError(
+            f"{function} draws floating-point numbers, not {name}. Use one of {', '.join(FLOATING)}."
+        )

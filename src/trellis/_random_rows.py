@@ -47,13 +47,22 @@ def random_uniform(
            [1, 1]], dtype=int32)
     """
     if has_nest(low, high):
-        options = {"low": low, "high": high, "shape": shape, "dtype": dtype, "seed": seed, "device": device}
+        options = {
+            "low": low,
+            "high": high,
+            "shape": shape,
+            "dtype": dtype,
+            "seed": seed,
+            "device": device,
+        }
         return draw_leafwise(random_uniform, (), options)
     sizes = result_shape(shape, low, high)
     xp, key = backend_and_key(seed, device, low, high)
     if is_known(xp, low, high):
         if is_any(xp, _less(xp, high, low)):
-            raise ArgumentError(f"random_uniform needs low <= high everywhere, got low={low!r}, high={high!r}.")
+            raise ArgumentError(
+                f"random_uniform needs low <= high everywhere, got low={low!r}, high={high!r}."
+            )
     name = float_name(xp, dtype, low, high)
     if name in INTEGER:
         return _whole_uniform(xp, key, low, high, sizes, name)
@@ -76,12 +85,18 @@ def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
     return xp.where(draw < high, draw, low)
 
 
-def _whole_uniform(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], name: str) -> Any:
+def _whole_uniform(
+    xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], name: str
+) -> Any:
     if is_known(xp, low, high):
         for bound in (low, high):
-            is_whole = float(bound).is_integer() if not hasattr(bound, "dtype") else _is_whole(xp, bound)
+            is_whole = (
+                float(bound).is_integer() if not hasattr(bound, "dtype") else _is_whole(xp, bound)
+            )
             if not is_whole:
-                raise ArgumentError(f"dtype {name} needs whole-number bounds, got low={low!r}, high={high!r}.")
+                raise ArgumentError(
+                    f"dtype {name} needs whole-number bounds, got low={low!r}, high={high!r}."
+                )
     native = xp.as_dtype(float_name(xp, None))
     low, high = param(xp, low, native, key), param(xp, high, native, key)
     draw = scaled_uniform(xp, xp.random.uniform(key, shape, native), low, high)
@@ -114,7 +129,14 @@ def random_normal(
     array([4.8, 5.6])
     """
     if has_nest(mean, std):
-        options = {"mean": mean, "std": std, "shape": shape, "dtype": dtype, "seed": seed, "device": device}
+        options = {
+            "mean": mean,
+            "std": std,
+            "shape": shape,
+            "dtype": dtype,
+            "seed": seed,
+            "device": device,
+        }
         return draw_leafwise(random_normal, (), options)
     sizes = result_shape(shape, mean, std)
     xp, key = backend_and_key(seed, device, mean, std)
@@ -155,7 +177,9 @@ def randint(
         return draw_leafwise(randint, (low, high), options)
     low, high = _as_bound(low), _as_bound(high)
     if dtype is not None and name_of(dtype) not in SIGNED:
-        raise ArgumentError(f"randint draws signed integers, not {name_of(dtype)}. Use one of {', '.join(SIGNED)}.")
+        raise ArgumentError(
+            f"randint draws signed integers, not {name_of(dtype)}. Use one of {', '.join(SIGNED)}."
+        )
     sizes = result_shape(shape, low, high)
     xp, key = backend_and_key(seed, device, low, high)
     native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
@@ -216,7 +240,13 @@ def multinomial(
     array([2, 2, 2, 2, 2])
     """
     if has_nest(probs):
-        options = {"batch_size": batch_size, "probs": probs, "replace": replace, "seed": seed, "device": device}
+        options = {
+            "batch_size": batch_size,
+            "probs": probs,
+            "replace": replace,
+            "seed": seed,
+            "device": device,
+        }
         return draw_leafwise(multinomial, (population_size, num_samples), options)
     (num_samples,) = as_shape(num_samples)
     xp, key = backend_and_key(seed, device, probs)
@@ -224,7 +254,9 @@ def multinomial(
     if probs is None:
         rows, population = as_shape((batch_size, population_size))
         if population < 1:
-            raise ArgumentError(f"multinomial needs a population of at least 1, got {population_size}.")
+            raise ArgumentError(
+                f"multinomial needs a population of at least 1, got {population_size}."
+            )
         if replace:
             return integers(xp, key, 0, population, (rows, num_samples), integer)
         _check_enough(num_samples, population)
@@ -252,7 +284,9 @@ def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> An
         return weights
     if is_any(xp, weights < 0) or is_any(xp, ~xp.isfinite(weights)):
         raise ArgumentError("probs must be finite and not negative.")
-    nonzero = xp.sum(xp.astype(weights >= xp.finfo(weights.dtype).smallest_normal, xp.int32), axis=-1)
+    nonzero = xp.sum(
+        xp.astype(weights >= xp.finfo(weights.dtype).smallest_normal, xp.int32), axis=-1
+    )
     if is_any(xp, nonzero == 0):
         raise ArgumentError("Every row of probs needs at least one weight above zero.")
     if not replace:

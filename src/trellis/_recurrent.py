@@ -36,7 +36,9 @@ def lstm_update(
         kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
         return call_leafwise(lstm_update, (x, init_h, init_c, kernel, recurrent_kernel), kwargs)
     xp = xp_of_all(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
-    batch, steps, width = _sizes(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias, time_major)
+    batch, steps, width = _sizes(
+        x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias, time_major
+    )
     x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias = as_floats(
         "lstm_update", xp, x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias
     )
@@ -49,7 +51,9 @@ def lstm_update(
         bias = bias + recurrent_bias
     n = len(batch)
     if n == 0:
-        x, h, c = [xp.expand_dims(part, axis=axis) for part, axis in ((x, 1), (init_h, 0), (init_c, 0))]
+        x, h, c = [
+            xp.expand_dims(part, axis=axis) for part, axis in ((x, 1), (init_h, 0), (init_c, 0))
+        ]
     else:
         if not time_major:
             x = xp.permute_dims(x, (n, *range(n), n + 1))
@@ -76,7 +80,14 @@ def _rows(batch: tuple[Any, ...]) -> int:
 
 
 def _sizes(
-    x: Any, init_h: Any, init_c: Any, kernel: Any, recurrent_kernel: Any, bias: Any, recurrent_bias: Any, time_major: bool
+    x: Any,
+    init_h: Any,
+    init_c: Any,
+    kernel: Any,
+    recurrent_kernel: Any,
+    bias: Any,
+    recurrent_bias: Any,
+    time_major: bool,
 ) -> tuple[tuple[Any, ...], Any, int]:
     """The batch axes, the number of steps and the width of the state."""
     shape = tuple(x.shape)
@@ -84,7 +95,9 @@ def _sizes(
         raise ShapeError(f"lstm_update() expects x of shape (batch..., T, in), got {shape}.")
     recurrent = tuple(recurrent_kernel.shape)
     if len(recurrent) != 2 or recurrent[1] != 4 * recurrent[0]:
-        raise ShapeError(f"lstm_update() expects recurrent_kernel of shape (out, 4*out), got {recurrent}.")
+        raise ShapeError(
+            f"lstm_update() expects recurrent_kernel of shape (out, 4*out), got {recurrent}."
+        )
     width = recurrent[0]
     if tuple(kernel.shape) != (shape[-1], 4 * width):
         raise ShapeError(
@@ -99,7 +112,9 @@ def _sizes(
             )
     for name, part in (("bias", bias), ("recurrent_bias", recurrent_bias)):
         if part is not None and tuple(part.shape) != (4 * width,):
-            raise ShapeError(f"lstm_update() expects {name} of shape {(4 * width,)}, got {tuple(part.shape)}.")
+            raise ShapeError(
+                f"lstm_update() expects {name} of shape {(4 * width,)}, got {tuple(part.shape)}."
+            )
     return batch, steps, width
 
 

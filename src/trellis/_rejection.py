@@ -34,7 +34,9 @@ def gamma(ops: Any, keys: Any, alpha: Any, log_space: bool) -> Any:
                 ops.where(is_open, 1 + drawn * c, w),
             )
 
-        _, z, w = ops.while_loop(lambda k, z, w: ops.any(w <= 0), next_normal, (normal_key, zero, -one))
+        _, z, w = ops.while_loop(
+            lambda k, z, w: ops.any(w <= 0), next_normal, (normal_key, zero, -one)
+        )
         drawn = ops.uniform_of(uniform_key, alpha)
         return (
             ops.where_key(again, new_key, key),
@@ -95,5 +97,7 @@ def _poisson_by_rejection(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) 
         is_accepted = is_inside | (~is_outside & (s <= t))
         return ops.where(is_accepted, k, k_out), is_open & ~is_accepted, following
 
-    k, _, _ = ops.while_loop(lambda k, is_open, state: ops.any(is_open), body, (lam * 0 - 1, lam == lam, key))
+    k, _, _ = ops.while_loop(
+        lambda k, is_open, state: ops.any(is_open), body, (lam * 0 - 1, lam == lam, key)
+    )
     return k

@@ -5,7 +5,9 @@ in place, and in 32 bits. The torch and TensorFlow backends use it too for eager
 a compiler, none of their own operations do this as fast, and the arrays are handed over without a copy.
 """
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from ._threefry import (
 )
 
 _BLOCK = 32768  # divides 2**32, so the low counter word never wraps inside a block
+_THREADS = min(4, os.cpu_count() or 1)
 _U32, _U64 = np.uint32, np.uint64
 _SQRT2 = 2.0**0.5
 
@@ -155,10 +158,17 @@ def erfinv(x: Any) -> Any:
         w = -np.log1p(-x * x)
         root = np.sqrt(np.where(w > 1, w, np.ones_like(w)))
         if x.dtype == np.float32:
-            centre, tail = _polynomial(_CENTRE_32, w - np.float32(2.5)), _polynomial(_TAIL_32, root - np.float32(3))
+            centre, tail = (
+                _polynomial(_CENTRE_32, w - np.float32(2.5)),
+                _polynomial(_TAIL_32, root - np.float32(3)),
+            )
             p = np.where(w < 5, centre, tail)
         else:
-            far = np.where(w < 16, _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5.0))
+            far = np.where(
+                w < 16,
+                _polynomial(ERFINV_TAIL_64, root - 3.25),
+                _polynomial(ERFINV_FAR_TAIL_64, root - 5.0),
+            )
             p = np.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), far)
         return np.where(np.abs(x) == 1, x * x.dtype.type(np.inf), p * x)
 
@@ -180,17 +190,30 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
     """Hash the counters 0, 1, ... size - 1; `write(start, stop, x0, x1, scratch)` takes each block."""
     k0, k1 = key
     schedule = (k0, k1, k0 ^ k1 ^ PARITY)
-    injected = [(_u32(schedule[(i + 1) % 3]), _u32(schedule[(i + 2) % 3] + i + 1)) for i in range(5)]
-    width = min(size, _BLOCK)
-    counters = np.arange(width, dtype=_U32)
-    buffers = [np.empty(width, _U32) for _ in range(3)]
-    for start in range(0, size, _BLOCK):
-        stop = min(start + _BLOCK, size)
-        x0, x1, scratch = [buffer[: stop - start] for buffer in buffers]
-        x0.fill((k0 + (start >> 32)) & MASK)
-        np.add(counters[: stop - start], _u32(start + k1), x1)
-        rounds(x0, x1, scratch, injected)
-        write(start, stop, x0, x1, scratch)
+    injected = [
+        (_u32(schedule[(i + 1) % 3]), _u32(schedule[(i + 2) % 3] + i + 1)) for i in range(5)
+    ]
+
+    def work(starts: range) -> None:
+        width = min(size, _BLOCK)
+        counters = np.arange(width, dtype=_U32)
+        buffers = [np.empty(width, _U32) for _ in range(3)]
+        for start in starts:
+            stop = min(start + _BLOCK, size)
+            x0, x1, scratch = [buffer[: stop - start] for buffer in buffers]
+            x0.fill((k0 + (start >> 32)) & MASK)
+            np.add(counters[: stop - start], _u32(start + k1), x1)
+            rounds(x0, x1, scratch, injected)
+            write(start, stop, x0, x1, scratch)
+
+    # NumPy lets go of the interpreter inside each pass, so a few threads share the blocks of a large draw.
+    starts = range(0, size, _BLOCK)
+    number = min(_THREADS, len(starts) // 4)
+    if number < 2:
+        work(starts)
+        return
+    with ThreadPoolExecutor(number) as pool:
+        list(pool.map(work, [starts[i::number] for i in range(number)]))
 
 
 def rounds(x0: Any, x1: Any, scratch: Any, injected: list[tuple[Any, Any]]) -> None:
@@ -202,7 +225,9 @@ def rounds(x0: Any, x1: Any, scratch: Any, injected: list[tuple[Any, Any]]) -> N
             add(x0, x1, x0)
             left(x1, up, scratch)
             right(x1, down, x1)
-            add(x1, scratch, x1)  # the bits are disjoint, and `add` is faster here than `bitwise_or`
+            add(
+                x1, scratch, x1
+            )  # the bits are disjoint, and `add` is faster here than `bitwise_or`
             xor(x1, x0, x1)
         add(x0, injected[i][0], x0)
         add(x1, injected[i][1], x1)

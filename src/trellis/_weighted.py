@@ -82,11 +82,15 @@ def _relative_to_largest(xp: Any, weights: Any) -> Any:
     """
     is_wide = xp.dtype_name(weights.dtype) == "float64"
     # Some processors and frameworks take subnormal numbers for zero; so do we, everywhere.
-    weights = xp.where(weights < (2.0**-1022 if is_wide else 2.0**-126), xp.zeros_like(weights), weights)
+    weights = xp.where(
+        weights < (2.0**-1022 if is_wide else 2.0**-126), xp.zeros_like(weights), weights
+    )
     scaled, largest = weights, xp.max(weights, axis=-1, keepdims=True)
     for k in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1)[0 if is_wide else 3 :]:
         one = xp.ones_like(largest)
-        factor = xp.where(largest < 2.0 ** (1 - k), one * 2.0**k, xp.where(largest >= 2.0**k, one * 2.0**-k, one))
+        factor = xp.where(
+            largest < 2.0 ** (1 - k), one * 2.0**k, xp.where(largest >= 2.0**k, one * 2.0**-k, one)
+        )
         scaled, largest = scaled * factor, largest * factor
     scaled = xp.astype(scaled, xp.float32)
     # What is lost beside a far larger weight is still not zero.
@@ -138,7 +142,9 @@ def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
     draw = random.words(key, tuple(weights.shape))[0]
     relative = _relative_to_largest(xp, weights)
     is_never = relative <= 0
-    arrival = _log2_exponential(xp, draw) - _log2_float(xp, xp.where(is_never, xp.ones_like(relative), relative))
+    arrival = _log2_exponential(xp, draw) - _log2_float(
+        xp, xp.where(is_never, xp.ones_like(relative), relative)
+    )
     never = 2**31 - 1 + xp.zeros_like(arrival)
     return xp.argsort(xp.where(is_never, never, arrival), axis=-1)
 

@@ -74,7 +74,9 @@ def train(backend: str, epochs: int, compile: bool = True) -> tuple[list[float],
         compile=compile,
     )
     seconds = time.perf_counter() - begin
-    result = trellis.train.evaluate(model, F.cross_entropy, test, batch_size=119, metrics="accuracy", compile=compile)
+    result = trellis.train.evaluate(
+        model, F.cross_entropy, test, batch_size=119, metrics="accuracy", compile=compile
+    )
     print(
         f"{backend}: {result['accuracy']:.1%} of {len(test[1])} digits that it has not seen read correctly "
         f"(loss {history.final_loss:.4f}, {len(history.losses)} steps in {seconds:.1f} s)"
@@ -85,20 +87,29 @@ def train(backend: str, epochs: int, compile: bool = True) -> tuple[list[float],
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Train on the chosen frameworks; returns the accuracy on each."""
     parser = argparse.ArgumentParser(
-        prog="python -m trellis.demo", description="Train a small convolutional network on handwritten digits."
+        prog="python -m trellis.demo",
+        description="Train a small convolutional network on handwritten digits.",
     )
-    parser.add_argument("--backends", default="numpy", help='"all", or some of numpy,jax,torch,tensorflow')
+    parser.add_argument(
+        "--backends", default="numpy", help='"all", or some of numpy,jax,torch,tensorflow'
+    )
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--picture", default="build/loss_curves.svg", help="where to draw (.svg or .png)")
+    parser.add_argument(
+        "--picture", default="build/loss_curves.svg", help="where to draw (.svg or .png)"
+    )
     parser.add_argument("--eager", action="store_true", help="do not compile")
     chosen = parser.parse_args(arguments)
     names = list(BACKENDS) if chosen.backends == "all" else chosen.backends.split(",")
     for name in names:
-        trellis.namespace(name)  # a name that is wrong or not installed is told before anything runs
+        trellis.namespace(
+            name
+        )  # a name that is wrong or not installed is told before anything runs
     curves, accuracies = {}, {}
     for name in names:
         curves[name], accuracies[name] = train(name, chosen.epochs, not chosen.eager)
-    title = "Handwritten digits: the loss" + (f", {len(names)} frameworks" if len(names) > 1 else f" on {names[0]}")
+    title = "Handwritten digits: the loss" + (
+        f", {len(names)} frameworks" if len(names) > 1 else f" on {names[0]}"
+    )
     trellis.train.draw_curves(chosen.picture, curves, title=title)
     if len(names) > 1:
         print(f"Largest distance between two curves: {_distance(list(curves.values())):.2g}")

@@ -97,13 +97,20 @@ def bits(key: Any, /, shape: Shape = (), dtype: DTypeLike = "uint32") -> Any:
     array([4070199207, 4202968722], dtype=uint32)
     """
     if name_of(dtype) not in UNSIGNED:
-        raise ArgumentError(f"bits are unsigned integers, one of {', '.join(UNSIGNED)}, not {name_of(dtype)}.")
+        raise ArgumentError(
+            f"bits are unsigned integers, one of {', '.join(UNSIGNED)}, not {name_of(dtype)}."
+        )
     xp = _of(key)
     return xp.random.bits(key, as_shape(shape), xp.as_dtype(name_of(dtype)))
 
 
 def uniform(
-    key: Any, /, shape: Shape = (), dtype: DTypeLike | None = None, minval: Any = 0.0, maxval: Any = 1.0
+    key: Any,
+    /,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
 ) -> Any:
     """Uniform samples in [minval, maxval).
 
@@ -119,7 +126,12 @@ def uniform(
     xp = _of(key)
     native = _float(xp, dtype, function="uniform")
     u = xp.random.uniform(key, as_shape(shape), native)
-    if not hasattr(minval, "dtype") and not hasattr(maxval, "dtype") and minval == 0 and maxval == 1:
+    if (
+        not hasattr(minval, "dtype")
+        and not hasattr(maxval, "dtype")
+        and minval == 0
+        and maxval == 1
+    ):
         return u
     return scaled_uniform(xp, u, param(xp, minval, native, key), param(xp, maxval, native, key))
 
@@ -144,7 +156,9 @@ def exponential(key: Any, /, shape: Shape = (), dtype: DTypeLike | None = None) 
     (2,)
     """
     xp = _of(key)
-    return -xp.log1p(-xp.random.uniform(key, as_shape(shape), _float(xp, dtype, function="exponential")))
+    return -xp.log1p(
+        -xp.random.uniform(key, as_shape(shape), _float(xp, dtype, function="exponential"))
+    )
 
 
 def gumbel(key: Any, /, shape: Shape = (), dtype: DTypeLike | None = None) -> Any:
@@ -202,7 +216,10 @@ def _truncated(xp: Any, u: Any, low: Any, high: Any) -> Any:
     a, b = xp.erf(low / root), xp.erf(high / root)
     draw = xp.random.erfinv(xp.maximum(u * (b - a) + a, a)) * root
     inf = float("inf") + xp.zeros_like(low)
-    return xp.minimum(xp.maximum(draw, xp.nextafter(low, inf)), xp.nextafter(high, -float("inf") + xp.zeros_like(high)))
+    return xp.minimum(
+        xp.maximum(draw, xp.nextafter(low, inf)),
+        xp.nextafter(high, -float("inf") + xp.zeros_like(high)),
+    )
 
 
 def multivariate_normal(
@@ -247,7 +264,9 @@ def orthogonal(
     """
     xp = _of(key)
     m = n if m is None else m
-    z = xp.random.normal(key, (*as_shape(shape), max(n, m), min(n, m)), _float(xp, dtype, function="orthogonal"))
+    z = xp.random.normal(
+        key, (*as_shape(shape), max(n, m), min(n, m)), _float(xp, dtype, function="orthogonal")
+    )
     q, r = xp.linalg.qr(z)
     signs = xp.sign(xp.linalg.diagonal(r))
     q = q * xp.expand_dims(signs, axis=-2)
@@ -257,7 +276,9 @@ def orthogonal(
 # Integers --------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, /, shape: Shape, minval: Any, maxval: Any, dtype: DTypeLike | None = None) -> Any:
+def randint(
+    key: Any, /, shape: Shape, minval: Any, maxval: Any, dtype: DTypeLike | None = None
+) -> Any:
     """Integers in [minval, maxval), as `jax.random.randint` draws them.
 
     JAX's method is biased for ranges much wider than 2**16 (int32) or 2**32 (int64); `trellis.randint` is
@@ -273,12 +294,16 @@ def randint(key: Any, /, shape: Shape, minval: Any, maxval: Any, dtype: DTypeLik
     if not xp.isdtype(result, "integral"):
         raise DtypeError(f"randint draws integers, not {name_of(dtype)}.")
     drawn = result
-    if xp.iinfo(result).bits < 32 or (dtype is None and _fits_int32(minval) and _fits_int32(maxval, 1)):
+    if xp.iinfo(result).bits < 32 or (
+        dtype is None and _fits_int32(minval) and _fits_int32(maxval, 1)
+    ):
         drawn = xp.int32
     limits, limits_drawn = xp.iinfo(result), xp.iinfo(drawn)
     beyond = isinstance(maxval, int) and maxval > limits_drawn.max
     low, high = _clipped(xp, minval, limits, drawn, 0), _clipped(xp, maxval, limits, drawn, 1)
-    return xp.astype(xp.random.randint(key, as_shape(shape), low, high, beyond, drawn), result, copy=False)
+    return xp.astype(
+        xp.random.randint(key, as_shape(shape), low, high, beyond, drawn), result, copy=False
+    )
 
 
 def _fits_int32(bound: Any, extra: int = 0) -> bool:
@@ -330,9 +355,13 @@ def choice(
     if population <= 0 and draws > 0:
         raise ArgumentError("choice cannot draw from nothing.")
     if not replace and draws > population:
-        raise ArgumentError(f"replace=False cannot draw {draws} different elements out of {population}.")
+        raise ArgumentError(
+            f"replace=False cannot draw {draws} different elements out of {population}."
+        )
     if p is not None and tuple(p.shape) != (population,):
-        raise ShapeError(f"p needs one weight for each of the {population} elements, got the shape {tuple(p.shape)}.")
+        raise ShapeError(
+            f"p needs one weight for each of the {population} elements, got the shape {tuple(p.shape)}."
+        )
     if draws == 0:
         indices = xp.zeros(sizes, dtype=xp.int32)
     elif p is None and replace:
@@ -399,7 +428,9 @@ def _gamma(key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Any:
     return xp.random.gamma(key, xp.broadcast_to(param(xp, a, native, key), sizes), log_space)
 
 
-def beta(key: Any, a: Any, b: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None) -> Any:
+def beta(
+    key: Any, a: Any, b: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """Beta samples; differentiable in both parameters.
 
     >>> import trellis
@@ -417,7 +448,9 @@ def beta(key: Any, a: Any, b: Any, /, shape: Shape | None = None, dtype: DTypeLi
     return x / (x + y)
 
 
-def dirichlet(key: Any, alpha: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None) -> Any:
+def dirichlet(
+    key: Any, alpha: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """Dirichlet samples: the last axis of `alpha` holds the components, which add up to 1.
 
     >>> import numpy as np, trellis
@@ -433,7 +466,9 @@ def dirichlet(key: Any, alpha: Any, /, shape: Shape | None = None, dtype: DTypeL
     return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
-def poisson(key: Any, lam: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None) -> Any:
+def poisson(
+    key: Any, lam: Any, /, shape: Shape | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """Poisson samples with rate `lam`, as the default integer unless a dtype is named.
 
     The method decides by comparing logarithms in float32: about one draw in a thousand at a rate of 10**4, and

@@ -54,8 +54,8 @@ def build(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], from_call: 
     given = None if node.pending is None else node.pending[0]
     backend, found_dtype = backend_and_dtype(given, *((args, kwargs) if from_call else ()))
     backend = backend if node.backend is None else node.backend
-    dtype = next((d for d in (dtype, node.dtype, found_dtype) if d is not None), None)
-    device = next((d for d in (device, node.device, surrounding_device()) if d is not None), None)
+    dtype = _first_said(dtype, node.dtype, found_dtype)
+    device = _first_said(device, node.device, surrounding_device())
     use_given_args = bool(args or kwargs) and not from_call
     build_args, build_kwargs = (args, kwargs) if use_given_args else (node.build_args, node.build_kwargs)
     node.is_building = True
@@ -81,6 +81,11 @@ def build(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], from_call: 
         owner.train(False)
     if node.link is not None:
         collect(node.link.parent)
+
+
+def _first_said(*choices: Any) -> Any:
+    said = [choice for choice in choices if choice is not None]
+    return said[0] if said else None
 
 
 def _build_explicit_children(owner: Any) -> None:
@@ -215,4 +220,4 @@ def settle_given(node: Node) -> None:
 
 
 def _has_unbuilt(module: Any) -> bool:
-    return any(not child.built or _has_unbuilt(child) for child in module.__node__.children.values())
+    return any([not child.built or _has_unbuilt(child) for child in module.__node__.children.values()])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._container import Container
-from .._dispatch import xp_of, xp_of_pair
-from .._errors import ArgumentError, NotSupportedError, TracingError
+from .._dispatch import backend_of, xp_of
+from .._errors import ArgumentError, MixedBackendsError, NotSupportedError, TracingError
 from .._typing import Device, DTypeLike
 from .._with_grads import set_with_grads, unset_with_grads
 from .._with_grads import with_grads as grads_wanted
@@ -391,8 +391,12 @@ def _check_backend(node: Node, args: tuple[Any, ...]) -> None:
         if len(leaf) == 0:
             return
         leaf = list(dict.values(leaf))[0]  # noqa: RUF015 (compilers trace this form)
-    if hasattr(leaf, "shape"):
-        xp_of_pair(args[0], leaf)
+    if hasattr(leaf, "shape") and xp_of(args[0]) is not xp_of(leaf):
+        mine, given = backend_of(leaf), backend_of(args[0])
+        raise MixedBackendsError(
+            f"{type(node.owner).__name__} has variables from {mine}, but its input is from {given}. Write "
+            f"trellis.to_backend(x, {mine!r}), or make the module with backend={given!r}."
+        )
 
 
 def _is_stopped(node: Node | None) -> bool:

@@ -77,7 +77,7 @@ class Tracker:
         return module.mod_height() == 0 or module.mod_depth() == self.depth
 
     def _leads_to_tracked(self, module: Any) -> bool:
-        return self.selected is None or any(id(m) in self.selected for m in below(module))
+        return self.selected is None or any([id(m) in self.selected for m in below(module)])
 
     # The returns -----------------------------------------------------------------------------------
 

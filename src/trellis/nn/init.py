@@ -114,12 +114,18 @@ class _Random(Initializer):
             xp = xp_of(key)
         else:
             xp = default_xp() if backend is None else load(backend)
-            key = next_key(xp, device) if key is None else _random.key(key, backend=backend, device=device)
+            key = (
+                next_key(xp, device)
+                if key is None
+                else _random.key(key, backend=backend, device=device)
+            )
         dtype = default_dtype() if dtype is None else dtype
         drawn = self._draw(xp, key, sizes, dtype, _fans(sizes, fan_in, fan_out))
         return drawn if device is None else xp.to_device(drawn, device)
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         raise NotImplementedError
 
 
@@ -134,13 +140,17 @@ def _fans(shape: tuple[int, ...], fan_in: int | None, fan_out: int | None) -> tu
 
 def _uniform(xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, low: float, high: float) -> Any:
     u = _random.uniform(key, shape, dtype)
-    bounds = [xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)]
+    bounds = [
+        xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)
+    ]
     return scaled_uniform(xp, u, *bounds)
 
 
 def _scaled(xp: Any, x: Any, scale: float, shift: float = 0.0) -> Any:
     # Python numbers would widen NumPy's bfloat16.
-    factor, offset = [xp.asarray(n, dtype=x.dtype, device=xp.random.key_device(x)) for n in (scale, shift)]
+    factor, offset = [
+        xp.asarray(n, dtype=x.dtype, device=xp.random.key_device(x)) for n in (scale, shift)
+    ]
     return x * factor + offset
 
 
@@ -157,7 +167,9 @@ class Uniform(_Random):
             raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
         self.low, self.high = low, high
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         return _uniform(xp, key, shape, dtype, self.low, self.high)
 
 
@@ -174,7 +186,9 @@ class Normal(_Random):
             raise ArgumentError(f"Normal needs std >= 0, got {std}.")
         self.mean, self.std = mean, std
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         return _scaled(xp, _random.normal(key, shape, dtype), self.std, self.mean)
 
 
@@ -188,10 +202,14 @@ class TruncatedNormal(_Random):
 
     def __init__(self, mean: float = 0.0, std: float = 0.05, bound: float = 2.0):
         if std < 0 or bound <= 0:
-            raise ArgumentError(f"TruncatedNormal needs std >= 0 and bound > 0, got {std} and {bound}.")
+            raise ArgumentError(
+                f"TruncatedNormal needs std >= 0 and bound > 0, got {std} and {bound}."
+            )
         self.mean, self.std, self.bound = mean, std, bound
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         cut = _random.truncated_normal(key, -self.bound, self.bound, shape, dtype)
         return _scaled(xp, cut, self.std, self.mean)
 
@@ -210,7 +228,9 @@ class VarianceScaling(_Random):
     (64, 32)
     """
 
-    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"):
+    def __init__(
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
+    ):
         if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
             raise ArgumentError(
                 f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of {_DISTRIBUTIONS}, "
@@ -218,7 +238,9 @@ class VarianceScaling(_Random):
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         fan = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": (fans[0] + fans[1]) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
@@ -318,7 +340,9 @@ class Orthogonal(_Random):
     def __init__(self, gain: float = 1.0):
         self.gain = gain
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         if len(shape) < 2:
             raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
         matrix = _random.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
@@ -338,7 +362,9 @@ class Siren(_Random):
             raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
         self.w0, self.is_first = w0, is_first
 
-    def _draw(self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]) -> Any:
+    def _draw(
+        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
+    ) -> Any:
         fan = max(1, fans[0])
         limit = 1 / fan if self.is_first else sqrt(6 / fan) / self.w0
         return _uniform(xp, key, shape, dtype, -limit, limit)

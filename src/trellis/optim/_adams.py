@@ -3,12 +3,33 @@
 from ._decay import Mask, add_decayed_weights
 from ._moments import scale_by_adam, scale_by_adamax, scale_by_lion, scale_by_nadam
 from ._optimizer import Optimizer
-from ._pairs import chain
+from ._pairs import Leaves, Now, chain
 from ._rates import Rate
 from ._ratios import scale_by_trust_ratio
+from ._scalars import per_dtype
 
 
-class Adam(Optimizer):
+class _FusedAdam(Optimizer):
+    """What Adam and AdamW share: a kernel of the framework does the whole step, where there is one."""
+
+    _numbers: tuple[float, float, float, float]
+
+    def _fuse(self, beta1: float, beta2: float, epsilon: float, weight_decay: float) -> None:
+        self._numbers = (beta1, beta2, epsilon, weight_decay)
+        self._replaced = len(self.transformation.rules or ())
+
+    def _kernel(
+        self, now: Now, updates: Leaves, slots: list[Leaves]
+    ) -> tuple[Leaves, list[Leaves]] | None:
+        lr = self.lr
+        rate = per_dtype(now, now.params, lambda t: lr(t - 1)) if callable(lr) else lr
+        if isinstance(rate, list):
+            return None
+        done = now.xp.fused_adam(now.params, updates, *slots, now.step, rate, *self._numbers)
+        return None if done is None else (done[0], [done[1], done[2]])
+
+
+class Adam(_FusedAdam):
     """Adam (Kingma and Ba, 2015), as in torch.optim.Adam and optax.adam.
 
         m = beta1 * m + (1 - beta1) * g;   v = beta2 * v + (1 - beta2) * g**2
@@ -28,9 +49,10 @@ class Adam(Optimizer):
         self, lr: Rate = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
     ):
         super().__init__(scale_by_adam(beta1, beta2, epsilon), lr)
+        self._fuse(beta1, beta2, epsilon, 0)
 
 
-class AdamW(Optimizer):
+class AdamW(_FusedAdam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as in torch.optim.AdamW.
 
         w = w - lr * (adam_direction + weight_decay * w)
@@ -56,6 +78,8 @@ class AdamW(Optimizer):
     ):
         parts = chain(scale_by_adam(beta1, beta2, epsilon), add_decayed_weights(weight_decay, mask))
         super().__init__(parts, lr)
+        if mask is None:
+            self._fuse(beta1, beta2, epsilon, weight_decay)
 
 
 class Adamax(Optimizer):

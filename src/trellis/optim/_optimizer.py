@@ -1,15 +1,25 @@
 """`Optimizer`: a transformation and a learning rate, as an object that keeps its state."""
 
+import copy
 import math
 from typing import Any
 
 from .. import tree
 from .._container import Container
-from .._dispatch import xp_of
 from .._errors import ArgumentError
 from ..gradients import stop_gradient
 from ._accumulation import accumulate_gradients
-from ._pairs import Transformation, chain, run_rules
+from ._pairs import (
+    Leaves,
+    Now,
+    Rule,
+    Transformation,
+    chain,
+    closed,
+    open_nests,
+    run_rules,
+    slot_names,
+)
 from ._rates import Rate, scale_by_learning_rate
 
 
@@ -36,6 +46,7 @@ class Optimizer:
         self.lr = lr
         self.state = Container()
         self._alpha: float = -1
+        self._replaced = 0
         if lr is None:
             self.transformation = transformation
         elif callable(lr) or hasattr(lr, "dtype"):
@@ -73,17 +84,39 @@ class Optimizer:
         return new_v
 
     def _updated(self, v: Any, grads: Any, state: Any, detach: bool) -> tuple[Any, Any]:
-        rules = self.transformation.rules
-        if rules is not None:
-            updates, new_state, leaves, rebuild = run_rules(rules, grads, state, v, detach=detach)
-            if not leaves:
-                return v, new_state
-            new_leaves = xp_of(leaves[0]).foreach_add(leaves, updates, alpha=self._alpha)
-            return rebuild(new_leaves), new_state
+        if self.transformation.rules is not None:
+            return self._updated_by_rules(self.transformation.rules, v, grads, state, detach)
         if detach:
             v, grads = stop_gradient(v), stop_gradient(grads)
         updates, new_state = self.transformation.update(grads, state, v)
         return tree.map(lambda w, u: w + self._alpha * u, v, updates), new_state
+
+    def _updated_by_rules(
+        self, rules: tuple[Rule, ...], v: Any, grads: Any, state: Any, detach: bool
+    ) -> tuple[Any, Any]:
+        """Everything on one set of lists; the last rules and the descent in one kernel, if there is one."""
+        keys = slot_names(rules)
+        opened = open_nests(keys, grads, state, v, detach=detach)
+        if not opened.params:
+            return v, Container({**state, "step": opened.now.step})
+        first = len(rules) - self._replaced
+        updates, kept = run_rules(rules[:first], keys[:first], opened)
+        slots = [opened.slots[key] for own in keys[first:] for key in own]
+        whole = self._kernel(opened.now, updates, slots) if self._replaced else None
+        if whole is not None:
+            names = [key for own in keys[first:] for key in own]
+            kept.update(dict(zip(names, whole[1], strict=True)))
+            return opened.rebuild(whole[0]), closed(opened, kept)
+        updates, others = run_rules(rules[first:], keys[first:], opened._replace(updates=updates))
+        kept.update(others)
+        new_leaves = opened.now.xp.foreach_add(opened.params, updates, alpha=self._alpha)
+        return opened.rebuild(new_leaves), closed(opened, kept)
+
+    def _kernel(
+        self, now: Now, updates: Leaves, slots: list[Leaves]
+    ) -> tuple[Leaves, list[Leaves]] | None:
+        """The new variables and slots in place of the last `_replaced` rules, or None; for subclasses."""
+        return None
 
     def after(self, *transformations: Transformation) -> "Optimizer":
         """This optimizer on gradients that have gone through other transformations first.
@@ -106,8 +139,8 @@ class Optimizer:
         return self._with(accumulate_gradients(self.transformation, every))
 
     def _with(self, transformation: Transformation) -> "Optimizer":
-        changed = Optimizer(transformation, None)
-        changed.lr, changed._alpha = self.lr, self._alpha
+        changed = copy.copy(self)
+        changed.transformation, changed.state = transformation, Container()
         return changed
 
     def __repr__(self) -> str:

@@ -54,13 +54,17 @@ class Transformation(NamedTuple):
 
 def from_rules(*rules: Rule) -> Transformation:
     """The pair that applies the rules one after another; its state is `step` and all their slots."""
+    keys = slot_names(rules)
 
     def init(params: Any) -> Container:
         return init_rules(rules, params)
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        updates, state, _, rebuild = run_rules(rules, grads, state, params)
-        return (rebuild(updates) if updates else grads), state
+        opened = open_nests(keys, grads, state, params)
+        if not opened.updates:
+            return grads, Container({**state, "step": opened.now.step})
+        updates, kept = run_rules(rules, keys, opened)
+        return opened.rebuild(updates), closed(opened, kept)
 
     return Transformation(init, update, rules)
 
@@ -123,41 +127,59 @@ def init_rules(rules: tuple[Rule, ...], params: Any) -> Container:
     xp = xp_of_any(*leaves)
     leaves = [w if hasattr(w, "dtype") else xp.asarray(w) for w in leaves]
     state = {"step": _zero(xp, leaves)}
-    for rule, keys in zip(rules, _keys(rules), strict=True):
+    for rule, keys in zip(rules, slot_names(rules), strict=True):
         columns = _zeros(xp, leaves, keys) if rule.start is None else rule.start(xp, leaves)
         for key, column in zip(keys, columns, strict=True):
             state[key] = rebuild(column)
     return Container(state)
 
 
-def run_rules(
-    rules: tuple[Rule, ...], grads: Any, state: Any, params: Any, *, detach: bool = False
-) -> tuple[Leaves, Container, Leaves, Rebuild]:
-    """The updates, the new state, the parameters as a list, and what makes nests of such lists.
+class Opened(NamedTuple):
+    """Gradients, state and parameters as lists, at the beginning of a step."""
 
-    With `detach`, what the framework recorded about parameters and gradients is left behind.
-    """
-    owned = _keys(rules)
-    keys = [key for own in owned for key in own]
+    now: Now
+    updates: Leaves
+    slots: dict[str, Leaves]
+    params: Leaves
+    rebuild: Rebuild
+
+
+def open_nests(
+    keys: list[list[str]], grads: Any, state: Any, params: Any, *, detach: bool = False
+) -> Opened:
+    """The lists; with `detach`, without what the framework recorded about them."""
+    names = [key for own in keys for key in own]
     step = state["step"] + 1
     lead = grads if params is None else params
-    nests = [lead, grads, *[state[key] for key in keys]]
-    columns, rebuild = aligned(nests, not xp_of(step).is_tracing())
+    xp = xp_of(step)
+    nests = [lead, grads, *[state[name] for name in names]]
+    columns, rebuild = aligned(nests, xp.random.is_concrete(step))
     leaves, updates = columns[0], columns[1]
-    if not leaves:
-        return [], Container({**state, "step": step}), [], rebuild
-    xp = xp_of_all(step, *leaves, *updates)
-    leaves, updates = _alike(xp, leaves, updates)
+    slots = dict(zip(names, columns[2:], strict=True))
+    if leaves:
+        xp_of_all(step, *leaves, *updates)
+        leaves, updates = _alike(xp, leaves, updates)
     if detach:
         leaves, updates = xp.foreach_detach(leaves), xp.foreach_detach(updates)
     now = Now(xp, step, leaves if params is not None else [], params)
-    slots = dict(zip(keys, columns[2:], strict=True))
-    new_state = {"step": step}
-    for rule, own in zip(rules, owned, strict=True):
-        updates, kept = rule.apply(now, updates, [slots[key] for key in own])
-        for key, column in zip(own, kept, strict=True):
-            new_state[key] = rebuild(column)
-    return updates, Container(new_state), leaves, rebuild
+    return Opened(now, updates, slots, leaves, rebuild)
+
+
+def run_rules(
+    rules: tuple[Rule, ...], keys: list[list[str]], opened: Opened
+) -> tuple[Leaves, dict[str, Leaves]]:
+    """The updates after all rules, and their new slots by name."""
+    updates, kept = opened.updates, {}
+    for rule, own in zip(rules, keys, strict=True):
+        updates, columns = rule.apply(opened.now, updates, [opened.slots[key] for key in own])
+        kept.update(dict(zip(own, columns, strict=True)))
+    return updates, kept
+
+
+def closed(opened: Opened, kept: dict[str, Leaves]) -> Container:
+    """The new state."""
+    nests = {key: opened.rebuild(column) for key, column in kept.items()}
+    return Container({"step": opened.now.step, **nests})
 
 
 def needed_params(now: Now, who: str) -> Leaves:
@@ -167,7 +189,7 @@ def needed_params(now: Now, who: str) -> Leaves:
     return now.params
 
 
-def _keys(rules: tuple[Rule, ...]) -> list[list[str]]:
+def slot_names(rules: tuple[Rule, ...]) -> list[list[str]]:
     """The names in the state of each rule's slots; the second "m" of a chain is "m_2"."""
     seen: dict[str, int] = {}
     keys = []

@@ -153,7 +153,8 @@ def _png_of_curves(
     axes.grid(axis="y", color="#e3e3e3")
     axes.legend(frameon=False)
     content = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(content)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(content)
     return content.getvalue()
 
 

@@ -51,18 +51,20 @@ class Target:
         return x
 
 
-def target_of(v: Any, is_cast: bool, fallback: Any) -> Target:
+def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
     """The target for a model with these variables; where it has none, for the arrays of a first batch."""
-    arrays = [x for x in tree.leaves(v) if hasattr(x, "dtype")] or [
-        x for x in tree.leaves(fallback) if hasattr(x, "dtype")
-    ]
+    arrays = _arrays_of(v) or _arrays_of(first_batch(source))
     if not arrays:
-        raise ArgumentError("fit() found neither variables in the model nor arrays in the data.")
+        raise ArgumentError("There are neither variables in the model nor arrays in the data.")
     floats = [str(dtype_of(x)) for x in arrays if str(dtype_of(x)) in FLOATING]
     device = device_of(arrays[0])
     # Without a device nothing is copied on the CPU.
     place = None if "cpu" in str(device).lower() else device
     return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast)
+
+
+def _arrays_of(nest: Any) -> list[Any]:
+    return [x for x in tree.leaves(nest) if hasattr(x, "dtype")]
 
 
 def _as_type(x: Any, name: str) -> Any:
@@ -157,8 +159,10 @@ def _rows(x: Any, rows: Any) -> Any:
 class IterableSource:
     """Anything that yields batches anew for every epoch."""
 
-    def __init__(self, make: Callable[[], Iterable[Any]], length: int | None):
-        self.make = make
+    def __init__(
+        self, make: Callable[[], Iterable[Any]], length: int | None, is_made_anew: bool = False
+    ):
+        self.make, self.is_made_anew = make, is_made_anew
         self._length = length
 
     def __len__(self) -> int:
@@ -183,11 +187,17 @@ class IterableSource:
 Source = ArraySource | IterableSource
 
 
-def first_arrays(source: Source) -> Any:
-    """A look at the arrays of a source, to see their framework."""
+def first_batch(source: Source) -> Any:
+    """A look at the data, to see their framework; arrays are not cut for that."""
     if isinstance(source, ArraySource):
         return source.arrays
-    for batch in source.make():
+    data = source.make()
+    if iter(data) is data and not source.is_made_anew:
+        raise ArgumentError(
+            "A model without variables looks at the data before it trains, and a generator can be read only once: "
+            "call the model once first, or hand in a function that makes a new generator."
+        )
+    for batch in data:
         return batch
     return None
 
@@ -211,7 +221,7 @@ def as_source(
         count = int(data.cardinality())
         return IterableSource(lambda: data, count if count >= 0 else None)
     if callable(data) and not hasattr(data, "__iter__"):
-        return IterableSource(data, None)
+        return IterableSource(data, None, is_made_anew=True)
     if not hasattr(data, "__iter__"):
         raise ArgumentTypeError(
             "Data are a tuple of arrays, an iterable of batches, a function that returns one, a torch "

@@ -23,7 +23,6 @@ from ._data import (
     as_batch,
     as_source,
     batch_size_of,
-    first_arrays,
     is_arrays,
     target_of,
 )
@@ -205,13 +204,18 @@ class _Run:
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             _build(model, self._source)
-        self._target: Target = target_of(model.v, is_cast, data)
+        self._target: Target = target_of(model.v, is_cast, self._source)
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
-        options = {"backend": backend, "is_compiled": self._is_compiled, "precision": precision}
         self._train_step = training_step(
-            model, self._loss, self.optimizer, self._metrics, **options
+            model,
+            self._loss,
+            self.optimizer,
+            self._metrics,
+            backend=backend,
+            is_compiled=self._is_compiled,
+            precision=precision,
         )
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled
@@ -239,6 +243,8 @@ class _Run:
                 self._end_epoch(bar)
                 if path is not None:
                     self.save(path)
+            if path is not None and self._position:
+                self.save(path)
         finally:
             bar.close()
 
@@ -376,7 +382,7 @@ def evaluate(
     named = as_metrics(metrics)
     if not model.built:
         _build(model, source)
-    target = target_of(model.v, cast_data, data)
+    target = target_of(model.v, cast_data, source)
     step = evaluation_step(model, loss, named, is_compiled=compile)
     return _evaluate(model, step, source, target, model.v, model.buffers)
 
@@ -397,7 +403,7 @@ def predict(
     array([0., 1., 2., 3., 4.])
     """
     source = as_source(data, batch_size, False, False, (0, 0))
-    target = target_of(model.v if model.built else None, cast_data, data)
+    target = target_of(model.v if model.built else None, cast_data, source)
 
     def forward(v: Any, buffers: Any, inputs: Any) -> Any:
         return model.apply(v, buffers, *inputs)[0]
@@ -444,7 +450,7 @@ def _evaluate(
 
 def _build(model: Any, source: Source) -> None:
     """Make the variables of a model that waits for its first call."""
-    for batch in source.batches(0, target_of(None, False, first_arrays(source))):
+    for batch in source.batches(0, target_of(None, False, source)):
         inputs, _ = as_batch(batch)
         was_training = model.training
         model.eval()(*inputs)

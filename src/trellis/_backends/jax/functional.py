@@ -19,8 +19,24 @@ __all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear",
 
 
 # One compiled program per configuration, instead of one per step of it where nothing else compiles.
-_static = ("strides", "padding", "x_dilations", "dilations", "groups", "channel_first", "filter_first")
-_static_transposed = ("strides", "starts", "outs", "dilations", "groups", "channel_first", "filter_first")
+_static = (
+    "strides",
+    "padding",
+    "x_dilations",
+    "dilations",
+    "groups",
+    "channel_first",
+    "filter_first",
+)
+_static_transposed = (
+    "strides",
+    "starts",
+    "outs",
+    "dilations",
+    "groups",
+    "channel_first",
+    "filter_first",
+)
 
 
 @partial(jax.jit, static_argnames=_static)
@@ -48,7 +64,17 @@ def conv(
         )  # fmt: skip
         y = jnp.moveaxis(y, -1, 1) if channel_first else y
     else:
-        y = _native(x, filters, strides, padding, (1,) * dims, dilations, groups, channel_first, filter_first)
+        y = _native(
+            x,
+            filters,
+            strides,
+            padding,
+            (1,) * dims,
+            dilations,
+            groups,
+            channel_first,
+            filter_first,
+        )
     return y if bias is None else y + _bias(bias, dims, channel_first)
 
 
@@ -163,7 +189,9 @@ def _conv_by_blocks(
     spread = lax.pad(spread, zero, [*w_config, (0, 0, 0), (0, 0, 0)])
     x = _to_blocks(x, 1, strides, groups)
     spread = _to_blocks(spread, 0, strides, 1)
-    return _native(x, spread, (1,) * dims, [(0, 0)] * dims, (1,) * dims, (1,) * dims, groups, False, False)
+    return _native(
+        x, spread, (1,) * dims, [(0, 0)] * dims, (1,) * dims, (1,) * dims, groups, False, False
+    )
 
 
 def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
@@ -201,7 +229,7 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
     logits = jnp.matmul(query * jnp.asarray(scale, query.dtype), jnp.swapaxes(key, -1, -2),
                         preferred_element_type=_wide(query.dtype))  # fmt: skip
-    keep = jnp.tri(*logits.shape[-2:], dtype=bool) if is_causal else None
+    keep = jnp.tri(logits.shape[-2], logits.shape[-1], dtype=bool) if is_causal else None
     if mask is not None and mask.dtype == bool:
         keep = mask if keep is None else mask & keep
     elif mask is not None:
@@ -221,16 +249,17 @@ def _wide(dtype: Any) -> Any:
 
 
 @jax.jit
-def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
-    inputs = x @ kernel
-    inputs = inputs if bias is None else inputs + bias
+def lstm(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, tuple[Any, Any]]:
+    """The recurrence over x (time, batch, in). XLA's CPU kernels are faster step by step than all inputs at once."""
 
     def step(state: Any, at: Any) -> Any:
-        i, f, g, o = jnp.split(at + state[0] @ recurrent_kernel, 4, axis=-1)
+        z = at @ kernel + state[0] @ recurrent_kernel
+        i, f, g, o = jnp.split(z if bias is None else z + bias, 4, axis=-1)
         c = jax.nn.sigmoid(f) * state[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
         h = jax.nn.sigmoid(o) * jnp.tanh(c)
         return (h, c), h
 
-    state, hs = lax.scan(step, (h, c), inputs)
+    state, hs = lax.scan(step, (h, c), x)
     return hs, state

@@ -117,7 +117,9 @@ def erfinv(x: Any) -> Any:
 # Integers --------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+def randint(
+    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     if beyond:
         maxval = jnp.asarray(jnp.iinfo(dtype).max + 1, f"uint{jnp.iinfo(dtype).bits}")

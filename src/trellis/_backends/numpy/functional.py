@@ -49,7 +49,9 @@ def conv(
     outs = tuple(
         [
             ((n - 1) * xd + lo + hi - (k - 1) * d) // s + 1
-            for n, k, s, d, xd, (lo, hi) in zip(sizes, kernel, strides, dilations, x_dilations, padding, strict=True)
+            for n, k, s, d, xd, (lo, hi) in zip(
+                sizes, kernel, strides, dilations, x_dilations, padding, strict=True
+            )
         ]
     )
     lows = tuple([lo for lo, _ in padding])
@@ -69,7 +71,14 @@ def conv_transpose(
         filters = np.permute_dims(filters, (*range(2, filters.ndim), 1, 0))
     ones = (1,) * len(strides)
     geometry = _Geometry(
-        tuple(outs), tuple(filters.shape[:-2]), tuple(x.shape[1:-1]), strides, dilations, ones, starts, groups
+        tuple(outs),
+        tuple(filters.shape[:-2]),
+        tuple(x.shape[1:-1]),
+        strides,
+        dilations,
+        ones,
+        starts,
+        groups,
     )
     y = _input_gradient(x, filters, geometry)
     return _finished(y, bias, channel_first)
@@ -136,7 +145,9 @@ def _filter_gradient(x: Any, g: Any, geo: _Geometry) -> Any:
     for block, columns in _columns(padded, geo):
         total += np.matmul(columns.transpose(0, 2, 1), _to_groups(g[block], geo.groups))
     w = total.reshape(geo.groups, *geo.kernel, in_group, out_group)
-    return np.moveaxis(w, 0, -2).reshape(*geo.kernel, in_group, out_channels).astype(dtype, copy=False)
+    return (
+        np.moveaxis(w, 0, -2).reshape(*geo.kernel, in_group, out_channels).astype(dtype, copy=False)
+    )
 
 
 defvjp(
@@ -214,7 +225,9 @@ def _unpadded(padded: Any, geo: _Geometry) -> Any:
     return x
 
 
-def _offsets(geo: _Geometry, rows: int | None = None) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+def _offsets(
+    geo: _Geometry, rows: int | None = None
+) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """Every kernel element, and the elements of the padded buffer it meets."""
     outs = geo.outs if rows is None else (rows, *geo.outs[1:])
     for offset in product(*[range(k) for k in geo.kernel]):
@@ -326,7 +339,9 @@ defvjp(_softmax, _softmax_vjp, argnums=(0,))
 differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 
 
-def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
+def lstm(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
     inputs = x @ kernel
     inputs = inputs if bias is None else inputs + bias
@@ -335,7 +350,9 @@ def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) 
     for t in range(x.shape[0]):
         z = inputs[t] + h @ recurrent_kernel
         gates = expit(z)
-        c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(z[:, 2 * width : 3 * width])
+        c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(
+            z[:, 2 * width : 3 * width]
+        )
         h = gates[:, 3 * width :] * np.tanh(c)
         hs.append(h)
     return np.stack(hs), (h, c)

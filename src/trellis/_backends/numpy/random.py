@@ -93,7 +93,9 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 # Integers --------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+def randint(
+    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     unsigned = np.dtype(f"u{np.dtype(dtype).itemsize}")
     low, high = np.asarray(minval, dtype), np.asarray(maxval, dtype)
@@ -165,7 +167,15 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
 class _Ops:
     """What the shared rejection samplers need of NumPy."""
 
-    where, any, log, log1p, sqrt, floor, abs = np.where, np.any, np.log, np.log1p, np.sqrt, np.floor, np.abs
+    where, any, log, log1p, sqrt, floor, abs = (
+        np.where,
+        np.any,
+        np.log,
+        np.log1p,
+        np.sqrt,
+        np.floor,
+        np.abs,
+    )
     lgamma = staticmethod(gammaln)
 
     @staticmethod
@@ -178,7 +188,9 @@ class _Ops:
 
     @staticmethod
     def uniform_of(keys: Any, like: Any) -> Any:
-        return blocks.fractions(*_hash(keys[:, 0], keys[:, 1], 0, 0), like.dtype, np.empty_like(like))
+        return blocks.fractions(
+            *_hash(keys[:, 0], keys[:, 1], 0, 0), like.dtype, np.empty_like(like)
+        )
 
     @staticmethod
     def normal_of(keys: Any, like: Any) -> Any:

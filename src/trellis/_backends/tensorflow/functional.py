@@ -46,7 +46,9 @@ def conv_transpose(
     # Elements that exist in the full result; beyond them come zeros.
     real = [min(out, end - start) for out, end, start in zip(outs, ends, starts, strict=True)]
     if min(real) <= 0:
-        y = tf.zeros_like(_transposed(x, filters, strides, [0] * dims, ends, ends, dilations, groups))
+        y = tf.zeros_like(
+            _transposed(x, filters, strides, [0] * dims, ends, ends, dilations, groups)
+        )
         y = y[(slice(None), *[slice(0, 0)] * dims)]
         real = [0] * dims
     else:
@@ -57,7 +59,14 @@ def conv_transpose(
 
 
 def _transposed(
-    x: Any, filters: Any, strides: Any, starts: Any, sizes: Any, ends: Any, dilations: Any, groups: int
+    x: Any,
+    filters: Any,
+    strides: Any,
+    starts: Any,
+    sizes: Any,
+    ends: Any,
+    dilations: Any,
+    groups: int,
 ) -> Any:
     dims = len(strides)
     kernel = filters.shape[:dims]
@@ -67,9 +76,23 @@ def _transposed(
         x = tf.pad(x, [(0, 0), *[(span, span) for span in spans], (0, 0)])
         stops = [start + size for start, size in zip(starts, sizes, strict=True)]
         # The windows of the wanted elements only.
-        x = x[(slice(None), *[slice(a, b + span) for a, b, span in zip(starts, stops, spans, strict=True)])]
-        return _conv(x, _transposed_filters(filters, groups), (1,) * dims, ((0, 0),) * dims, dilations, groups)
-    padding = [(start, end - start - size) for start, end, size in zip(starts, ends, sizes, strict=True)]
+        x = x[
+            (
+                slice(None),
+                *[slice(a, b + span) for a, b, span in zip(starts, stops, spans, strict=True)],
+            )
+        ]
+        return _conv(
+            x,
+            _transposed_filters(filters, groups),
+            (1,) * dims,
+            ((0, 0),) * dims,
+            dilations,
+            groups,
+        )
+    padding = [
+        (start, end - start - size) for start, end, size in zip(starts, ends, sizes, strict=True)
+    ]
     is_plain = dims < 3 and all([max(pair) < k for pair, k in zip(padding, kernel, strict=True)])
     if is_plain:
         return _native_transposed(x, filters, strides, padding, sizes)
@@ -82,14 +105,22 @@ def _transposed(
 def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: Any) -> Any:
     batch, channels = tf.shape(x)[0], filters.shape[-2]
     if len(strides) == 3:
-        return tf.nn.conv3d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], "VALID")
+        return tf.nn.conv3d_transpose(
+            x, filters, [batch, *sizes, channels], [1, *strides, 1], "VALID"
+        )
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
         y = tf.nn.conv2d_transpose(
-            x, filters, [batch, 1, *sizes, channels], [1, 1, *strides, 1], _explicit([(0, 0), *padding])
+            x,
+            filters,
+            [batch, 1, *sizes, channels],
+            [1, 1, *strides, 1],
+            _explicit([(0, 0), *padding]),
         )
         return tf.squeeze(y, 1)
-    return tf.nn.conv2d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], _explicit(padding))
+    return tf.nn.conv2d_transpose(
+        x, filters, [batch, *sizes, channels], [1, *strides, 1], _explicit(padding)
+    )
 
 
 def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
@@ -113,7 +144,9 @@ def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
     x, padding = _padded_beyond_kernel(x, filters, padding)
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
-        return tf.squeeze(tf.nn.conv2d(x, filters, [1, 1, *strides, 1], _explicit([(0, 0), *padding])), 1)
+        return tf.squeeze(
+            tf.nn.conv2d(x, filters, [1, 1, *strides, 1], _explicit([(0, 0), *padding])), 1
+        )
     return tf.nn.conv2d(x, filters, [1, *strides, 1], _explicit(padding))
 
 
@@ -122,6 +155,9 @@ def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
     channels = x.shape[-1]
     multiplier = filters.shape[-1] // channels
     filters = tf.reshape(filters, [*filters.shape[:-2], channels, multiplier])
+    if len(strides) == 2 and _named_padding(x, filters, strides, padding) == "SAME":
+        # Explicit padding makes this kernel copy its input first.
+        return tf.nn.depthwise_conv2d(x, filters, [1, *strides, 1], "SAME")
     x, padding = _padded_beyond_kernel(x, filters, padding)
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
@@ -159,7 +195,9 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
     """Dilation at stride 1: every d-th pixel becomes its own image of a larger batch."""
     dims = len(dilations)
     paddings, crops = [], []
-    for n, k, d, (low, high) in zip(x.shape[1:-1], filters.shape[:-2], dilations, padding, strict=True):
+    for n, _k, d, (low, high) in zip(
+        x.shape[1:-1], filters.shape[:-2], dilations, padding, strict=True
+    ):
         extra = -(n + low + high) % d
         paddings.append((low, high + extra))
         crops.append((0, extra))
@@ -169,7 +207,9 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
     return tf.batch_to_space(y, list(dilations), crops)
 
 
-def _by_windows(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
+def _by_windows(
+    x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int
+) -> Any:
     """Any stride, dilation, number of groups and dimensions: the windows side by side, times the filters."""
     dims, channels, out_channels = len(strides), x.shape[-1], filters.shape[-1]
     kernel, in_group = filters.shape[:dims], channels // groups
@@ -257,7 +297,9 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
     weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
     if value.dtype.size < 4:
-        return tf.cast(tf.matmul(tf.cast(weights, tf.float32), tf.cast(value, tf.float32)), value.dtype)
+        return tf.cast(
+            tf.matmul(tf.cast(weights, tf.float32), tf.cast(value, tf.float32)), value.dtype
+        )
     return tf.matmul(weights, value)
 
 
@@ -287,7 +329,9 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     return tf.cast(tf.where(is_empty, zero, weights), dtype)
 
 
-def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
+def lstm(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
     x = tf.convert_to_tensor(x)
     inputs = tf.reshape(x, [-1, x.shape[-1]]) @ kernel

@@ -28,3 +28,19 @@ def foreach_norm(xs: list[Any]) -> list[Any]:
 def foreach_detach(xs: list[Any]) -> list[Any]:
     """Only an open GradientTape records, and it may be meant to."""
     return xs
+
+
+def fused_adam(
+    ws: list[Any],
+    gs: list[Any],
+    ms: list[Any],
+    vs: list[Any],
+    step: Any,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: float,
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """There is no such kernel here."""
+    return None

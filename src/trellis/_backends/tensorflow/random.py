@@ -105,7 +105,11 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
 def _hash_counters(key: Any, size: int) -> tuple[Any, Any]:
     counters = tf.range(size, dtype=tf.int64)
     low = tf.cast(counters, tf.uint32)
-    high = tf.cast(_right(counters, tf.constant(32, tf.int64)), tf.uint32) if size > MASK else tf.zeros_like(low)
+    high = (
+        tf.cast(_right(counters, tf.constant(32, tf.int64)), tf.uint32)
+        if size > MASK
+        else tf.zeros_like(low)
+    )
     return _hash(key[..., 0], key[..., 1], high, low)
 
 
@@ -158,7 +162,9 @@ _compiled_samplers: dict[Any, Any] = {}
 def _compiled(sampler: Any, dtype: Any) -> Any:
     found = _compiled_samplers.get((sampler, dtype))
     if found is None:
-        found = tf.function(lambda key, size: sampler(key, size, dtype), jit_compile=True, autograph=False)
+        found = tf.function(
+            lambda key, size: sampler(key, size, dtype), jit_compile=True, autograph=False
+        )
         _compiled_samplers[sampler, dtype] = found
     return found
 
@@ -216,22 +222,34 @@ def erfinv(x: Any) -> Any:
     w = -tf.math.log1p(-x * x)
     root = tf.sqrt(tf.maximum(w, tf.ones((), x.dtype)))
     if x.dtype == tf.float32:
-        p = tf.where(w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3))
+        p = tf.where(
+            w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3)
+        )
     else:
-        tail, far = _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5)
-        p = tf.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), tf.where(w < 16, tail, far))
+        tail, far = (
+            _polynomial(ERFINV_TAIL_64, root - 3.25),
+            _polynomial(ERFINV_FAR_TAIL_64, root - 5),
+        )
+        p = tf.where(
+            w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), tf.where(w < 16, tail, far)
+        )
     return tf.where(tf.abs(x) == 1, x * tf.constant(float("inf"), x.dtype), p * x)
 
 
 # Integers --------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+def randint(
+    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     keys = split(key, (2,))
     unsigned = {1: tf.uint8, 2: tf.uint16, 4: tf.uint32, 8: tf.uint64}[dtype.size]
     upper, lower = bits(keys[0], shape, unsigned), bits(keys[1], shape, unsigned)
-    low, high = [tf.cast(tf.convert_to_tensor(x, dtype) if isinstance(x, int) else x, dtype) for x in (minval, maxval)]
+    low, high = [
+        tf.cast(tf.convert_to_tensor(x, dtype) if isinstance(x, int) else x, dtype)
+        for x in (minval, maxval)
+    ]
     one = tf.ones((), unsigned)
     span = tf.cast(high, unsigned) - tf.cast(low, unsigned) + tf.cast(beyond, unsigned)
     span = tf.where(high <= low, one, span)
@@ -315,7 +333,10 @@ class _Ops:
     @staticmethod
     def split_keys(keys: Any, number: int) -> list[Any]:
         zero = tf.zeros_like(keys[:, 0])
-        return [tf.stack(_hash(keys[:, 0], keys[:, 1], zero, zero + _u32(i)), axis=-1) for i in range(number)]
+        return [
+            tf.stack(_hash(keys[:, 0], keys[:, 1], zero, zero + _u32(i)), axis=-1)
+            for i in range(number)
+        ]
 
     @staticmethod
     def where_key(condition: Any, keys: Any, others: Any) -> Any:

@@ -47,7 +47,9 @@ def conv_transpose(
     ends = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(
         x.shape[2:], filters.shape[2:], strides, dilations, strict=True)]  # fmt: skip
     # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the end.
-    extra = [max(out - (end - 2 * start), 0) for out, end, start in zip(outs, ends, starts, strict=True)]
+    extra = [
+        max(out - (end - 2 * start), 0) for out, end, start in zip(outs, ends, starts, strict=True)
+    ]
     fits = [
         more < max(s, d) and end > 2 * start
         for more, s, d, end, start in zip(extra, strides, dilations, ends, starts, strict=True)
@@ -58,7 +60,13 @@ def conv_transpose(
             y = y[(slice(None), slice(None), *[slice(0, out) for out in outs])]
     else:
         y = _transposed_convs[dims](x, filters, None, strides, 0, 0, groups, dilations)
-        y = y[(slice(None), slice(None), *[slice(a, a + out) for a, out in zip(starts, outs, strict=True)])]
+        y = y[
+            (
+                slice(None),
+                slice(None),
+                *[slice(a, a + out) for a, out in zip(starts, outs, strict=True)],
+            )
+        ]
         y = F.pad(y, _flat([(0, out - size) for out, size in zip(outs, y.shape[2:], strict=True)]))
         y = y if bias is None else y + bias.reshape(-1, *[1] * dims)
     return y if channel_first else y.movedim(1, -1)
@@ -66,7 +74,9 @@ def conv_transpose(
 
 def _to_first_filters(filters: Any, dims: int) -> Any:
     # A copy: some backward kernels of PyTorch refuse permuted filters, others are slow with them.
-    return filters.permute(dims + 1, dims, *range(dims)).clone(memory_format=torch.contiguous_format)
+    return filters.permute(dims + 1, dims, *range(dims)).clone(
+        memory_format=torch.contiguous_format
+    )
 
 
 def _flat(pairs: Any) -> list[int]:
@@ -134,25 +144,35 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     return torch.where(is_empty, 0.0, weights)
 
 
-def lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, tuple[Any, Any]]:
+def lstm(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
     xs = (x, h, c, kernel, recurrent_kernel, bias)
     # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with an axis more.
     is_formula = torch.compiler.is_compiling() and len(_compiling_inside) > 0
-    hs, h_last, c_last = _lstm_formula(*xs) if is_formula else _fastest(_fused_lstm, _lstm_formula, *xs)
+    hs, h_last, c_last = (
+        _lstm_formula(*xs) if is_formula else _fastest(_fused_lstm, _lstm_formula, *xs)
+    )
     return hs, (h_last, c_last)
 
 
-def _fused_lstm(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, Any, Any]:
+def _fused_lstm(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, Any, Any]:
     weights = [kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()]
     if bias is not None:
         weights += [bias, torch.zeros_like(bias)]
     state = (h.unsqueeze(0), c.unsqueeze(0))
-    hs, h_last, c_last = torch.lstm(x, state, weights, bias is not None, 1, 0.0, False, False, False)
+    hs, h_last, c_last = torch.lstm(
+        x, state, weights, bias is not None, 1, 0.0, False, False, False
+    )
     return hs, h_last[0], c_last[0]
 
 
-def _lstm_formula(x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any) -> tuple[Any, Any, Any]:
+def _lstm_formula(
+    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+) -> tuple[Any, Any, Any]:
     inputs = x @ kernel
     inputs = inputs if bias is None else inputs + bias
     hs = []
@@ -183,7 +203,9 @@ class _Fused(torch.autograd.Function):
         ctx.formula = formula
         ctx.save_for_backward(*xs)
         with torch.enable_grad():
-            ctx.inner = [None if x is None else x.detach().requires_grad_(x.requires_grad) for x in xs]
+            ctx.inner = [
+                None if x is None else x.detach().requires_grad_(x.requires_grad) for x in xs
+            ]
             ctx.ys = fused(*ctx.inner)
         return tuple([y.detach() for y in ctx.ys]) if isinstance(ctx.ys, tuple) else ctx.ys.detach()
 
@@ -197,7 +219,12 @@ class _Fused(torch.autograd.Function):
             xs, ys = ctx.inner, ctx.ys
         ys = ys if isinstance(ys, tuple) else (ys,)
         found = torch.autograd.grad(
-            ys, [xs[i] for i in needed], gs, retain_graph=True, create_graph=torch.is_grad_enabled(), allow_unused=True
+            ys,
+            [xs[i] for i in needed],
+            gs,
+            retain_graph=True,
+            create_graph=torch.is_grad_enabled(),
+            allow_unused=True,
         )
         grads = [None] * len(ctx.inner)
         for i, grad in zip(needed, found, strict=True):

@@ -118,3 +118,52 @@ def foreach_norm(xs: list[Any]) -> list[Any]:
 
 def foreach_detach(xs: list[Any]) -> list[Any]:
     return [x.detach() if x.requires_grad else x for x in xs]
+
+
+def fused_adam(
+    ws: list[Any],
+    gs: list[Any],
+    ms: list[Any],
+    vs: list[Any],
+    step: Any,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: float,
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not fit.
+
+    It reads and writes each element once, which takes half the time of the operations one by one.
+    """
+    everything = [*ws, *gs, *ms, *vs]
+    first = ws[0]
+    # The kernel walks through memory: all four must lie there in the same order.
+    if (
+        torch.compiler.is_compiling()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or first.device.type not in ("cpu", "cuda")
+        or not first.is_floating_point()
+        or any([x.requires_grad or not x.is_contiguous() for x in everything])
+        or any([x.dtype is not first.dtype or x.device != first.device for x in everything])
+        or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
+    ):
+        return None
+    ws, ms, vs = foreach_mul(ws, 1), foreach_mul(ms, 1), foreach_mul(vs, 1)
+    kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
+    kernel(
+        ws,
+        gs,
+        ms,
+        vs,
+        [],
+        [step.to(torch.float32)] * len(ws),
+        lr=lr,
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=weight_decay,
+        eps=epsilon,
+        amsgrad=False,
+        maximize=False,
+    )
+    return ws, ms, vs

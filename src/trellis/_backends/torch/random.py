@@ -174,7 +174,12 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return torch.from_numpy(blocks.normal(known, prod(shape), _NUMPY[dtype])).reshape(shape)
 
 
-_HALF_ULP = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
+_HALF_ULP = {
+    torch.float16: 2.0**-11,
+    torch.bfloat16: 2.0**-8,
+    torch.float32: 2.0**-24,
+    torch.float64: 2.0**-53,
+}
 _SQRT2_OF = {dtype: torch.tensor(_SQRT2, dtype=dtype).item() for dtype in _HALF_ULP}
 
 
@@ -197,23 +202,36 @@ def erfinv(x: Any) -> Any:
     w = -torch.log1p(-x * x)
     root = torch.sqrt(torch.clamp(w, min=1))
     if x.dtype == torch.float32:
-        p = torch.where(w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3))
+        p = torch.where(
+            w < 5, _polynomial(ERFINV_CENTRE_32, w - 2.5), _polynomial(ERFINV_TAIL_32, root - 3)
+        )
     else:
-        tail, far = _polynomial(ERFINV_TAIL_64, root - 3.25), _polynomial(ERFINV_FAR_TAIL_64, root - 5)
-        p = torch.where(w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), torch.where(w < 16, tail, far))
+        tail, far = (
+            _polynomial(ERFINV_TAIL_64, root - 3.25),
+            _polynomial(ERFINV_FAR_TAIL_64, root - 5),
+        )
+        p = torch.where(
+            w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), torch.where(w < 16, tail, far)
+        )
     return torch.where(torch.abs(x) == 1, x * torch.inf, p * x)
 
 
 # Integers --------------------------------------------------------------------------------------------
 
 
-def randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any) -> Any:
+def randint(
+    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     keys = split(key, (2,))
     wide = torch.iinfo(dtype).bits == 64
     unsigned = torch.uint64 if wide else torch.uint32
     upper, lower = [bits(k, shape, unsigned) for k in (keys[0], keys[1])]
-    upper, lower = (upper.view(torch.int64), lower.view(torch.int64)) if wide else (_unsign(upper), _unsign(lower))
+    upper, lower = (
+        (upper.view(torch.int64), lower.view(torch.int64))
+        if wide
+        else (_unsign(upper), _unsign(lower))
+    )
     low, high = _as_int64(minval, key), _as_int64(maxval, key)
     mask = -1 if wide else MASK
     rest = _unsigned_remainder if wide else _remainder
@@ -229,7 +247,11 @@ def _unsign(x: Any) -> Any:
 
 
 def _as_int64(x: Any, key: Any) -> Any:
-    return torch.full((), x, dtype=torch.int64, device=key.device) if isinstance(x, int) else x.to(torch.int64)
+    return (
+        torch.full((), x, dtype=torch.int64, device=key.device)
+        if isinstance(x, int)
+        else x.to(torch.int64)
+    )
 
 
 def _remainder(x: Any, span: Any) -> Any:

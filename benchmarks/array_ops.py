@@ -1,0 +1,58 @@
+"""What does one call on four elements cost beside Keras 3, Ivy and array-api-compat?
+
+Each peer has a process for each backend. array-api-compat has no namespace for TensorFlow.
+"""
+
+import sys
+
+from harness import QUICK, Report, one_core
+
+one_core()
+
+import contextlib
+
+import numpy as np
+from dispatch import ARITY, contestants
+from peer_process import HAS_PEERS, Peer, PeerError
+
+import trellis
+
+NAMES = ("keras", "array-api-compat", "ivy")
+
+
+def expected(backend, op):
+    xp = trellis.namespace(backend)
+    xs = [xp.asarray(np.linspace(a, b, 4).astype("float32")) for a, b in ((0.1, 0.9), (0.2, 0.8))]
+    return trellis.to_numpy(getattr(trellis, op)(*xs[: ARITY[op]]))
+
+
+def main():
+    report = Report("array_ops", "One call on 4 elements: native, Trellis, and the peers")
+    ops = ("tanh", "add", "sum") if QUICK else tuple(ARITY)
+    failed = {}
+    for backend in ("numpy", "jax", "torch", "tensorflow"):
+        with contextlib.ExitStack() as stack:
+            peers = {}
+            for name in NAMES if HAS_PEERS else ():
+                peers[name] = stack.enter_context(Peer("array_ops.py", name, backend, KERAS_BACKEND=backend))
+            for op in ops:
+                calls = contestants(backend, op)
+                calls.pop("xp")
+                for name, peer in peers.items():
+                    try:
+                        result, call = peer.make(op, arity=ARITY[op])
+                        np.testing.assert_allclose(result, expected(backend, op), rtol=1e-5)
+                        call.sample(3)
+                        calls[name] = call
+                    except PeerError as error:
+                        failed[f"{name} on {backend}"] = str(error)
+                report.add(f"{backend} {op}", calls, budget=1.0)
+    report.notes += [f"{who} does not run: {why}" for who, why in failed.items()]
+    if not HAS_PEERS:
+        report.notes.append("Peers are not installed: `make bench` does it.")
+    print(*report.notes, sep="\n", file=sys.stderr)
+    report.save()
+
+
+if __name__ == "__main__":
+    main()
