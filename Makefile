@@ -1,12 +1,13 @@
 # Everything works with only Python 3.11+, pip and make present: `make demo`, `make test`.
-PYTHON ?= python3
-VENV   ?= .venv
-BIN     = $(VENV)/bin
-PINS    = requirements/pins.txt
-WORKERS ?= 2
+PYTHON   ?= python3
+VENV     ?= .venv
+BIN       = $(VENV)/bin
+PINS      = requirements/pins.txt
+WORKERS  ?= 2
 BACKENDS ?= numpy
+STORE     = build/board.sqlite
 
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types format board bench bench-quick clean
 
 # NumPy only: what `pip install trellis` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -21,24 +22,41 @@ $(VENV)/.all: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable '.[dev]'
 	touch $@
 
-# The handwritten digits of the demo come with scikit-learn.
-$(VENV)/.digits: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --constraint $(PINS) scikit-learn
-	touch $@
-
-# `make demo BACKENDS=all` trains the same program on all four.
-demo: $(VENV)/.digits $(if $(filter-out numpy,$(BACKENDS)),$(VENV)/.all)
+# The digits come with scikit-learn; other frameworks only if they are asked for.
+demo: $(VENV)/.base
+	$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python -m pip install --quiet --constraint $(PINS) scikit-learn
+	test $(BACKENDS) = numpy || $(MAKE) $(VENV)/.all
 	$(BIN)/python -m trellis.demo --backends $(BACKENDS)
 
 test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 lint: $(VENV)/.all
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
 
 types: $(VENV)/.all
 	$(BIN)/mypy
 
+format: $(VENV)/.all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Our own conformance board: every test on every framework, into docs/board/.
+board: $(VENV)/.all
+	mkdir -p build && rm -f $(STORE)*
+	-$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --board $(STORE)
+	$(BIN)/trellis board import tests/board/seeds/*.txt --store $(STORE) --project seeds --at 2023-04-01
+	$(BIN)/trellis board markdown --store $(STORE) --project trellis --out docs/board/tables
+	$(BIN)/trellis board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
+	$(BIN)/trellis board html --store $(STORE) --project trellis --out docs/board/page
+	$(BIN)/trellis board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
+
+bench: $(VENV)/.all
+	$(BIN)/python benchmarks/run.py
+
+bench-quick: $(VENV)/.all
+	$(BIN)/python benchmarks/run.py --quick
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache

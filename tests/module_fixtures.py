@@ -110,5 +110,16 @@ class NoneAttr(trellis.Module):
 
 FIXTURES = {
     cls.__name__: cls
-    for cls in (TanhNet, ListNet, DictNet, SharedLayer, SharedWeight, DoubleLinear, Nested, CustomVars, NoneAttr, Linear)
+    for cls in (
+        TanhNet,
+        ListNet,
+        DictNet,
+        SharedLayer,
+        SharedWeight,
+        DoubleLinear,
+        Nested,
+        CustomVars,
+        NoneAttr,
+        Linear,
+    )
 }

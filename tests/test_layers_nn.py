@@ -189,7 +189,9 @@ def test_layers(backend):
     # On JAX one compilation takes far less time than one for each operation of each layer.
     run = compile_quickly(backend, everything) if backend == "jax" else everything
     results = run([layer.v for layer in layers], native_inputs(backend), cots, key)
-    for (label, (_, _, out_shape)), layer, result in zip(LAYERS.items(), layers, results, strict=True):
+    for (label, (_, _, out_shape)), layer, result in zip(
+        LAYERS.items(), layers, results, strict=True
+    ):
         (_, y), (grads, x_grads) = result
         assert tuple(y.shape) == out_shape, label
         assert trellis.dtype(y) == "float32", label
@@ -208,7 +210,9 @@ def test_layers_in_float64(backend, x64):
         layers = make_layers(backend, "float64")
         for layer in layers:
             layer.eval()
-            assert {str(trellis.dtype(leaf)) for leaf in trellis.tree.leaves(layer.state_dict())} <= {"float64"}
+            assert {
+                str(trellis.dtype(leaf)) for leaf in trellis.tree.leaves(layer.state_dict())
+            } <= {"float64"}
 
         def run(xs):
             return [first(layer(*x)) for layer, x in zip(layers, xs, strict=True)]
@@ -275,7 +279,10 @@ def gru_formula(x, part):
 def shaken(module):
     """All variables, also the biases, with numbers in them."""
     module.v = trellis.tree.map(
-        lambda w: w + trellis.asarray(0.3 * numbers(tuple(w.shape), 5), backend=trellis.backend_of(w)), module.v
+        lambda w: (
+            w + trellis.asarray(0.3 * numbers(tuple(w.shape), 5), backend=trellis.backend_of(w))
+        ),
+        module.v,
     )
     return module, trellis.tree.map(lambda w: trellis.to_numpy(w).astype("float64"), module.v)
 
@@ -299,7 +306,9 @@ def test_recurrent_values(backend):
     whole, (h, c) = module(native)
     left, state = module(native[:, :2])
     right, (h2, c2) = module(native[:, 2:], state)
-    np.testing.assert_allclose(trellis.to_numpy(right), trellis.to_numpy(whole)[:, 2:], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        trellis.to_numpy(right), trellis.to_numpy(whole)[:, 2:], rtol=1e-4, atol=1e-6
+    )
     np.testing.assert_allclose(trellis.to_numpy(c2), trellis.to_numpy(c), rtol=1e-4, atol=1e-6)
 
     module, v = shaken(nn.GRU(3, 4))
@@ -335,7 +344,9 @@ def test_functions_behind_the_layers(backend):
     assert_close(layer(x), trellis.to_numpy(want))
     first_channels = nn.Conv2D(3, 4, 3, 1, "SAME", data_format="NCHW")
     last = nn.Conv2D(3, 4, 3, 1, "SAME", v=first_channels.v)
-    turned = trellis.permute_dims(first_channels(trellis.permute_dims(x, (0, 3, 1, 2))), (0, 2, 3, 1))
+    turned = trellis.permute_dims(
+        first_channels(trellis.permute_dims(x, (0, 3, 1, 2))), (0, 2, 3, 1)
+    )
     assert_close(turned, trellis.to_numpy(last(x)), rtol=1e-5)
     with pytest.raises(errors.ArgumentError, match="NHWC"):
         nn.Conv2D(3, 4, 3, 1, "SAME", data_format="NWC")
@@ -354,19 +365,43 @@ def test_transformer_layers_equal_torch(backend):
     x, memory = torch.tensor(numbers((2, 5, 8))), torch.tensor(numbers((2, 3, 8), 1))
     for is_decoder in (False, True):
         for norm_first in (False, True):
-            make = torch.nn.TransformerDecoderLayer if is_decoder else torch.nn.TransformerEncoderLayer
+            make = (
+                torch.nn.TransformerDecoderLayer if is_decoder else torch.nn.TransformerEncoderLayer
+            )
             theirs = make(8, 2, 16, dropout=0.0, batch_first=True, norm_first=norm_first)
             cls = nn.TransformerDecoderLayer if is_decoder else nn.TransformerEncoderLayer
-            ours = cls(8, num_heads=2, feedforward_channels=16, dropout=0.0, norm_first=norm_first, backend="torch")
+            ours = cls(
+                8,
+                num_heads=2,
+                feedforward_channels=16,
+                dropout=0.0,
+                norm_first=norm_first,
+                backend="torch",
+            )
             v = ours.v.copy()
             attentions = [("attention", theirs.self_attn)]
             if is_decoder:
                 attentions.append(("cross_attention", theirs.multihead_attn))
             for name, part in attentions:
-                v[f"{name}/in_proj_weights"], v[f"{name}/in_proj_bias"] = part.in_proj_weight, part.in_proj_bias
-                v[f"{name}/out_proj_weights"], v[f"{name}/out_proj_bias"] = part.out_proj.weight, part.out_proj.bias
-            for name in ("linear1", "linear2", "norm1", "norm2", *(["norm3"] if is_decoder else [])):
-                v[f"{name}/w"], v[f"{name}/b"] = getattr(theirs, name).weight, getattr(theirs, name).bias
+                v[f"{name}/in_proj_weights"], v[f"{name}/in_proj_bias"] = (
+                    part.in_proj_weight,
+                    part.in_proj_bias,
+                )
+                v[f"{name}/out_proj_weights"], v[f"{name}/out_proj_bias"] = (
+                    part.out_proj.weight,
+                    part.out_proj.bias,
+                )
+            for name in (
+                "linear1",
+                "linear2",
+                "norm1",
+                "norm2",
+                *(["norm3"] if is_decoder else []),
+            ):
+                v[f"{name}/w"], v[f"{name}/b"] = (
+                    getattr(theirs, name).weight,
+                    getattr(theirs, name).bias,
+                )
             ours.v = trellis.tree.map(lambda p: p.detach(), v)
             mask = torch.nn.Transformer.generate_square_subsequent_mask(5)
             if is_decoder:
@@ -388,7 +423,9 @@ def test_batch_norm_statistics(backend):
     np.testing.assert_allclose(trellis.to_numpy(layer(native)), want, rtol=1e-4, atol=1e-5)
     n = 6 * 16
     np.testing.assert_allclose(trellis.to_numpy(layer.buffers.mean), 0.2 * mean, rtol=1e-4)
-    np.testing.assert_allclose(trellis.to_numpy(layer.buffers.var), 0.8 + 0.2 * var * n / (n - 1), rtol=1e-4)
+    np.testing.assert_allclose(
+        trellis.to_numpy(layer.buffers.var), 0.8 + 0.2 * var * n / (n - 1), rtol=1e-4
+    )
     kept = trellis.tree.map(trellis.to_numpy, layer.buffers)
     # A gradient step leaves numbers in the buffers, nothing that is still being differentiated.
     trellis.grad(lambda v: trellis.mean(layer(native, v=v) ** 2))(layer.v)
@@ -436,7 +473,9 @@ def test_a_compiled_training_step(backend):
     eager = step(v, buffers, x, key)
     fast = compile_quickly(backend, step)(v, buffers, x, key)
     for got, want in zip(trellis.tree.leaves(fast), trellis.tree.leaves(eager), strict=True):
-        np.testing.assert_allclose(trellis.to_numpy(got), trellis.to_numpy(want), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            trellis.to_numpy(got), trellis.to_numpy(want), rtol=1e-4, atol=1e-6
+        )
     assert float(trellis.max(trellis.abs(model.buffers["norm/mean"]))) == 0
     # The model is usable afterwards.
     assert model(x, v=fast[1], buffers=fast[2]).shape == (4, 2)
@@ -485,14 +524,26 @@ def losses_and_functions():
         (nn.MAELoss(), f.mae_loss, [x, t]),
         (nn.HuberLoss(delta=0.5), lambda *a: f.huber_loss(*a, delta=0.5), [x, t]),
         (nn.PoissonNLLLoss(), f.poisson_nll_loss, [x, np.exp(t)]),
-        (nn.CrossEntropyLoss(label_smoothing=0.1), lambda *a: f.cross_entropy(*a, label_smoothing=0.1), [x, classes]),
+        (
+            nn.CrossEntropyLoss(label_smoothing=0.1),
+            lambda *a: f.cross_entropy(*a, label_smoothing=0.1),
+            [x, classes],
+        ),
         (nn.NLLLoss(), f.nll_loss, [logs, classes]),
         (nn.KLDivergenceLoss(), f.kl_divergence, [logs, targets]),
         (nn.BinaryCrossEntropyLoss(), f.binary_cross_entropy, [p, 1 / (1 + np.exp(-t))]),
-        (nn.FocalLoss(gamma=1.0), lambda *a: f.focal_loss(*a, gamma=1.0), [x, (t > 0).astype("float32")]),
+        (
+            nn.FocalLoss(gamma=1.0),
+            lambda *a: f.focal_loss(*a, gamma=1.0),
+            [x, (t > 0).astype("float32")],
+        ),
         (nn.HingeLoss(), f.hinge_loss, [x, signs]),
         (nn.CosineLoss(), f.cosine_loss, [x, t]),
-        (nn.TripletLoss(margin=2.0), lambda *a: f.triplet_loss(*a, margin=2.0), [x, t, numbers((4, 3), 2)]),
+        (
+            nn.TripletLoss(margin=2.0),
+            lambda *a: f.triplet_loss(*a, margin=2.0),
+            [x, t, numbers((4, 3), 2)],
+        ),
         (nn.CTCLoss(), f.ctc_loss, sequence),
     ]
 
@@ -501,7 +552,9 @@ def test_losses(backend):
     for module, function, args in losses_and_functions():
         native = [trellis.asarray(a, backend=backend) for a in args]
         got, want = module(*native), function(*native)
-        np.testing.assert_allclose(trellis.to_numpy(got), trellis.to_numpy(want), rtol=1e-6, err_msg=repr(module))
+        np.testing.assert_allclose(
+            trellis.to_numpy(got), trellis.to_numpy(want), rtol=1e-6, err_msg=repr(module)
+        )
         assert trellis.backend_of(got) == backend
     with pytest.raises(errors.ArgumentTypeError, match="reducton"):
         nn.MSELoss(reducton="sum")
@@ -539,7 +592,9 @@ def test_compiled_with_unknown_batch(backend):
     """TensorFlow may trace with a batch whose size is not known."""
     import tensorflow as tf
 
-    model = nn.Sequential(nn.Conv2D(3, 4, 3, 1, "SAME"), nn.BatchNorm2D(4), nn.ReLU(), nn.Flatten(), nn.Linear(120, 2))
+    model = nn.Sequential(
+        nn.Conv2D(3, 4, 3, 1, "SAME"), nn.BatchNorm2D(4), nn.ReLU(), nn.Flatten(), nn.Linear(120, 2)
+    )
     model.eval()
     lstm = nn.LSTM(3, 4)
     signature = [tf.TensorSpec((None, 6, 5, 3)), tf.TensorSpec((None, 7, 3))]

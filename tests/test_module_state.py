@@ -236,7 +236,9 @@ def test_copies():
         assert twin.v.key_chains() == module.v.key_chains()
         assert twin.v.linear0.w is not module.v.linear0.w
         assert twin._linear1.v.w is twin.v.linear0.w
-        np.testing.assert_array_equal(twin(np.ones((1, 2), "float32")), module(np.ones((1, 2), "float32")))
+        np.testing.assert_array_equal(
+            twin(np.ones((1, 2), "float32")), module(np.ones((1, 2), "float32"))
+        )
 
 
 # Buffers and modes ---------------------------------------------------------------------------------------
@@ -287,7 +289,10 @@ def test_buffers_under_the_compiler(backend, compiled):
         (_, new), grads = trellis.value_and_grad(loss, has_aux=True)(v)
         return trellis.gradient_descent_update(v, grads, 0.1), new
 
-    eager, quick = step(module.v, module.buffers, x), compile_with(backend, step)(module.v, module.buffers, x)
+    eager, quick = (
+        step(module.v, module.buffers, x),
+        compile_with(backend, step)(module.v, module.buffers, x),
+    )
     assert_close(quick[0], trellis.tree.map(trellis.to_numpy, eager[0]), rtol=1e-5)
     assert_close(quick[1], trellis.tree.map(trellis.to_numpy, eager[1]), rtol=1e-5)
     kind = RuntimeError if backend != "torch" else Exception
@@ -303,7 +308,10 @@ def test_modes(backend):
     assert [part.training for part in parts] == [False] * 4
     module.train()
     assert [part.training for part in parts] == [True] * 4
-    assert [part.training for part in (lambda m: [m, m._linear])(Pair(training=False))] == [False, False]
+    assert [part.training for part in (lambda m: [m, m._linear])(Pair(training=False))] == [
+        False,
+        False,
+    ]
     module._running.eval()
     assert module.training
     assert not module._running.training
@@ -338,7 +346,12 @@ def test_grads_can_be_stopped_for_a_child(backend):
 
 def test_state_dict():
     module = Pair()
-    assert module.state_dict().key_chains() == ["linear/b", "linear/w", "running/mean", "running/scale"]
+    assert module.state_dict().key_chains() == [
+        "linear/b",
+        "linear/w",
+        "running/mean",
+        "running/scale",
+    ]
     module._running.register_buffer("scale", np.ones(2))
     with pytest.raises(errors.ArgumentError, match="scale"):
         module.state_dict()
@@ -353,7 +366,9 @@ def test_weights_round_trip(backend, tmp_path, monkeypatch):
         first.save_weights(path)
         second.load_weights(path)
         assert_close(second.v, trellis.tree.map(trellis.to_numpy, first.v), rtol=0, atol=0)
-        assert_close(second.buffers, trellis.tree.map(trellis.to_numpy, first.buffers), rtol=0, atol=0)
+        assert_close(
+            second.buffers, trellis.tree.map(trellis.to_numpy, first.buffers), rtol=0, atol=0
+        )
         assert {trellis.backend_of(leaf) for leaf in trellis.tree.leaves(second.v)} == {backend}
         losses = [train(module, x, 1)[0][0] for module in (first, second)]
         assert float(losses[0]) == float(losses[1])
@@ -390,7 +405,13 @@ def test_weights_that_do_not_fit(tmp_path):
     with pytest.raises(errors.ArgumentError, match="build"):
         ListNet(2, 2, 2, build_mode="explicit").load_weights(path)
     good = path.read_bytes()
-    for bad in (good[:-5], good[: len(good) // 2], b"", b"nonsense" * 10, good[:-1] + bytes([good[-1] ^ 1])):
+    for bad in (
+        good[:-5],
+        good[: len(good) // 2],
+        b"",
+        b"nonsense" * 10,
+        good[:-1] + bytes([good[-1] ^ 1]),
+    ):
         path.write_bytes(bad)
         with pytest.raises(errors.ArgumentError, match="damaged"):
             Linear(2, 3).load_weights(path)
@@ -416,7 +437,11 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_repr_summary_and_drawing(backend, tmp_path):
     module = Nested(3, 2)
-    assert repr(module).splitlines()[:3] == ["Nested(", "  (dl0): DoubleLinear(", "    (l0): Linear(3, 2)"]
+    assert repr(module).splitlines()[:3] == [
+        "Nested(",
+        "  (dl0): DoubleLinear(",
+        "    (l0): Linear(3, 2)",
+    ]
     table = module.summary((5, 3)).splitlines()
     assert table[0].split() == ["module", "class", "output", "parameters", "memory"]
     assert table[4].split() == ["dl0/l0", "Linear", "(5,", "2)", "8", "32", "B"]

@@ -49,7 +49,9 @@ def inputs(backend, channels, batch=(1, 2), dtype="float32"):
 def train(module, x, steps=10, lr=1e-3):
     losses, first = [], None
     for _ in range(steps):
-        loss, grads = trellis.execute_with_gradients(lambda v: trellis.mean(module(x, v=v)), module.v)
+        loss, grads = trellis.execute_with_gradients(
+            lambda v: trellis.mean(module(x, v=v)), module.v
+        )
         first = grads if first is None else first
         module.v = trellis.gradient_descent_update(module.v, grads, lr)
         losses.append(loss)
@@ -200,7 +202,9 @@ def check_training(backend, x64, make, chains):
         values = [float(loss) for loss in losses]
         assert values == sorted(values, reverse=True)
         assert len(set(values)) == 10
-        assert all(tuple(loss.shape) == () and trellis.backend_of(loss) == backend for loss in losses)
+        assert all(
+            tuple(loss.shape) == () and trellis.backend_of(loss) == backend for loss in losses
+        )
         assert isinstance(grads, Container)
         assert grads.key_chains() == module.v.key_chains() == chains
         assert nonzero_everywhere(grads)
@@ -245,7 +249,10 @@ def check_compiled(backend, make):
         return trellis.mean(module(x, v=v))
 
     eager = (loss(module.v, x), trellis.grad(loss)(module.v, x))
-    fast = (compile_with(backend, loss)(module.v, x), compile_with(backend, trellis.grad(loss))(module.v, x))
+    fast = (
+        compile_with(backend, loss)(module.v, x),
+        compile_with(backend, trellis.grad(loss))(module.v, x),
+    )
     assert_close(fast, trellis.tree.map(trellis.to_numpy, eager), dtype=False)
     assert isinstance(fast[1], Container)
 
@@ -280,7 +287,9 @@ def test_module_training(backend, xp, x64):
     assert module._linear0.v is before.linear0
 
     # A child called with its own variables uses those.
-    child_given = Container(b=trellis.ones_like(before.linear0.b), w=trellis.zeros_like(before.linear0.w))
+    child_given = Container(
+        b=trellis.ones_like(before.linear0.b), w=trellis.zeros_like(before.linear0.w)
+    )
     assert_close(module._linear0(x, v=child_given), np.ones((1, 2, 64), "float32"))
     assert module._linear0.v is before.linear0
 
@@ -535,7 +544,12 @@ def test_top_variables(backend, xp, x64):
         assert root._dl0._l0.top_v(9) is root.v
         assert root._dl0.top_v(0) is root._dl0.v
         root.v = trellis.tree.map(lambda x: x * 2, root.v)
-    assert root._dl0.top_v(0, flatten_key_chains=True).key_chains() == ["l0__b", "l0__w", "l1__b", "l1__w"]
+    assert root._dl0.top_v(0, flatten_key_chains=True).key_chains() == [
+        "l0__b",
+        "l0__w",
+        "l1__b",
+        "l1__w",
+    ]
 
 
 def test_top_module(backend, xp, x64):
@@ -591,7 +605,10 @@ def test_module_height(backend, xp, x64):
 
     class Cell(trellis.Module):
         def _create_variables(self, *, device, dtype):
-            return {"input": {"w": trellis.ones((2, 8)), "b": trellis.ones((8,))}, "state": {"w": trellis.ones((2, 8))}}
+            return {
+                "input": {"w": trellis.ones((2, 8)), "b": trellis.ones((8,))},
+                "state": {"w": trellis.ones((2, 8))},
+            }
 
     assert Cell().v.key_chains() == ["input/b", "input/w", "state/w"]
     assert Cell().mod_height() == 0
@@ -724,8 +741,16 @@ def test_module_check_submod_rets(backend, xp, x64):
         rets = {key: list(value) for key, value in root.submod_rets.items()}
         root(x, expected_submod_rets=rets, **options)
         assert sorted(root.submod_rets) == sorted(rets)
-        root(x, expected_submod_rets={k: {"val": v, "atol": 1e-6, "rtol": 1e-6} for k, v in rets.items()}, **options)
-        lists = {k: {"val": v, "atol": [1e-6] * len(v), "rtol": [None] * len(v)} for k, v in rets.items()}
+        root(
+            x,
+            expected_submod_rets={
+                k: {"val": v, "atol": 1e-6, "rtol": 1e-6} for k, v in rets.items()
+            },
+            **options,
+        )
+        lists = {
+            k: {"val": v, "atol": [1e-6] * len(v), "rtol": [None] * len(v)} for k, v in rets.items()
+        }
         root(x, expected_submod_rets=Container(lists), **options)
         root(x, expected_submod_rets={k.strip(): v for k, v in rets.items()}, **options)
         native = {k: [trellis.asarray(r, backend=backend) for r in v] for k, v in rets.items()}
@@ -759,7 +784,9 @@ def test_module_check_submod_rets(backend, xp, x64):
 
 
 def order_keys(container):
-    return {key: order_keys(value) for key, value in container.items() if isinstance(value, Container)}
+    return {
+        key: order_keys(value) for key, value in container.items() if isinstance(value, Container)
+    }
 
 
 def test_module_track_submod_call_order(backend, xp, x64):
@@ -782,7 +809,9 @@ def test_module_track_submod_call_order(backend, xp, x64):
             order = root.submod_call_order
             keys = order_keys(order)
             assert keys == {"Nested_0": wanted}
-            assert [list(part) for part in keys["Nested_0"].values()] == [list(part) for part in wanted.values()]
+            assert [list(part) for part in keys["Nested_0"].values()] == [
+                list(part) for part in wanted.values()
+            ]
             assert list(keys["Nested_0"]) == list(wanted)
             leaves = trellis.tree.leaves(order)
             assert leaves
@@ -794,7 +823,9 @@ def test_module_track_submod_call_order(backend, xp, x64):
                 noted = root.submod_call_order[f"Nested_0/{dl}_0/{layer}_0"]
                 assert list(noted) == ["b", "w"]
                 for leaf in "bw":
-                    np.testing.assert_array_equal(noted[leaf], trellis.to_numpy(root.v[f"{dl}/{layer}/{leaf}"]))
+                    np.testing.assert_array_equal(
+                        noted[leaf], trellis.to_numpy(root.v[f"{dl}/{layer}/{leaf}"])
+                    )
         root(x, track_submod_call_order=True, submod_depth=1)
         noted = root.submod_call_order["Nested_0/dl1_1"]
         assert list(noted) == ["l0__b", "l0__w", "l1__b", "l1__w"]

@@ -283,7 +283,7 @@ def _forward(
     spread = [(n - 1) * xd + 1 for n, xd in zip(sizes, x_dilations, strict=True)]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     pairs = _forward_pairs(name, padding, spread, spans, strides)
-    for n, span, _s, (low, high) in zip(spread, spans, strides, pairs, strict=True):
+    for n, span, (low, high) in zip(spread, spans, pairs, strict=True):
         if n < 1 or n + low + high < span:
             raise ShapeError(
                 f"{name}() would have no output: the filter spans {span} elements (kernel {kernel}, dilations {dilations}) "

@@ -198,7 +198,9 @@ class PReLU(Layer):
     array([-0.5,  2. ])
     """
 
-    def __init__(self, num_channels: int = 1, /, *, axis: int = -1, initial: float = 0.25, **options: Any):
+    def __init__(
+        self, num_channels: int = 1, /, *, axis: int = -1, initial: float = 0.25, **options: Any
+    ):
         self._num_channels, self._axis = num_channels, axis
         self._initializer: Initializer = Constant(initial)
         super().__init__(**options)
@@ -230,5 +232,7 @@ def activation_function(activation: str | Callable[[Any], Any]) -> Callable[[Any
     if not isinstance(activation, str):
         return activation
     if activation not in _BY_NAME:
-        raise ArgumentError(f"Unknown activation {activation!r}; give a function, or one of {', '.join(_BY_NAME)}.")
+        raise ArgumentError(
+            f"Unknown activation {activation!r}; give a function, or one of {', '.join(_BY_NAME)}."
+        )
     return _BY_NAME[activation]

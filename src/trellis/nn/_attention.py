@@ -112,7 +112,9 @@ class MultiHeadAttention(Layer):
 class _TransformerLayer(Layer):
     """What encoder and decoder layers share: the feed-forward part, and where the norms stand."""
 
-    def _set(self, width: int, hidden: int, dropout: float, activation: Activation, norm_first: bool) -> None:
+    def _set(
+        self, width: int, hidden: int, dropout: float, activation: Activation, norm_first: bool
+    ) -> None:
         self._linear1 = Linear(width, hidden)
         self._linear2 = Linear(hidden, width)
         self._dropout = Dropout(dropout)
@@ -156,11 +158,20 @@ class TransformerEncoderLayer(_TransformerLayer):
         super().__init__(**options)
 
     def _forward(
-        self, x: A, /, *, attention_mask: Any = None, key_padding_mask: Any = None, is_causal: bool = False
+        self,
+        x: A,
+        /,
+        *,
+        attention_mask: Any = None,
+        key_padding_mask: Any = None,
+        is_causal: bool = False,
     ) -> A:
         def attend(x: Any) -> Any:
             return self._attention(
-                x, attention_mask=attention_mask, key_padding_mask=key_padding_mask, is_causal=is_causal
+                x,
+                attention_mask=attention_mask,
+                key_padding_mask=key_padding_mask,
+                is_causal=is_causal,
             )
 
         x = self._residual(x, self._norm1, attend)
@@ -211,7 +222,10 @@ class TransformerDecoderLayer(_TransformerLayer):
     ) -> A:
         def attend(x: Any) -> Any:
             return self._attention(
-                x, attention_mask=attention_mask, key_padding_mask=key_padding_mask, is_causal=is_causal
+                x,
+                attention_mask=attention_mask,
+                key_padding_mask=key_padding_mask,
+                is_causal=is_causal,
             )
 
         def look(x: Any) -> Any:

@@ -48,7 +48,14 @@ def backend_and_dtype(*nests: Any) -> tuple[str | None, str | None]:
     return backend, dtype
 
 
-def build(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], from_call: bool, device: Any, dtype: Any) -> None:
+def build(
+    node: Node,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    from_call: bool,
+    device: Any,
+    dtype: Any,
+) -> None:
     """The steps of `Module.build`, in the order of its docstring."""
     owner = node.owner
     given = None if node.pending is None else node.pending[0]
@@ -57,7 +64,9 @@ def build(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], from_call: 
     dtype = _first_said(dtype, node.dtype, found_dtype)
     device = _first_said(device, node.device, surrounding_device())
     use_given_args = bool(args or kwargs) and not from_call
-    build_args, build_kwargs = (args, kwargs) if use_given_args else (node.build_args, node.build_kwargs)
+    build_args, build_kwargs = (
+        (args, kwargs) if use_given_args else (node.build_args, node.build_kwargs)
+    )
     node.is_building = True
     try:
         with surroundings(backend, dtype, device):
@@ -167,7 +176,11 @@ def _attach(node: Node, found: list[Found], parts: list[Container]) -> None:
 
 def _detach(node: Node, child: Node) -> None:
     """A module that no attribute holds any more takes its variables and buffers along."""
-    links = [link for link in [child.link, *child.more_links] if link is not None and link.parent is not node]
+    links = [
+        link
+        for link in [child.link, *child.more_links]
+        if link is not None and link.parent is not node
+    ]
     if child.link is not None and child.link.parent is node:
         v, kept = stored_variables(child), child.owner.buffers
         buffers_for_writing(node).pop("/".join(child.link.path), None)
@@ -201,7 +214,11 @@ def settle_given(node: Node) -> None:
     if wrong:
         raise ShapeError(
             f"The variables given to {type(node.owner).__name__} do not fit: {'; '.join(wrong)}."
-            + ("" if is_partial else " To give only some of the variables, write with_partial_v=True.")
+            + (
+                ""
+                if is_partial
+                else " To give only some of the variables, write with_partial_v=True."
+            )
         )
     filled = given.copy()
     if is_partial:
@@ -220,4 +237,6 @@ def settle_given(node: Node) -> None:
 
 
 def _has_unbuilt(module: Any) -> bool:
-    return any([not child.built or _has_unbuilt(child) for child in module.__node__.children.values()])
+    return any(
+        [not child.built or _has_unbuilt(child) for child in module.__node__.children.values()]
+    )

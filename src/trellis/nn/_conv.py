@@ -356,7 +356,12 @@ class DepthwiseConv2D(_Convolution):
     def _forward(self, x: A) -> A:
         v = self.v
         y = depthwise_conv2d(
-            x, v["w"], self._strides, self._padding, data_format=self._data_format, dilations=self._dilations
+            x,
+            v["w"],
+            self._strides,
+            self._padding,
+            data_format=self._data_format,
+            dilations=self._dilations,
         )
         if not self._with_bias:
             return y
@@ -390,7 +395,13 @@ class SeparableConv2D(Layer):
             with_bias=False, data_format=data_format, dilations=dilations,
         )  # fmt: skip
         self._pointwise = Conv2D(
-            input_channels, output_channels, 1, 1, "VALID", with_bias=with_bias, data_format=data_format
+            input_channels,
+            output_channels,
+            1,
+            1,
+            "VALID",
+            with_bias=with_bias,
+            data_format=data_format,
         )
         super().__init__(**options)
 

@@ -36,7 +36,9 @@ class Drawing(Owner):
             width = max(width, int(x + box_width + _MARGIN))
             if parent >= 0:
                 x0, y0 = x - _INDENT + 10, _MARGIN + parent * _ROW + _HEIGHT
-                boxes.append(f'<path d="M{x0} {y0} V{y + _HEIGHT // 2} H{x}" fill="none" stroke="#99a"/>')
+                boxes.append(
+                    f'<path d="M{x0} {y0} V{y + _HEIGHT // 2} H{x}" fill="none" stroke="#99a"/>'
+                )
             fill = _FILLS[min(depth, len(_FILLS) - 1)]
             boxes.append(
                 f'<rect x="{x}" y="{y}" width="{box_width:.0f}" height="{_HEIGHT}" rx="5" fill="{fill}" '
@@ -54,7 +56,9 @@ class Drawing(Owner):
         return picture
 
 
-def _add_rows(module: Any, name: str, depth: int, parent: int, rows: list[tuple[int, int, str]]) -> None:
+def _add_rows(
+    module: Any, name: str, depth: int, parent: int, rows: list[tuple[int, int, str]]
+) -> None:
     node = module.__node__
     kind = type(module).__name__
     if not node.children:

@@ -43,7 +43,9 @@ class Dropout(Layer):
 class _ChannelDropout(Dropout):
     """Whole channels at once: one draw for each element of the batch and each channel."""
 
-    def __init__(self, prob: float, /, *, scale: bool = True, data_format: str | None = None, **options: Any):
+    def __init__(
+        self, prob: float, /, *, scale: bool = True, data_format: str | None = None, **options: Any
+    ):
         self._is_channel_first = data_format is not None and data_format[1] == "C"
         super().__init__(prob, scale=scale, **options)
 

@@ -14,7 +14,9 @@ class Layer(Module):
         # What a constructor does not know arrives here; a misspelt option must not pass unnoticed.
         if args or kwargs:
             unknown = [*[repr(arg) for arg in args], *kwargs]
-            raise ArgumentTypeError(f"{type(self).__name__}() got arguments that it does not know: {', '.join(unknown)}.")
+            raise ArgumentTypeError(
+                f"{type(self).__name__}() got arguments that it does not know: {', '.join(unknown)}."
+            )
         return True
 
 

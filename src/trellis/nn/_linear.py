@@ -51,7 +51,9 @@ class Linear(Layer):
         return linear(x, v["w"], bias=v["b"] if self._with_bias else None)
 
     def extra_repr(self) -> str:
-        return f"{self._sizes[0]}, {self._sizes[1]}" + ("" if self._with_bias else ", with_bias=False")
+        return f"{self._sizes[0]}, {self._sizes[1]}" + (
+            "" if self._with_bias else ", with_bias=False"
+        )
 
 
 class Bilinear(Layer):

@@ -23,7 +23,13 @@ class _Loss(Layer):
         return type(self).function(*arrays, **self._options, **more)
 
     def extra_repr(self) -> str:
-        return ", ".join([f"{name}={value!r}" for name, value in self._options.items() if not hasattr(value, "shape")])
+        return ", ".join(
+            [
+                f"{name}={value!r}"
+                for name, value in self._options.items()
+                if not hasattr(value, "shape")
+            ]
+        )
 
 
 class MSELoss(_Loss):

@@ -107,7 +107,9 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         **kwargs: Any,
     ):
         if build_mode not in BUILD_MODES:
-            raise ArgumentError(f"build_mode must be one of {', '.join(BUILD_MODES)}, got {build_mode!r}.")
+            raise ArgumentError(
+                f"build_mode must be one of {', '.join(BUILD_MODES)}, got {build_mode!r}."
+            )
         node = self.__node__
         node.build_mode, node.stores_vars, node.is_training = build_mode, store_vars, training
         node.build_args, node.build_kwargs = args, kwargs
@@ -244,7 +246,9 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """Set `training` here and in all modules below; returns the module."""
         self.__node__.is_training = mode
         children = self.__node__.children
-        for child in children.values() if self.built else [found.module for found in find_modules(self)]:
+        for child in (
+            children.values() if self.built else [found.module for found in find_modules(self)]
+        ):
             child.train(mode)
         return self
 
@@ -276,8 +280,16 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         `submods_to_track` limit what is recorded.
         """
         node = self.__node__
-        is_tracking = track_submod_rets or track_submod_call_order or expected_submod_rets is not None
-        if v is None and buffers is None and with_grads is None and node.is_plain and not is_tracking:
+        is_tracking = (
+            track_submod_rets or track_submod_call_order or expected_submod_rets is not None
+        )
+        if (
+            v is None
+            and buffers is None
+            and with_grads is None
+            and node.is_plain
+            and not is_tracking
+        ):
             if _are_grads_on():
                 if node.link is None:
                     _check_backend(node, args)
@@ -329,7 +341,12 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         return result, copied
 
     def _call(
-        self, args: Any, kwargs: Any, given: Container | None, copied: Container | None, with_grads: bool | None
+        self,
+        args: Any,
+        kwargs: Any,
+        given: Container | None,
+        copied: Container | None,
+        with_grads: bool | None,
     ) -> Any:
         """The call with everything that may be given to it; puts all of it back at the end."""
         node = self.__node__

@@ -41,11 +41,15 @@ class Node:
         self.given_buffers: Container | None = None
         self.duplicates: dict[str, str] = {}  # pruned chain: kept chain
         self.is_stopped = False  # `given` has been through stop_gradient
-        self.pending: tuple[Container, bool] | None = None  # constructor `v` not settled yet, partial?
+        self.pending: tuple[Container, bool] | None = (
+            None  # constructor `v` not settled yet, partial?
+        )
         self.is_constructing = True
         self.is_building = False
         self.is_built = False
-        self.is_plain = False  # built, holds its variables, nothing is tracked: the fast path of a call
+        self.is_plain = (
+            False  # built, holds its variables, nothing is tracked: the fast path of a call
+        )
         self.is_training = True
         self.stores_vars = True
         self.build_mode = "on_init"
@@ -60,7 +64,9 @@ class Node:
 
     def update_plain(self) -> None:
         """Decide anew whether a call may take the fast path."""
-        is_untracked = self.tracker is None and self.submod_rets is None and self.submod_call_order is None
+        is_untracked = (
+            self.tracker is None and self.submod_rets is None and self.submod_call_order is None
+        )
         self.is_plain = self.is_built and is_untracked and (self.stores_vars or self.v is not None)
 
 
@@ -233,7 +239,9 @@ def as_container(nest: Any, name: str) -> Container:
         return nest
     if isinstance(nest, dict):
         return Container(nest)
-    raise ArgumentTypeError(f"{name} must be a Container or a dict of arrays, got {type(nest).__name__}.")
+    raise ArgumentTypeError(
+        f"{name} must be a Container or a dict of arrays, got {type(nest).__name__}."
+    )
 
 
 def without_empty(container: Container) -> Container:

@@ -198,7 +198,9 @@ class GroupNorm(Layer):
         **options: Any,
     ):
         if num_groups < 1 or num_channels % num_groups:
-            raise ShapeError(f"GroupNorm() cannot split {num_channels} channels into {num_groups} equal groups.")
+            raise ShapeError(
+                f"GroupNorm() cannot split {num_channels} channels into {num_groups} equal groups."
+            )
         self._sizes, self._eps = (num_groups, num_channels), eps
         self._is_affine, self._axis = affine, channel_axis
         super().__init__(**options)
@@ -292,7 +294,9 @@ def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _affine(shape: tuple[int, ...], with_w: bool, with_b: bool, device: Device, dtype: DTypeLike) -> dict[str, Any]:
+def _affine(
+    shape: tuple[int, ...], with_w: bool, with_b: bool, device: Device, dtype: DTypeLike
+) -> dict[str, Any]:
     v = {}
     if with_w:
         v["w"] = ones(shape, dtype=dtype, device=device)
@@ -315,9 +319,13 @@ def _channel_axis(layer: Any, data_format: str | None) -> int:
 def _check_rank(layer: Any, x: Any, dims: tuple[int, ...]) -> None:
     if len(x.shape) not in dims:
         wanted = " or ".join([str(n) for n in dims])
-        raise ShapeError(f"{type(layer).__name__} expects {wanted} axes, got an array of shape {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{type(layer).__name__} expects {wanted} axes, got an array of shape {tuple(x.shape)}."
+        )
 
 
 def _check_shape(layer: Any, x: Any, shape: tuple[int, ...]) -> None:
     if tuple(x.shape[-len(shape) :]) != shape:
-        raise ShapeError(f"{type(layer).__name__} expects an array that ends with {shape}, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{type(layer).__name__} expects an array that ends with {shape}, got {tuple(x.shape)}."
+        )

@@ -86,7 +86,9 @@ class AvgPool3D(_Pool):
 class _GlobalPool(Layer):
     function: ClassVar[Callable[..., Any]]
 
-    def __init__(self, *, data_format: str = "channel_last", keepdims: bool = False, **options: Any):
+    def __init__(
+        self, *, data_format: str = "channel_last", keepdims: bool = False, **options: Any
+    ):
         self._options = {"data_format": data_format, "keepdims": keepdims}
         super().__init__(**options)
 

@@ -13,7 +13,9 @@ class TreeQueries(Owner):
     def top_mod(self, depth: int | None = None) -> Any:
         """The module `depth` steps up, at most the root; None gives the root, 0 the module itself."""
         if depth is not None and depth < 0:
-            raise ArgumentError(f"top_mod() expects a depth of 0 or more, or None for the root, got {depth}.")
+            raise ArgumentError(
+                f"top_mod() expects a depth of 0 or more, or None for the root, got {depth}."
+            )
         node, steps = self.__node__, 0
         while node.link is not None and (depth is None or steps < depth):
             node, steps = node.link.parent, steps + 1

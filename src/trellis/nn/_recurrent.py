@@ -41,7 +41,9 @@ class _Recurrent(Layer):
         **options: Any,
     ):
         if num_layers < 1:
-            raise ArgumentError(f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}.")
+            raise ArgumentError(
+                f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}."
+            )
         self._sizes, self._num_layers = (input_channels, output_channels), num_layers
         self._is_bidirectional, self._with_bias = bidirectional, with_bias
         self._return_sequence, self._return_state = return_sequence, return_state
@@ -65,7 +67,9 @@ class _Recurrent(Layer):
                     "r": make_w((out, self.gates * out), fan_in=out, fan_out=out, **options),
                 }
                 for bias in self.bias_names if self._with_bias else ():
-                    v[name][bias] = make_b((self.gates * out,), fan_in=width, fan_out=out, **options)
+                    v[name][bias] = make_b(
+                        (self.gates * out,), fan_in=width, fan_out=out, **options
+                    )
             width = out * len(self._names(layer))
         return v
 
@@ -88,9 +92,13 @@ class _Recurrent(Layer):
             outputs = []
             for name in self._names(layer):
                 part = v[name]
-                states = self._zeros(x, part) if given is None else [state[number] for state in given]
+                states = (
+                    self._zeros(x, part) if given is None else [state[number] for state in given]
+                )
                 is_reverse = name.endswith("_reverse")
-                y, after = self._run(flip(x, axis=self._time_axis) if is_reverse else x, states, part)
+                y, after = self._run(
+                    flip(x, axis=self._time_axis) if is_reverse else x, states, part
+                )
                 outputs.append(flip(y, axis=self._time_axis) if is_reverse else y)
                 for kind, state in zip(last, after, strict=True):
                     kind.append(state)
@@ -116,7 +124,9 @@ class _Recurrent(Layer):
 
     def extra_repr(self) -> str:
         more = f", num_layers={self._num_layers}" if self._num_layers > 1 else ""
-        return f"{self._sizes[0]}, {self._sizes[1]}{more}" + (", bidirectional=True" if self._is_bidirectional else "")
+        return f"{self._sizes[0]}, {self._sizes[1]}{more}" + (
+            ", bidirectional=True" if self._is_bidirectional else ""
+        )
 
 
 class LSTM(_Recurrent):
@@ -172,9 +182,19 @@ class RNN(_Recurrent):
 
     gates = 1
 
-    def __init__(self, input_channels: int, output_channels: int, /, *, nonlinearity: str = "tanh", **options: Any):
+    def __init__(
+        self,
+        input_channels: int,
+        output_channels: int,
+        /,
+        *,
+        nonlinearity: str = "tanh",
+        **options: Any,
+    ):
         if nonlinearity not in ("tanh", "relu"):
-            raise ArgumentError(f"RNN() knows the nonlinearities 'tanh' and 'relu', got {nonlinearity!r}.")
+            raise ArgumentError(
+                f"RNN() knows the nonlinearities 'tanh' and 'relu', got {nonlinearity!r}."
+            )
         self._nonlinearity = nonlinearity
         super().__init__(input_channels, output_channels, **options)
 

@@ -65,7 +65,9 @@ def shared_below(path: Path, mapping: dict[str, str]) -> tuple[tuple[str, str], 
     (('w', 'linear0/w'),)
     """
     head = "/".join(path) + "/"
-    return tuple([(chain[len(head) :], kept) for chain, kept in mapping.items() if chain.startswith(head)])
+    return tuple(
+        [(chain[len(head) :], kept) for chain, kept in mapping.items() if chain.startswith(head)]
+    )
 
 
 def differences(given: Container, wanted: Container, is_partial: bool) -> list[str]:
@@ -73,10 +75,16 @@ def differences(given: Container, wanted: Container, is_partial: bool) -> list[s
     has, needs = given.key_chains(), wanted.key_chains()
     lines = [f"{chain!r} is not a variable of this module" for chain in has if chain not in needs]
     if not is_partial:
-        lines += [f"{chain!r} of shape {shape(wanted[chain])} is missing" for chain in needs if chain not in has]
+        lines += [
+            f"{chain!r} of shape {shape(wanted[chain])} is missing"
+            for chain in needs
+            if chain not in has
+        ]
     for chain in has:
         if chain in needs and shape(given[chain]) != shape(wanted[chain]):
-            lines.append(f"{chain!r} has shape {shape(given[chain])} instead of {shape(wanted[chain])}")
+            lines.append(
+                f"{chain!r} has shape {shape(given[chain])} instead of {shape(wanted[chain])}"
+            )
     return lines
 
 

@@ -68,12 +68,16 @@ class Saving(Owner):
         """
         node: Any = self.__node__
         if not node.is_built:
-            raise ArgumentError(f"{type(self).__name__} has no variables yet: call build() before load_weights().")
+            raise ArgumentError(
+                f"{type(self).__name__} has no variables yet: call build() before load_weights()."
+            )
         arrays, _ = read_arrays(path)
         state = self.state_dict()
         wrong = state_differences(arrays, state)
         if wrong:
-            raise ShapeError(f"{os.fspath(path)} does not fit {type(self).__name__}: {'; '.join(wrong)}.")
+            raise ShapeError(
+                f"{os.fspath(path)} does not fit {type(self).__name__}: {'; '.join(wrong)}."
+            )
         v, kept = stored_variables(node).copy(), buffers(node).copy()
         for nest in (v, kept):
             for chain in nest.key_chains():
@@ -105,7 +109,9 @@ def state_differences(arrays: dict[str, Any], state: Container) -> list[str]:
         if chain in arrays:
             found, needed = arrays[chain], state[chain]
             if shape(found) != shape(needed):
-                lines.append(f"{chain!r} has shape {shape(found)} in the file, {shape(needed)} here")
+                lines.append(
+                    f"{chain!r} has shape {shape(found)} in the file, {shape(needed)} here"
+                )
             elif dtype(found) != dtype(needed):
                 lines.append(f"{chain!r} is {dtype(found)!s} in the file, {dtype(needed)!s} here")
     return lines
@@ -114,7 +120,9 @@ def state_differences(arrays: dict[str, Any], state: Container) -> list[str]:
 # Files -------------------------------------------------------------------------------------------------
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: dict[str, Any], metadata: dict[str, str]) -> None:
+def write_arrays(
+    path: str | os.PathLike[str], arrays: dict[str, Any], metadata: dict[str, str]
+) -> None:
     """Arrays of any framework as a safetensors file, put in place in one step."""
     tensors = {name: as_record(x) for name, x in arrays.items()}
     try:
@@ -156,10 +164,16 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         length = int.from_bytes(content[:8], "little")
         metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
     except (safetensors.SafetensorError, ValueError) as error:
-        raise ArgumentError(f"{os.fspath(path)} is damaged or not a safetensors file: {error}.") from None
-    arrays = {name: _from_bytes(entry["data"], entry["dtype"], entry["shape"]) for name, entry in entries}
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
+        ) from None
+    arrays = {
+        name: _from_bytes(entry["data"], entry["dtype"], entry["shape"]) for name, entry in entries
+    }
     if metadata.get("crc32", str(_checksum(arrays))) != str(_checksum(arrays)):
-        raise ArgumentError(f"{os.fspath(path)} is damaged: its data have changed since they were written.")
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged: its data have changed since they were written."
+        )
     return arrays, metadata
 
 

@@ -62,7 +62,9 @@ class Summary(Owner):
         return sum([size(x) for x in tree.leaves(stored_variables(self.__node__))])
 
 
-def _add_rows(module: Any, chain: str, rows: list[list[str]], shapes: dict[int, str] | None) -> None:
+def _add_rows(
+    module: Any, chain: str, rows: list[list[str]], shapes: dict[int, str] | None
+) -> None:
     node: Node = module.__node__
     leaves = tree.leaves(own_variables(node))
     row = [chain or ".", type(module).__name__, f"{sum([size(x) for x in leaves]):,}",
@@ -173,7 +175,10 @@ def _table(rows: list[list[str]]) -> list[str]:
     lines = []
     for row in rows:
         n = len(row) - 2
-        cells = [cell.ljust(w) if i < n else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.ljust(w) if i < n else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     rule = "-" * max([len(line) for line in lines])
     return [lines[0], rule, *lines[1:], rule]

@@ -112,7 +112,9 @@ def _by_module_key(expected: Any, modules: list[Any]) -> dict[int, Any]:
     unknown = [key for key in expected if key not in by_key]
     if unknown:
         known = [key for key in by_key if key == key.strip()]
-        raise KeyChainError(f"expected_submod_rets names {unknown}, which are no modules; those are {known}.")
+        raise KeyChainError(
+            f"expected_submod_rets names {unknown}, which are no modules; those are {known}."
+        )
     return {by_key[key]: expected[key] for key in expected}
 
 
@@ -130,7 +132,9 @@ def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     rtol = _tolerance(expectation, "rtol", call, 1e-5) if is_detailed else 1e-5
     found, want = tree.leaves(ret), _leaves_like(ret, wanted[call])
     if len(found) != len(want):
-        raise ShapeError(f"Call {call} of {key.strip()} returned {len(found)} arrays, but {len(want)} are expected.")
+        raise ShapeError(
+            f"Call {call} of {key.strip()} returned {len(found)} arrays, but {len(want)} are expected."
+        )
     for x, e in zip(found, want, strict=True):
         _compare(f"Call {call} of {key.strip()}", x, e, atol, rtol)
 
@@ -153,7 +157,9 @@ def _compare(where: str, x: Any, expected: Any, atol: float, rtol: float) -> Non
     e = as_record(asarray(expected) if not hasattr(expected, "dtype") else expected)
     x = asarray(x, backend="numpy")
     if x.shape != e.shape:
-        raise ShapeError(f"{where} returned shape {x.shape}, expected {e.shape}:\n{x}\ninstead of\n{e}")
+        raise ShapeError(
+            f"{where} returned shape {x.shape}, expected {e.shape}:\n{x}\ninstead of\n{e}"
+        )
     is_bool = x.dtype.kind == "b" or e.dtype.kind == "b"
     a, b = (x, e) if is_bool else (x.astype("complex128"), e.astype("complex128"))
     # Equal first: the difference of two infinities is not a number.

@@ -32,7 +32,7 @@ from .linear_algebra import *
 from .manipulation import *
 from .multi_tensor import *
 from .normalization import *
-from .pooling import *  # noqa: F403
+from .pooling import *
 from .reduction import *
 from .searching import *
 from .sets import *
@@ -44,5 +44,5 @@ e, pi, inf, nan, newaxis = np.e, np.pi, np.inf, np.nan, None
 
 register(sys.modules[__name__], np.ndarray, TracedArray, *np.sctypeDict.values())
 # Star imports bring the framework's own name along.
-del np, sys, register, builtins  # type: ignore[name-defined]  # noqa: F821
+del np, sys, register, builtins  # type: ignore[name-defined]
 del rules_elementwise, rules_fft, rules_indexing, rules_linalg, rules_reduction, rules_shape

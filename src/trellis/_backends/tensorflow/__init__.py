@@ -29,7 +29,7 @@ from .linear_algebra import *
 from .manipulation import *
 from .multi_tensor import *
 from .normalization import *
-from .pooling import *  # noqa: F403
+from .pooling import *
 from .reduction import *
 from .searching import *
 from .sets import *

@@ -195,9 +195,7 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
     """Dilation at stride 1: every d-th pixel becomes its own image of a larger batch."""
     dims = len(dilations)
     paddings, crops = [], []
-    for n, _k, d, (low, high) in zip(
-        x.shape[1:-1], filters.shape[:-2], dilations, padding, strict=True
-    ):
+    for n, d, (low, high) in zip(x.shape[1:-1], dilations, padding, strict=True):
         extra = -(n + low + high) % d
         paddings.append((low, high + extra))
         crops.append((0, extra))

@@ -28,7 +28,7 @@ from .linear_algebra import *
 from .manipulation import *
 from .multi_tensor import *
 from .normalization import *
-from .pooling import *  # noqa: F403
+from .pooling import *
 from .reduction import *
 from .searching import *
 from .sets import *
@@ -57,4 +57,4 @@ torch.compiler.assume_constant_result(Setting._look_up)
 
 # Names that the imports above brought along and that are not part of the namespace.
 del sys, torch, register, Container, Setting, flatten_container
-del Any, Callable, NamedTuple, builtins, threading  # type: ignore[name-defined]  # noqa: F821
+del Any, Callable, NamedTuple, builtins, threading  # type: ignore[name-defined]
