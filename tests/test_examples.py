@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ STEPS = {
 def load(name):
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # torch.compile looks classes up by their module
     spec.loader.exec_module(module)
     return module
 
@@ -114,7 +116,7 @@ def _digits_on_numpy():
 
 
 def test_demo_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sklearn.datasets", None)
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(SystemExit, match="pip install scikit-learn"):
         demo.load_digits()
 

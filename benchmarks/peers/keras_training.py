@@ -43,7 +43,7 @@ def transformer():
         x = layers.LayerNormalization(epsilon=1e-5)(x + attended)
         hidden = layers.Dense(64)(layers.Dense(256, "relu")(x))
         x = layers.LayerNormalization(epsilon=1e-5)(x + hidden)
-    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(x)))
+    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D(data_format="channels_last")(x)))
 
 
 def dense(w, name):

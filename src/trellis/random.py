@@ -383,7 +383,8 @@ def _weighted_choice(xp: Any, key: Any, p: Any, draws: int, replace: bool) -> An
         sums = xp.cumulative_sum(p)
         r = sums[-1] * (1 - xp.random.uniform(key, (draws,), native))
         return xp.searchsorted(sums, r)
-    order = xp.log(p) + gumbel(key, tuple(p.shape), native)
+    log_p = xp.where(p > 0, xp.log(xp.where(p > 0, p, 1.0)), -float("inf") + xp.zeros_like(p))
+    order = log_p + gumbel(key, tuple(p.shape), native)
     return xp.topk(order, draws)[1]
 
 

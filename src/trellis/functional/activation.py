@@ -74,8 +74,8 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
                 f"{tuple(x.shape)}, got {shape}."
             )
         weight = along(xp, weight, (place,), ndim)
-    (x, weight), kind = all_precise("prelu", xp, x, weight)
-    return xp.astype(xp.where(x > 0, x, weight * x), kind, copy=False)
+    (y, slope), kind = all_precise("prelu", xp, x, weight)
+    return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
 
 
 def hard_sigmoid(x: A, /) -> A:

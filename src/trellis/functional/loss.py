@@ -13,9 +13,17 @@ from .._layer_arguments import has_nest, probability
 from .._shapes import normal_axis
 from .._typing import A
 from ..tree import call_leafwise
-from ._arguments import all_precise, along, check_indices, check_range, parameter, precise, reduced, same_shape
+from ._arguments import (
+    all_precise,
+    along,
+    check_indices,
+    check_range,
+    parameter,
+    precise,
+    reduced,
+    same_shape,
+)
 from .activation import log_softmax_of, softplus_of
-
 
 # Regression ------------------------------------------------------------------------------------------
 
@@ -300,15 +308,16 @@ def binary_cross_entropy(
     check_range(name, "targets", t, 0.0, 1.0, "Classes of more than two kinds are for cross_entropy.")
     if smoothing:
         t = (1 - smoothing) * t + 0.5 * smoothing
-    if positive_weight is not None and not isinstance(positive_weight, (int, float)):
-        positive_weight = parameter(xp, positive_weight, x)
+    scale: Any = positive_weight
+    if scale is not None and not isinstance(scale, (int, float)):
+        scale = parameter(xp, scale, x)
     if from_logits:
-        factor = 1.0 if positive_weight is None else 1 + (positive_weight - 1) * t
+        factor = 1.0 if scale is None else 1 + (scale - 1) * t
         losses = (1 - t) * x + factor * softplus_of(xp, -x)
     else:
         check_range(name, "predictions", x, 0.0, 1.0, "For logits write from_logits=True.")
         positive = t * _safe_log(xp, x)
-        positive = positive if positive_weight is None else positive_weight * positive
+        positive = positive if scale is None else scale * positive
         losses = -(positive + (1 - t) * _safe_log(xp, 1 - x))
     return xp.astype(reduced(name, xp, losses, reduction), kind, copy=False)
 

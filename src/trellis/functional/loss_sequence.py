@@ -73,7 +73,7 @@ def cosine_loss(
     if targets is not None:
         same_shape("cosine_loss", similarities=similarity, targets=targets)
         _check_signs("cosine_loss", targets)
-        losses = xp.where(targets > 0, losses, xp.relu(similarity - margin))
+        losses = xp.where(xp.greater(targets, 0), losses, xp.relu(similarity - margin))
     return xp.astype(reduced("cosine_loss", xp, losses, reduction), kind, copy=False)
 
 

@@ -107,7 +107,7 @@ def batch_norm(
     y, kind = precise("batch_norm", xp, x)
     axes = tuple([i for i in range(ndim) if i != channel])
     if training:
-        count = _count("batch_norm", xp, y, axes)
+        count = _count("batch_norm", xp, y, channel)
         rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
         y = y - rough
         rest = xp.mean(y, axis=axes, keepdims=True)
@@ -136,12 +136,11 @@ def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
     return xp.astype(blended, dtype, copy=False)
 
 
-def _count(name: str, xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _count(name: str, xp: Any, x: Any, channel: int) -> Any:
     """How many elements a channel has: a number, or an array where a size is not known while tracing."""
-    sizes = [x.shape[axis] for axis in axes]
+    sizes = [size for axis, size in enumerate(x.shape) if axis != channel]
     if any([size is None for size in sizes]):
-        ones = xp.ones_like(x)
-        return xp.sum(ones) / x.shape[[i for i in range(len(x.shape)) if i not in axes][0]]
+        return xp.sum(xp.ones_like(x)) / x.shape[channel]
     count = 1
     for size in sizes:
         count *= size

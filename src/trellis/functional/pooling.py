@@ -16,7 +16,6 @@ from .._windows import larger, positions
 from ..tree import call_leafwise
 from ._arguments import along, is_channel_first, precise, spatial_sizes
 
-
 # Windows ---------------------------------------------------------------------------------------------
 
 
@@ -157,7 +156,7 @@ def _max_pool(
             lambda leaf: _max_pool(name, dims, leaf, window, strides, padding, data_format, dilations, indices), (x,), {}
         )
     xp = xp_of(x)
-    first, sizes, window, strides, dilations, pairs = _geometry(
+    first, _, window, strides, dilations, pairs = _geometry(
         name, dims, x, window, strides, padding, dilations, data_format
     )
     y, kind = precise(name, xp, x)
@@ -340,13 +339,13 @@ def adaptive_max_pool(
     start = 2 if first else 1
     if all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):
         window = tuple([size // out for size, out in zip(sizes, outs, strict=True)])
-        y, places = xp.max_pool(
+        values, found = xp.max_pool(
             x, window=window, strides=window, padding=((0, 0),) * len(sizes), dilations=(1,) * len(sizes),
             channel_first=first, indices=return_indices,
         )  # fmt: skip
-        return (y, places) if return_indices else y
-    places = positions(xp, x, sizes, start) if return_indices else None
-    y = x
+        return (values, found) if return_indices else values
+    places: Any = positions(xp, x, sizes, start) if return_indices else None
+    y: Any = x
     # The last axis first: then the first of equal rows wins, and within it the first of equal elements.
     for i in reversed(range(len(sizes))):
         parts = _parts(sizes[i], outs[i])

@@ -13,7 +13,6 @@ from .._typing import A
 from ..tree import call_leafwise
 from ._arguments import is_channel_first, spatial_sizes
 
-
 # Pixels ----------------------------------------------------------------------------------------------
 
 
@@ -150,7 +149,8 @@ def fold(
     sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
     first = is_channel_first("fold", data_format, len(sizes) + 2)
     window, strides, dilations, pairs, outs = _patches("fold", sizes, window, strides, padding, dilations)
-    elements, count = prod(window), prod(outs)
+    elements: int = prod(window)  # type: ignore[arg-type]
+    count: int = prod(outs)
     found, inner = (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
     if found != count or inner % elements:
         raise ShapeError(

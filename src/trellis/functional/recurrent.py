@@ -92,7 +92,7 @@ def _relu_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
 
 def _run(name: str, gates: int, step: Any, arrays: tuple[Any, ...], time_major: bool) -> tuple[Any, Any]:
     xp = xp_of_all(*arrays)
-    batch, steps, width = _sizes(name, gates, *arrays, time_major)
+    batch, steps, width = _sizes(name, gates, arrays, time_major)
     (x, h, kernel, recurrent_kernel, bias, recurrent_bias), kind = all_precise(name, xp, *arrays)
     n = len(batch)
     if steps == 0:
@@ -121,10 +121,10 @@ def _run(name: str, gates: int, step: Any, arrays: tuple[Any, ...], time_major: 
 
 
 def _sizes(
-    name: str, gates: int, x: Any, init_h: Any, kernel: Any, recurrent_kernel: Any, bias: Any, recurrent_bias: Any,
-    time_major: bool,
-) -> tuple[tuple[Any, ...], Any, int]:  # fmt: skip
+    name: str, gates: int, arrays: tuple[Any, ...], time_major: bool
+) -> tuple[tuple[Any, ...], Any, int]:
     """The batch axes, the number of steps and the width of the state."""
+    x, init_h, kernel, recurrent_kernel, bias, recurrent_bias = arrays
     shape, recurrent = tuple(x.shape), tuple(recurrent_kernel.shape)
     if len(shape) < 2:
         raise ShapeError(f"{name}() expects x of shape (batch..., T, in), got {shape}.")

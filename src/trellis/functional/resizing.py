@@ -76,7 +76,7 @@ def interpolate(
         options = {"method": method, "align_corners": align_corners, "data_format": data_format}
         return call_leafwise(interpolate, (x, scale), options)
     kind, first, sizes = _checked("interpolate", x, method, align_corners, data_format)
-    scales = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
+    scales: tuple[Any, ...] = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
     if len(scales) != len(sizes):
         raise ArgumentError(f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}.")
     outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
