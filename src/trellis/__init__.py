@@ -4,12 +4,14 @@ The arrays decide which framework runs; native arrays go in and come out. Import
 framework but NumPy.
 """
 
+from typing import TYPE_CHECKING
+
+
 # ruff: noqa: I001 (sorted by room)
 
 # Rooms that are modules of their own
 from . import errors as errors
 from . import fft as fft
-from . import functional as functional
 from . import interchange as interchange
 from . import linalg as linalg
 from . import random as random
@@ -283,8 +285,12 @@ from .gradients import value_and_grad as value_and_grad
 from .gradients import vjp as vjp
 from .gradients import vmap as vmap
 
-# Modules
-from . import nn as nn
-from . import optim as optim
-from . import train as train
-from .nn import Module as Module
+# Rooms that open when they are first entered
+from ._rooms import enter as __getattr__  # noqa: F401
+
+if TYPE_CHECKING:
+    from . import functional as functional
+    from . import nn as nn
+    from . import optim as optim
+    from . import train as train
+    from .nn import Module as Module

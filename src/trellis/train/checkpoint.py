@@ -40,10 +40,10 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
 
     >>> import numpy as np, tempfile, trellis
     >>> from trellis.train import load_checkpoint, save_checkpoint
-    >>> state = {"w": np.array([1.0, 2.0]), "step": 7}
+    >>> state = {"step": 7, "w": np.array([1.0, 2.0])}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_checkpoint(f"{folder}/run.safetensors", state)
-    ...     load_checkpoint(f"{folder}/run.safetensors", {"w": np.zeros(2), "step": 0})
+    ...     load_checkpoint(f"{folder}/run.safetensors", {"step": 0, "w": np.zeros(2)})
     {'step': 7, 'w': array([1., 2.])}
     """
     arrays: dict[str, Any] = {}

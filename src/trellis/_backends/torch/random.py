@@ -111,10 +111,26 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
+# An operator of its own, so that the compiled loop reads int32: torch.compile does not vectorise uint32.
+@torch.library.custom_op("trellis::key_words", mutates_args=())
+def _key_words(key: torch.Tensor) -> torch.Tensor:
+    return key.view(torch.int32).clone()
+
+
+@_key_words.register_fake
+def _key_words_shape(key: Any) -> Any:
+    return torch.empty_like(key, dtype=torch.int32)
+
+
+@_key_words.register_vmap
+def _key_words_of_many(info: Any, in_dims: Any, key: Any) -> Any:
+    return _key_words(key), in_dims[0]
+
+
 def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The two words of the counters 0, 1, ... as one expression."""
     size = prod(shape)
-    k = key.view(torch.int32)
+    k = _key_words(key) if torch.compiler.is_compiling() else key.view(torch.int32)
     if size < 2**31:
         low = torch.arange(size, dtype=torch.int32, device=key.device)
         high = torch.zeros_like(low)
