@@ -34,7 +34,9 @@ def main():
         with contextlib.ExitStack() as stack:
             peers = {}
             for name in NAMES if HAS_PEERS else ():
-                peers[name] = stack.enter_context(Peer("array_ops.py", name, backend, KERAS_BACKEND=backend))
+                peers[name] = stack.enter_context(
+                    Peer("array_ops.py", name, backend, KERAS_BACKEND=backend)
+                )
             for op in ops:
                 calls = contestants(backend, op)
                 calls.pop("xp")

@@ -30,21 +30,30 @@ def flushed(path, write):
 
 def state(leaves, width):
     rng = np.random.default_rng(0)
-    return {f"w{i}": torch.tensor(rng.standard_normal((width, width)).astype("float32")) for i in range(leaves)}
+    return {
+        f"w{i}": torch.tensor(rng.standard_normal((width, width)).astype("float32"))
+        for i in range(leaves)
+    }
 
 
 def main():
     report = Report("checkpoints", "Saving and loading beside torch.save and raw safetensors")
-    for leaves, width in ((20, 64), (200, 64), (20, 512)) if QUICK else ((20, 64), (200, 64), (20, 1024)):
+    for leaves, width in (
+        ((20, 64), (200, 64), (20, 512)) if QUICK else ((20, 64), (200, 64), (20, 1024))
+    ):
         w = state(leaves, width)
         size = f"{leaves} x {width} x {width}, {leaves * width * width * 4 / 1e6:.1f} MB"
         with tempfile.TemporaryDirectory() as folder:
-            a, b, c = [str(Path(folder) / name) for name in ("a.pt", "b.safetensors", "c.safetensors")]
+            a, b, c = [
+                str(Path(folder) / name) for name in ("a.pt", "b.safetensors", "c.safetensors")
+            ]
             report.add(
                 f"save {size}",
                 {
                     "safetensors": lambda: safetensors.torch.save_file(w, b),
-                    "safetensors, flushed": lambda: flushed(b, lambda p: safetensors.torch.save_file(w, p)),
+                    "safetensors, flushed": lambda: flushed(
+                        b, lambda p: safetensors.torch.save_file(w, p)
+                    ),
                     "torch.save": lambda: torch.save(w, a),
                     "torch.save, flushed": lambda: flushed(a, lambda p: torch.save(w, p)),
                     "trellis": lambda: save_checkpoint(c, w),

@@ -48,7 +48,9 @@ def natives():
     return table
 
 
-ARITY = dict.fromkeys("tanh exp sqrt abs sum mean".split(), 1) | dict.fromkeys("add multiply maximum matmul".split(), 2)
+ARITY = dict.fromkeys("tanh exp sqrt abs sum mean".split(), 1) | dict.fromkeys(
+    "add multiply maximum matmul".split(), 2
+)
 NATIVE = natives()
 
 

@@ -22,7 +22,9 @@ def source(backend, size):
 
 
 def main():
-    report = Report("interchange", "to_backend of 1,000 to 10,000,000 numbers: constant, not proportional")
+    report = Report(
+        "interchange", "to_backend of 1,000 to 10,000,000 numbers: constant, not proportional"
+    )
     for here, there in itertools.permutations(("numpy", "jax", "torch", "tensorflow"), 2):
         arrays = {f"{size:,}": source(here, size) for size in SIZES}
         shared = [is_zero_copy(x, there) for x in arrays.values()]
@@ -32,13 +34,18 @@ def main():
             assert trellis.interchange.shares_memory(x, y)
         report.add(
             f"{here} to {there}",
-            {name: lambda x=x, there=there: trellis.to_backend(x, there) for name, x in arrays.items()},
+            {
+                name: lambda x=x, there=there: trellis.to_backend(x, there)
+                for name, x in arrays.items()
+            },
             budget=0.6,
         )
     big = np.ones(SIZES[-1], "float32")
     report.add("a copy, for comparison", {f"{n:,}": big[:n].copy for n in SIZES}, budget=0.6)
     worst = max(max(row.ratio(name) for name in row.seconds) for row in report.rows[:-1])
-    report.notes.append(f"From 1,000 to 10,000,000 numbers the time grows by at most {worst:.2f} times.")
+    report.notes.append(
+        f"From 1,000 to 10,000,000 numbers the time grows by at most {worst:.2f} times."
+    )
     print(report.notes[-1])
     report.save()
 

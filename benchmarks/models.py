@@ -19,7 +19,11 @@ class Mlp(trellis.Module):
     """784-256-256-10."""
 
     def __init__(self, **options):
-        self._l0, self._l1, self._l2 = nn.Linear(784, 256), nn.Linear(256, 256), nn.Linear(256, CLASSES)
+        self._l0, self._l1, self._l2 = (
+            nn.Linear(784, 256),
+            nn.Linear(256, 256),
+            nn.Linear(256, CLASSES),
+        )
         super().__init__(**options)
 
     def _forward(self, x):
@@ -102,7 +106,9 @@ def flat(nest, prefix=""):
     """{"e0/norm1/w": array, ...}"""
     found = {}
     for key, value in nest.items():
-        found |= flat(value, f"{prefix}{key}/") if isinstance(value, dict) else {prefix + key: value}
+        found |= (
+            flat(value, f"{prefix}{key}/") if isinstance(value, dict) else {prefix + key: value}
+        )
     return found
 
 

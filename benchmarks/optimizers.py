@@ -153,7 +153,9 @@ def ours(name, backend, w, g):
     w, g = trellis.to_backend((w, g), backend, copy=True)
     w, g = trellis.Container(w), trellis.Container(g)
     held = [w, optimizer.init(w)]
-    update = optimizer.update if backend in ("numpy", "torch") else trellis.compile(optimizer.update)
+    update = (
+        optimizer.update if backend in ("numpy", "torch") else trellis.compile(optimizer.update)
+    )
 
     def step():
         held[:] = update(held[0], g, held[1])
@@ -167,18 +169,24 @@ def ours(name, backend, w, g):
 
 
 def main():
-    report = Report("optimizers", f"An optimizer update over {LEAVES} leaves of {SHAPE[0]} x {SHAPE[1]}")
+    report = Report(
+        "optimizers", f"An optimizer update over {LEAVES} leaves of {SHAPE[0]} x {SHAPE[1]}"
+    )
     for backend, native in NATIVE.items():
         for name in ("adam",) if QUICK else OURS:
             w, g = arrays()
             expected, contestants = native(name, w, g)
             found, step = ours(name, backend, w, g)
-            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6, err_msg=f"{backend} {name}")
+            np.testing.assert_allclose(
+                found, expected, rtol=1e-4, atol=2e-6, err_msg=f"{backend} {name}"
+            )
             size = LEAVES * SHAPE[0] * SHAPE[1] * ARRAYS[name]
             source, target = np.ones(size // 2, "float32"), np.ones(size // 2, "float32")
             copy = {"copy of as many bytes": lambda t=target, s=source: np.copyto(t, s)}
             limit = 1.1 if backend in ("torch", "jax") else None
-            row = report.add(f"{backend} {name}", {**contestants, "trellis": step, **copy}, limit=limit)
+            row = report.add(
+                f"{backend} {name}", {**contestants, "trellis": step, **copy}, limit=limit
+            )
             speed = 4 * size / row.seconds["copy of as many bytes"]
     report.notes.append(
         f"A copy moves {speed / 1e9:.1f} GB/s here: {duration(row.seconds['copy of as many bytes'])} is the "

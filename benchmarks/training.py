@@ -108,7 +108,9 @@ def main():
             if keras is not None:
                 keras.close()
     if HAS_PEERS:
-        report.notes.append("Keras 3 has no gradients on NumPy: `fit` and `train_on_batch` raise there.")
+        report.notes.append(
+            "Keras 3 has no gradients on NumPy: `fit` and `train_on_batch` raise there."
+        )
     report.save()
 
 

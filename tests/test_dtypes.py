@@ -69,8 +69,13 @@ def test_default_float(backend, x64):
 def test_default_int(backend):
     wanted = "int32" if backend == "jax" else "int64"
     with trellis.using_backend(backend):
-        for x in (trellis.arange(3), trellis.asarray([1, 2]), trellis.full(2, 7),
-                  trellis.argmax(trellis.ones(3)), trellis.sum(trellis.ones(3, dtype="int8"))):
+        for x in (
+            trellis.arange(3),
+            trellis.asarray([1, 2]),
+            trellis.full(2, 7),
+            trellis.argmax(trellis.ones(3)),
+            trellis.sum(trellis.ones(3, dtype="int8")),
+        ):
             assert trellis.dtype(x) == wanted
 
 
@@ -109,9 +114,19 @@ def test_types_survive(backend, array, x64):
     for dtype in ("float16", "float32", "float64"):
         with x64():
             x = array([0.25, 0.5], dtype)
-            for y in (trellis.sin(x), x * 2, trellis.add(x, 1.5), trellis.pow(x, 2), trellis.mean(x),
-                      trellis.where(x > 0.3, x, 0), trellis.clip(x, 0, 1), trellis.var(x),
-                      trellis.logsumexp(x), trellis.multiply(2, x), trellis.maximum(x, 0)):
+            for y in (
+                trellis.sin(x),
+                x * 2,
+                trellis.add(x, 1.5),
+                trellis.pow(x, 2),
+                trellis.mean(x),
+                trellis.where(x > 0.3, x, 0),
+                trellis.clip(x, 0, 1),
+                trellis.var(x),
+                trellis.logsumexp(x),
+                trellis.multiply(2, x),
+                trellis.maximum(x, 0),
+            ):
                 assert trellis.dtype(y) == dtype
 
 
@@ -134,8 +149,12 @@ def test_promotion_table():
 def standard_pairs():
     """Pairs that the standard's table promotes: within floats and complex, and within integers."""
     kinds = (_dtypes.INTEGER, ("float32", "float64", "complex64", "complex128"))
-    return [(a, b) for kind in kinds for a, b in itertools.combinations_with_replacement(kind, 2)
-            if (a, b) in _dtypes._promotion]
+    return [
+        (a, b)
+        for kind in kinds
+        for a, b in itertools.combinations_with_replacement(kind, 2)
+        if (a, b) in _dtypes._promotion
+    ]
 
 
 @pytest.mark.parametrize("a, b", standard_pairs())

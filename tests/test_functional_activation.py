@@ -100,7 +100,9 @@ def test_gradients(row, array, x64):
         check_gradients(lambda x: fn(x, **options), (array(points),), order=1)
 
 
-@pytest.mark.parametrize("row", ["softplus", "sigmoid", "softmax", "gelu", "silu", "elu", "log_softmax"])
+@pytest.mark.parametrize(
+    "row", ["softplus", "sigmoid", "softmax", "gelu", "silu", "elu", "log_softmax"]
+)
 def test_second_derivatives(row, array, x64):
     fn, options, _ = ROWS[row]
     with x64():
@@ -119,7 +121,9 @@ def test_extremes(row, array):
     """Finite values and gradients at 1e4, and nan stays nan."""
     fn, options, _ = ROWS[row]
     x = array(np.array([[-1e4, 1e4, -90.0, 90.0]] * 2, "float32"))
-    value, gradient = trellis.value_and_grad(lambda x: trellis.sum(trellis.tanh(fn(x, **options))))(x)
+    value, gradient = trellis.value_and_grad(lambda x: trellis.sum(trellis.tanh(fn(x, **options))))(
+        x
+    )
     assert np.isfinite(trellis.to_numpy(fn(x, **options))).all()
     assert np.isfinite(float(value))
     assert np.isfinite(trellis.to_numpy(gradient)).all()
@@ -134,7 +138,9 @@ def test_extremes(row, array):
 )  # fmt: skip
 def test_slopes_at_kinks(row, point, slope, array):
     fn, options, _ = ROWS[row]
-    gradient = trellis.grad(lambda x: trellis.sum(fn(x, **options)))(array(np.array([point], "float32")))
+    gradient = trellis.grad(lambda x: trellis.sum(fn(x, **options)))(
+        array(np.array([point], "float32"))
+    )
     assert_close(gradient, [slope])
 
 
@@ -143,7 +149,9 @@ def test_prelu(backend, array, x64, compiled_or_eager):
     expected = np.where(POINTS > 0, POINTS, POINTS * weight)
     with x64():
         assert_close(F.prelu(array(POINTS), array(weight)), expected)
-        assert_close(F.prelu(array(POINTS), array(np.array(0.3))), np.where(POINTS > 0, POINTS, POINTS * 0.3))
+        assert_close(
+            F.prelu(array(POINTS), array(np.array(0.3))), np.where(POINTS > 0, POINTS, POINTS * 0.3)
+        )
         assert_close(F.prelu(array(POINTS.T), array(weight), axis=0), expected.T)
         check_gradients(F.prelu, (array(POINTS + 0.013), array(weight)), order=1)
     x, w = array(POINTS.astype("float32")), array(weight.astype("float32"))
@@ -164,11 +172,15 @@ def test_nests(array):
         result = fn(nest)
         assert isinstance(result, trellis.Container)
         assert_close(result.b.c, fn(2 * x))
-    assert_close(F.prelu(nest, array(np.array(0.5, "float32"))).a, F.leaky_relu(x, negative_slope=0.5))
+    assert_close(
+        F.prelu(nest, array(np.array(0.5, "float32"))).a, F.leaky_relu(x, negative_slope=0.5)
+    )
 
 
 def test_integers_become_floats(array, xp):
-    assert_close(F.silu(array(np.array([1, 2], "int32"))), [sigmoid(1), 2 * sigmoid(2)], dtype="float32")
+    assert_close(
+        F.silu(array(np.array([1, 2], "int32"))), [sigmoid(1), 2 * sigmoid(2)], dtype="float32"
+    )
     assert F.relu(array(np.array([-1, 2], "int32"))).dtype == xp.int32
 
 

@@ -41,10 +41,18 @@ def test_resize(method, sizes, outs, align_corners, backend, array, x64):
             return
         expected = T.interpolate(torch.tensor(first(x)), outs, mode="nearest-exact").numpy()
     else:
-        expected = T.interpolate(torch.tensor(first(x)), outs, mode=method, align_corners=align_corners).numpy()
+        expected = T.interpolate(
+            torch.tensor(first(x)), outs, mode=method, align_corners=align_corners
+        ).numpy()
     with x64():
         options = {"method": method, "align_corners": align_corners}
-        assert_close(F.resize(array(x), outs, **options), last(expected), rtol=1e-9, atol=1e-9, backend=backend)
+        assert_close(
+            F.resize(array(x), outs, **options),
+            last(expected),
+            rtol=1e-9,
+            atol=1e-9,
+            backend=backend,
+        )
         y = F.resize(array(first(x)), outs, data_format="channel_first", **options)
         assert_close(y, expected, rtol=1e-9, atol=1e-9)
         small = array(x[:1, ..., :1])
@@ -95,14 +103,18 @@ def test_pixel_shuffle(backend, array, x64, compiled_or_eager):
     assert_close(F.pixel_unshuffle(array(expected), 2, data_format="NCHW"), first(x))
     assert_close(compiled_or_eager(lambda x: F.pixel_shuffle(x, 2))(array(x)), y)
     with x64():
-        check_gradients(lambda x: F.pixel_shuffle(x, 2), (array(x[:1, :1].astype("float64")),), order=1)
+        check_gradients(
+            lambda x: F.pixel_shuffle(x, 2), (array(x[:1, :1].astype("float64")),), order=1
+        )
     with pytest.raises(ShapeError, match="divisible by 9"):
         F.pixel_shuffle(array(x), 3)
     with pytest.raises(ShapeError, match="3 x 4"):
         F.pixel_unshuffle(array(x), 2)
 
 
-@pytest.mark.parametrize(("strides", "padding", "dilations"), [(1, 0, 1), (2, 1, 1), ((1, 2), 2, (2, 1))])
+@pytest.mark.parametrize(
+    ("strides", "padding", "dilations"), [(1, 0, 1), (2, 1, 1), ((1, 2), 2, (2, 1))]
+)
 def test_unfold_and_fold(strides, padding, dilations, backend, array, x64):
     x = rng.normal(size=(2, 3, 6, 7))  # channel first, as torch has it
     window = (3, 2)
@@ -110,19 +122,29 @@ def test_unfold_and_fold(strides, padding, dilations, backend, array, x64):
     patches = T.unfold(torch.tensor(x), window, **options)
     folded = T.fold(patches, (6, 7), window, **options).numpy()
     with x64():
-        y = F.unfold(array(x), window, strides, padding, dilations=dilations, data_format="channel_first")
+        y = F.unfold(
+            array(x), window, strides, padding, dilations=dilations, data_format="channel_first"
+        )
         assert_close(y, patches.numpy(), backend=backend)
-        z = F.fold(y, (6, 7), window, strides, padding, dilations=dilations, data_format="channel_first")
+        z = F.fold(
+            y, (6, 7), window, strides, padding, dilations=dilations, data_format="channel_first"
+        )
         assert_close(z, folded)
         rows = F.unfold(array(last(x)), window, strides, padding, dilations=dilations)
         # From (channels, elements) to (elements, channels) in every row.
         count = patches.shape[-1]
-        expected = patches.numpy().reshape(2, 3, 6, count).transpose(0, 3, 2, 1).reshape(2, count, 18)
+        expected = (
+            patches.numpy().reshape(2, 3, 6, count).transpose(0, 3, 2, 1).reshape(2, count, 18)
+        )
         assert_close(rows, expected)
-        assert_close(F.fold(rows, (6, 7), window, strides, padding, dilations=dilations), last(folded))
+        assert_close(
+            F.fold(rows, (6, 7), window, strides, padding, dilations=dilations), last(folded)
+        )
         small = array(last(x)[:1, :4, :4, :1])
         check_gradients(lambda x: F.unfold(x, 2, 1, 1), (small,), order=1)
-        check_gradients(lambda p: F.fold(p, (3, 3), 2, 1, "VALID"), (array(x[0, :1, :4, :4]),), order=1)
+        check_gradients(
+            lambda p: F.fold(p, (3, 3), 2, 1, "VALID"), (array(x[0, :1, :4, :4]),), order=1
+        )
 
 
 def test_unfold_makes_a_convolution(array, compiled_or_eager):
@@ -131,7 +153,8 @@ def test_unfold_makes_a_convolution(array, compiled_or_eager):
 
     def by_product(x, filters):
         return trellis.reshape(
-            trellis.matmul(F.unfold(x, (3, 2), 1, "SAME"), trellis.reshape(filters, (18, 4))), (2, 5, 6, 4)
+            trellis.matmul(F.unfold(x, (3, 2), 1, "SAME"), trellis.reshape(filters, (18, 4))),
+            (2, 5, 6, 4),
         )
 
     expected = trellis.conv2d(x, filters, 1, "SAME")
@@ -165,7 +188,10 @@ def test_top_k_accuracy(k, array):
     scores = rng.normal(size=(50, 4)).astype("float32")
     targets = rng.integers(0, 4, size=50).astype("int32")
     best = np.argsort(-scores, -1)[:, :k]
-    assert_close(F.top_k_accuracy(array(scores), array(targets), k), np.float32((best == targets[:, None]).any(-1).mean()))
+    assert_close(
+        F.top_k_accuracy(array(scores), array(targets), k),
+        np.float32((best == targets[:, None]).any(-1).mean()),
+    )
     with pytest.raises(ArgumentError, match="from 1 to 4"):
         F.top_k_accuracy(array(scores), array(targets), 5)
 
@@ -178,7 +204,11 @@ def test_confusion_and_f1(average, backend, array):
     expected = metrics.confusion_matrix(targets, predictions, labels=range(5))
     assert_close(F.confusion_matrix(p, t, 5), expected, dtype=False, backend=backend)
     score = metrics.f1_score(
-        targets, predictions, labels=range(5), average=None if average == "none" else average, zero_division=0
+        targets,
+        predictions,
+        labels=range(5),
+        average=None if average == "none" else average,
+        zero_division=0,
     )
     assert_close(F.f1_score(p, t, 5, average=average), score, dtype="float32", rtol=1e-5)
 

@@ -109,8 +109,18 @@ def test_values(row, reduction, backend, array, x64):
     with x64():
         args = [array(a) for a in (*floats, *constants)]
         assert_close(fn(*args, reduction=reduction), expected, dtype="float64", backend=backend)
-    args = [array(a.astype("float32") if a.dtype == "float64" else a.astype("int32")) for a in (*floats, *constants)]
-    assert_close(fn(*args, reduction=reduction), expected, dtype="float32", rtol=1e-5, atol=1e-5, backend=backend)
+    args = [
+        array(a.astype("float32") if a.dtype == "float64" else a.astype("int32"))
+        for a in (*floats, *constants)
+    ]
+    assert_close(
+        fn(*args, reduction=reduction),
+        expected,
+        dtype="float32",
+        rtol=1e-5,
+        atol=1e-5,
+        backend=backend,
+    )
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -124,7 +134,10 @@ def test_gradients(row, array, x64):
 @pytest.mark.parametrize("row", ROWS)
 def test_compiled(row, array, compiled):
     fn, floats, constants, _ = ROWS[row]
-    args = [array(a.astype("float32") if a.dtype == "float64" else a.astype("int32")) for a in (*floats, *constants)]
+    args = [
+        array(a.astype("float32") if a.dtype == "float64" else a.astype("int32"))
+        for a in (*floats, *constants)
+    ]
     assert_close(compiled(lambda *xs: fn(*xs))(*args), fn(*args))
 
 
@@ -146,7 +159,9 @@ def test_half_precision(dtype, array, xp):
 def test_extreme_logits(array):
     big = np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 1e4]], "float32")
     x, classes = array(big), array(np.array([1, 2], "int32"))
-    assert_close(F.cross_entropy(x, classes, reduction="none"), np.array([2e4, np.log(2)], "float32"))
+    assert_close(
+        F.cross_entropy(x, classes, reduction="none"), np.array([2e4, np.log(2)], "float32")
+    )
     hot = trellis.one_hot(classes, 3)
     assert_close(F.cross_entropy(x, hot, reduction="none"), np.array([2e4, np.log(2)], "float32"))
     ones = array(np.array([[0.0, 1, 1], [1, 0, 1]], "float32"))
@@ -168,7 +183,10 @@ def test_extreme_logits(array):
 
 
 def test_certain_probabilities(array):
-    p, y = array(np.array([0.0, 1.0, 0.0, 1.0], "float32")), array(np.array([0.0, 1.0, 1.0, 0.0], "float32"))
+    p, y = (
+        array(np.array([0.0, 1.0, 0.0, 1.0], "float32")),
+        array(np.array([0.0, 1.0, 1.0, 0.0], "float32")),
+    )
     losses = trellis.to_numpy(F.binary_cross_entropy(p, y, reduction="none"))
     assert (losses[:2] == 0).all()
     assert (losses[2:] > 80).all()
@@ -203,9 +221,13 @@ def test_kl_divergence(backend, array, x64):
         assert_close(F.kl_divergence(array(log_q), array(log_p), log_targets=True), expected)
         check_gradients(F.kl_divergence, (array(log_q), array(SHARES[::-1].copy())), order=1)
         check_gradients(
-            lambda q, p: F.kl_divergence(q, p, log_targets=True), (array(log_q), array(log_q[::-1].copy())), order=1
+            lambda q, p: F.kl_divergence(q, p, log_targets=True),
+            (array(log_q), array(log_q[::-1].copy())),
+            order=1,
         )
-    gradient = trellis.grad(lambda q: F.kl_divergence(q, array(p.astype("float32"))))(array(log_q.astype("float32")))
+    gradient = trellis.grad(lambda q: F.kl_divergence(q, array(p.astype("float32"))))(
+        array(log_q.astype("float32"))
+    )
     assert np.isfinite(trellis.to_numpy(gradient)).all()
 
 
@@ -219,7 +241,9 @@ def test_classes_along_another_axis(array, x64):
 
 def test_all_ignored(array):
     x = array(X.astype("float32"))
-    value, gradient = trellis.value_and_grad(lambda x: F.cross_entropy(x, array(np.full(4, -1, "int32")), ignore_index=-1))(x)
+    value, gradient = trellis.value_and_grad(
+        lambda x: F.cross_entropy(x, array(np.full(4, -1, "int32")), ignore_index=-1)
+    )(x)
     assert_close(value, 0.0)
     assert_close(gradient, np.zeros((4, 5), "float32"))
 
@@ -243,7 +267,11 @@ def test_nests(array):
         (lambda x, i: F.cross_entropy(x, i, weight=x[0, :2]), ShapeError, r"\(5,\)"),
         (lambda x, i: F.mse_loss(x, x[:2]), ShapeError, "one shape"),
         (lambda x, i: F.binary_cross_entropy(x + 2, x * 0), ArgumentError, "from_logits=True"),
-        (lambda x, i: F.binary_cross_entropy(x * 0, x * 0 + 2), ArgumentError, "targets from 0.0 to 1.0, got 2.0"),
+        (
+            lambda x, i: F.binary_cross_entropy(x * 0, x * 0 + 2),
+            ArgumentError,
+            "targets from 0.0 to 1.0, got 2.0",
+        ),
         (lambda x, i: F.hinge_loss(x, x * 0), ArgumentError, "2 \\* targets - 1"),
         (lambda x, i: F.huber_loss(x, x, delta=-1), ArgumentError, "-1"),
         (lambda x, i: F.kl_divergence(x, x * 0 - 1), ArgumentError, "log_targets=True"),
@@ -272,19 +300,35 @@ INPUT_LENGTHS, TARGET_LENGTHS = np.array([7, 5, 7]), np.array([4, 2, 4])
 @pytest.mark.parametrize("blank", [0, 4])
 def test_ctc(reduction, blank, backend, array, x64):
     labels = LABELS if blank == 0 else np.where(LABELS == 4, 0, LABELS)
-    expected = T.ctc_loss(t(LOG_PROBS), t(labels), t(INPUT_LENGTHS), t(TARGET_LENGTHS), blank=blank, reduction=reduction)
+    expected = T.ctc_loss(
+        t(LOG_PROBS),
+        t(labels),
+        t(INPUT_LENGTHS),
+        t(TARGET_LENGTHS),
+        blank=blank,
+        reduction=reduction,
+    )
     with x64():
         lengths = array(INPUT_LENGTHS), array(TARGET_LENGTHS)
         x = array(np.swapaxes(LOG_PROBS, 0, 1))
         y = F.ctc_loss(x, array(labels), *lengths, blank=blank, reduction=reduction)
         assert_close(y, expected.numpy(), backend=backend)
-        y = F.ctc_loss(array(LOG_PROBS), array(labels), *lengths, blank=blank, time_major=True, reduction=reduction)
+        y = F.ctc_loss(
+            array(LOG_PROBS),
+            array(labels),
+            *lengths,
+            blank=blank,
+            time_major=True,
+            reduction=reduction,
+        )
         assert_close(y, expected.numpy())
 
 
 def test_ctc_gradients(array, x64):
     logits = t(rng.normal(size=(7, 3, 5))).requires_grad_()
-    oracle = T.ctc_loss(torch.log_softmax(logits, -1), t(LABELS), t(INPUT_LENGTHS), t(TARGET_LENGTHS))
+    oracle = T.ctc_loss(
+        torch.log_softmax(logits, -1), t(LABELS), t(INPUT_LENGTHS), t(TARGET_LENGTHS)
+    )
     oracle.backward()
     with x64():
         rest = [array(a) for a in (LABELS, INPUT_LENGTHS, TARGET_LENGTHS)]
@@ -298,8 +342,17 @@ def test_ctc_gradients(array, x64):
 
 
 def test_ctc_compiled(array, compiled):
-    args = [array(a) for a in (LOG_PROBS.astype("float32"), *[a.astype("int32") for a in (LABELS, INPUT_LENGTHS, TARGET_LENGTHS)])]
-    assert_close(compiled(lambda *xs: F.ctc_loss(*xs, time_major=True))(*args), F.ctc_loss(*args, time_major=True))
+    args = [
+        array(a)
+        for a in (
+            LOG_PROBS.astype("float32"),
+            *[a.astype("int32") for a in (LABELS, INPUT_LENGTHS, TARGET_LENGTHS)],
+        )
+    ]
+    assert_close(
+        compiled(lambda *xs: F.ctc_loss(*xs, time_major=True))(*args),
+        F.ctc_loss(*args, time_major=True),
+    )
 
 
 def test_ctc_that_does_not_fit(array):
@@ -308,7 +361,9 @@ def test_ctc_that_does_not_fit(array):
     y = trellis.to_numpy(F.ctc_loss(x, *rest, reduction="none"))
     assert np.isinf(y[0])
     assert np.isfinite(y[1])
-    value, gradient = trellis.value_and_grad(lambda x: F.ctc_loss(x, *rest, zero_infinity=True, reduction="sum"))(x)
+    value, gradient = trellis.value_and_grad(
+        lambda x: F.ctc_loss(x, *rest, zero_infinity=True, reduction="sum")
+    )(x)
     assert_close(value, y[1])
     assert np.isfinite(trellis.to_numpy(gradient)).all()
     assert (trellis.to_numpy(gradient)[0] == 0).all()
@@ -317,17 +372,32 @@ def test_ctc_that_does_not_fit(array):
 def test_ctc_of_nothing(array):
     x = array(np.swapaxes(LOG_PROBS, 0, 1)[:1].astype("float32"))
     empty = array(np.zeros((1, 0), "int32"))
-    y = F.ctc_loss(x, empty, array(np.array([7], "int32")), array(np.array([0], "int32")), reduction="none")
+    y = F.ctc_loss(
+        x, empty, array(np.array([7], "int32")), array(np.array([0], "int32")), reduction="none"
+    )
     assert_close(y, [-LOG_PROBS[:, 0, 0].sum()], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"labels": LABELS + 3}, "got 7"), ({"inputs": INPUT_LENGTHS + 1}, "got 8"), ({"lengths": TARGET_LENGTHS + 1}, "got 5")],
+    [
+        ({"labels": LABELS + 3}, "got 7"),
+        ({"inputs": INPUT_LENGTHS + 1}, "got 8"),
+        ({"lengths": TARGET_LENGTHS + 1}, "got 5"),
+    ],
 )
 def test_ctc_bad_input(change, message, array):
     values = {"labels": LABELS, "inputs": INPUT_LENGTHS, "lengths": TARGET_LENGTHS} | change
     with pytest.raises(ArgumentError, match=message):
-        F.ctc_loss(array(LOG_PROBS.astype("float32")), *[array(v.astype("int32")) for v in values.values()], time_major=True)
+        F.ctc_loss(
+            array(LOG_PROBS.astype("float32")),
+            *[array(v.astype("int32")) for v in values.values()],
+            time_major=True,
+        )
     with pytest.raises(ArgumentError, match="blank"):
-        F.ctc_loss(array(LOG_PROBS.astype("float32")), *[array(v.astype("int32")) for v in values.values()], blank=9, time_major=True)
+        F.ctc_loss(
+            array(LOG_PROBS.astype("float32")),
+            *[array(v.astype("int32")) for v in values.values()],
+            blank=9,
+            time_major=True,
+        )

@@ -91,7 +91,9 @@ def test_large_offsets(row, offset, array):
     x = (X + offset).astype("float32")
     w, b = array(W.astype("float32")), array(B.astype("float32"))
     # The offset comes off first: torch's own group_norm loses digits to it even in float64.
-    assert_close(fn(array(x), w, b), oracle(x - np.float64(offset)), dtype="float32", rtol=1e-5, atol=1e-5)
+    assert_close(
+        fn(array(x), w, b), oracle(x - np.float64(offset)), dtype="float32", rtol=1e-5, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("row", ORACLES)
@@ -104,7 +106,11 @@ def test_half_precision(row, dtype, array, xp):
     x = xp.astype(array((X * 100).astype("float32")), dtype)
     exact = np.asarray(trellis.to_numpy(x), dtype="float64")
     w, b = array(W.astype("float32")), array(B.astype("float32"))
-    if row in ("rms", "batch", "response"):  # these three helpers of the test compute with x themselves
+    if row in (
+        "rms",
+        "batch",
+        "response",
+    ):  # these three helpers of the test compute with x themselves
         w, b = xp.astype(w, dtype), xp.astype(b, dtype)
     assert_close(fn(x, w, b), oracle(exact), dtype=dtype, rtol=0.05, atol=0.05)
 
@@ -151,7 +157,9 @@ def test_batch_norm_statistics(backend, array, x64):
             (array(X[:1, :1, :2]), array(mean), array(var), w),
             order=1,
         )
-        gradient = trellis.grad(lambda x: trellis.sum(F.batch_norm(x, array(mean), array(var), training=True)[1]))
+        gradient = trellis.grad(
+            lambda x: trellis.sum(F.batch_norm(x, array(mean), array(var), training=True)[1])
+        )
         assert_close(gradient(array(X)), np.zeros_like(X))
 
 
@@ -159,7 +167,11 @@ def test_batch_norm_keeps_the_dtype_of_statistics(array, xp):
     x = xp.astype(array(X.astype("float32")), "float16")
     zeros, ones = array(np.zeros(6, "float32")), array(np.ones(6, "float32"))
     y, mean, var = F.batch_norm(x, zeros, ones, training=True)
-    assert [xp.dtype_name(part.dtype) for part in (y, mean, var)] == ["float16", "float32", "float32"]
+    assert [xp.dtype_name(part.dtype) for part in (y, mean, var)] == [
+        "float16",
+        "float32",
+        "float32",
+    ]
 
 
 def test_spectral_norm(array, x64, backend):
@@ -172,7 +184,11 @@ def test_spectral_norm(array, x64, backend):
         assert_close(y, w / singular[0], backend=backend)
         assert_close(trellis.abs(new_u), np.abs(left[:, 0]), rtol=1e-6)
         check_gradients(
-            lambda w: F.spectral_norm(w, array(left[:, 0]), axis=1)[0], (array(w),), order=1, modes=("rev",), rtol=1e-4
+            lambda w: F.spectral_norm(w, array(left[:, 0]), axis=1)[0],
+            (array(w),),
+            order=1,
+            modes=("rev",),
+            rtol=1e-4,
         )
     with pytest.raises(ShapeError, match=r"\(2,\)"):
         F.spectral_norm(array(w.astype("float32")), array(np.ones(3, "float32")), axis=1)
@@ -200,7 +216,10 @@ def test_constant_input_has_finite_gradients(array):
         (lambda x, w: F.layer_norm(x, weight=w), r"weight of shape \(6,\), got \(5,\)"),
         (lambda x, w: F.group_norm(x, 4), "6 channels into 4 groups"),
         (lambda x, w: F.batch_norm(x, w, w), r"mean of shape \(6,\), got \(5,\)"),
-        (lambda x, w: F.batch_norm(x[:1, :1, :1], x[0, 0, 0], x[0, 0, 0], training=True), "more than one value"),
+        (
+            lambda x, w: F.batch_norm(x[:1, :1, :1], x[0, 0, 0], x[0, 0, 0], training=True),
+            "more than one value",
+        ),
         (lambda x, w: F.instance_norm(x[0, 0]), "batch axis first"),
         (lambda x, w: F.layer_norm(x, axis=(1, 1)), "twice"),
     ],

@@ -35,11 +35,16 @@ def windows(x, window, strides, padding, dilations):
     sizes = x.shape[1:-1]
     pairs = pairs_of(padding, sizes, window, strides, dilations)
     spans = [(k - 1) * d + 1 for k, d in zip(window, dilations)]
-    outs = [(n + lo + hi - span) // s + 1 for n, (lo, hi), span, s in zip(sizes, pairs, spans, strides)]
+    outs = [
+        (n + lo + hi - span) // s + 1 for n, (lo, hi), span, s in zip(sizes, pairs, spans, strides)
+    ]
     for out in itertools.product(*map(range, outs)):
         places = []
         for offset in itertools.product(*map(range, window)):
-            at = [o * s - lo + j * d for o, s, (lo, _), j, d in zip(out, strides, pairs, offset, dilations)]
+            at = [
+                o * s - lo + j * d
+                for o, s, (lo, _), j, d in zip(out, strides, pairs, offset, dilations)
+            ]
             if all(0 <= i < n for i, n in zip(at, sizes)):
                 places.append(tuple(at))
         yield outs, out, places
@@ -87,7 +92,9 @@ def test_max_pool(configuration, backend, array):
     dims = len(sizes)
     # Few distinct values, so that there are ties in every window.
     x = rng.integers(-3, 3, size=(2, *sizes, 3)).astype("float32")
-    expected = looped_max(x, *[full(v, dims) for v in (window, strides)], padding, full(dilations, dims))
+    expected = looped_max(
+        x, *[full(v, dims) for v in (window, strides)], padding, full(dilations, dims)
+    )
     for data_format, at in zip(FORMATS[dims], (-1, 1)):
         y, i = MAX[dims](
             array(np.moveaxis(x, -1, at)), window, strides, padding, data_format=data_format, dilations=dilations,
@@ -96,7 +103,12 @@ def test_max_pool(configuration, backend, array):
         assert_close(y, np.moveaxis(expected[0], -1, at), dtype="float32", backend=backend)
         assert_close(i, np.moveaxis(expected[1], -1, at), dtype=False, backend=backend)
         alone = MAX[dims](
-            array(np.moveaxis(x, -1, at)), window, strides, padding, data_format=data_format, dilations=dilations
+            array(np.moveaxis(x, -1, at)),
+            window,
+            strides,
+            padding,
+            data_format=data_format,
+            dilations=dilations,
         )
         assert_close(alone, y)
 
@@ -107,12 +119,21 @@ def test_avg_pool(configuration, include, backend, array):
     sizes, window, strides, padding, _ = configuration
     dims = len(sizes)
     x = rng.normal(size=(2, *sizes, 3)).astype("float32")
-    expected = looped_avg(x.astype("float64"), full(window, dims), full(strides, dims), padding, include)
+    expected = looped_avg(
+        x.astype("float64"), full(window, dims), full(strides, dims), padding, include
+    )
     for data_format, at in zip(FORMATS[dims], (-1, 1)):
         y = AVG[dims](
-            array(np.moveaxis(x, -1, at)), window, strides, padding, data_format=data_format, count_include_pad=include
+            array(np.moveaxis(x, -1, at)),
+            window,
+            strides,
+            padding,
+            data_format=data_format,
+            count_include_pad=include,
         )
-        assert_close(y, np.moveaxis(expected, -1, at), dtype="float32", rtol=1e-5, atol=1e-6, backend=backend)
+        assert_close(
+            y, np.moveaxis(expected, -1, at), dtype="float32", rtol=1e-5, atol=1e-6, backend=backend
+        )
 
 
 def test_gradient_of_ties_goes_to_the_first(array):
@@ -121,7 +142,11 @@ def test_gradient_of_ties_goes_to_the_first(array):
     T.max_pool2d(t, 3, 1).sum().backward()
     gradient = trellis.grad(lambda x: trellis.sum(F.max_pool2d(x, 3, 1, "VALID")))(array(x))
     assert_close(gradient, np.moveaxis(t.grad.numpy(), 1, -1))
-    for fn in (F.global_max_pool, lambda x: F.adaptive_max_pool(x, 1), lambda x: F.adaptive_max_pool(x, 3)):
+    for fn in (
+        F.global_max_pool,
+        lambda x: F.adaptive_max_pool(x, 1),
+        lambda x: F.adaptive_max_pool(x, 3),
+    ):
         gradient = trellis.to_numpy(trellis.grad(lambda x, fn=fn: trellis.sum(fn(x)))(array(x)))
         assert gradient[0, 0, 0, 0] >= 1
         assert set(np.unique(gradient)) <= {0, 1}
@@ -150,7 +175,9 @@ def test_compiled(array, compiled):
         assert_close(compiled(fn)(x), fn(x))
 
 
-@pytest.mark.parametrize(("sizes", "outs"), [((7,), (3,)), ((7, 5), (3, 5)), ((6, 8), (2, 4)), ((4, 5, 6), (3, 2, 1))])
+@pytest.mark.parametrize(
+    ("sizes", "outs"), [((7,), (3,)), ((7, 5), (3, 5)), ((6, 8), (2, 4)), ((4, 5, 6), (3, 2, 1))]
+)
 def test_adaptive(sizes, outs, backend, array, x64):
     x = rng.normal(size=(2, *sizes, 3))
     t = torch.tensor(np.moveaxis(x, -1, 1))
@@ -158,8 +185,12 @@ def test_adaptive(sizes, outs, backend, array, x64):
     average = getattr(T, f"adaptive_avg_pool{dims}d")(t, outs).numpy()
     values, places = getattr(T, f"adaptive_max_pool{dims}d")(t, outs, return_indices=True)
     with x64():
-        assert_close(F.adaptive_avg_pool(array(x), outs), np.moveaxis(average, 1, -1), backend=backend)
-        assert_close(F.adaptive_avg_pool(array(t.numpy()), outs, data_format="channel_first"), average)
+        assert_close(
+            F.adaptive_avg_pool(array(x), outs), np.moveaxis(average, 1, -1), backend=backend
+        )
+        assert_close(
+            F.adaptive_avg_pool(array(t.numpy()), outs, data_format="channel_first"), average
+        )
         y, i = F.adaptive_max_pool(array(x), outs, return_indices=True)
         assert_close(y, np.moveaxis(values.numpy(), 1, -1))
         assert_close(i, np.moveaxis(places.numpy(), 1, -1))
@@ -169,13 +200,21 @@ def test_global(array):
     x = rng.normal(size=(2, 3, 4, 5)).astype("float32")
     assert_close(F.global_avg_pool(array(x)), x.mean((1, 2)))
     assert_close(F.global_max_pool(array(x)), x.max((1, 2)))
-    assert_close(F.global_max_pool(array(x), data_format="NCHW", keepdims=True), x.max((2, 3), keepdims=True))
-    assert_close(F.global_avg_pool(array(x), data_format="NCHW", keepdims=True), x.mean((2, 3), keepdims=True))
+    assert_close(
+        F.global_max_pool(array(x), data_format="NCHW", keepdims=True), x.max((2, 3), keepdims=True)
+    )
+    assert_close(
+        F.global_avg_pool(array(x), data_format="NCHW", keepdims=True),
+        x.mean((2, 3), keepdims=True),
+    )
 
 
 def test_nan_and_infinity(array):
     x = np.array([1.0, np.nan, 2.0, 3.0, -np.inf, -np.inf], "float32").reshape(1, 6, 1)
-    assert_close(F.max_pool1d(array(x), 2, 2, "VALID"), np.array([np.nan, 3, -np.inf], "float32").reshape(1, 3, 1))
+    assert_close(
+        F.max_pool1d(array(x), 2, 2, "VALID"),
+        np.array([np.nan, 3, -np.inf], "float32").reshape(1, 3, 1),
+    )
     assert np.isnan(trellis.to_numpy(F.global_max_pool(array(x)))).all()
 
 

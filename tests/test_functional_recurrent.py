@@ -20,7 +20,9 @@ def parts(gates):
 
 def oracle(layer, x, h, kernel, recurrent, bias, recurrent_bias):
     with torch.no_grad():
-        for target, value in zip(layer.parameters(), (kernel.T, recurrent.T, bias, recurrent_bias), strict=True):
+        for target, value in zip(
+            layer.parameters(), (kernel.T, recurrent.T, bias, recurrent_bias), strict=True
+        ):
             target.copy_(torch.tensor(value))
         hs, last = layer(torch.tensor(x), torch.tensor(h)[None])
     return hs.numpy(), last[0].numpy()
@@ -130,9 +132,9 @@ def test_embedding(backend, array, x64, xp):
     with x64():
         assert_close(F.embedding(array(indices), array(table)), table[indices], backend=backend)
         check_gradients(lambda t: F.embedding(array(indices), t), (array(table),), order=1)
-    gradient = trellis.grad(lambda t: trellis.sum(F.embedding(array(indices.astype("int32")), t, padding_index=4)))(
-        array(table.astype("float32"))
-    )
+    gradient = trellis.grad(
+        lambda t: trellis.sum(F.embedding(array(indices.astype("int32")), t, padding_index=4))
+    )(array(table.astype("float32")))
     counts = np.array([2, 1, 1, 0, 0], "float32")[:, None] * np.ones((5, 3), "float32")
     assert_close(gradient, counts)
     small = F.embedding(array(indices.astype("uint8")), array(table.astype("float32")))
@@ -167,7 +169,11 @@ def test_sinusoidal_encoding(backend, array, x64):
             angle = p / 10000 ** (2 * i / width)
             expected[p, 2 * i], expected[p, 2 * i + 1] = np.sin(angle), np.cos(angle)
     with x64():
-        assert_close(F.sinusoidal_encoding(array(positions), width, dtype="float64"), expected, backend=backend)
+        assert_close(
+            F.sinusoidal_encoding(array(positions), width, dtype="float64"),
+            expected,
+            backend=backend,
+        )
     y = F.sinusoidal_encoding(array(positions.astype("int32")), width)
     assert_close(y, expected.astype("float32"), rtol=1e-5, atol=1e-6)
     with pytest.raises(ShapeError, match="even"):
@@ -196,7 +202,9 @@ def test_rotary_embedding(interleaved, width, backend, array, x64):
         y = F.rotary_embedding(array(x), array(positions), width=width, interleaved=interleaved)
         assert_close(y, rotated(x, positions, width or 8, interleaved))
         check_gradients(
-            lambda x: F.rotary_embedding(x, width=width, interleaved=interleaved), (array(x[:1, :1, :2]),), order=1
+            lambda x: F.rotary_embedding(x, width=width, interleaved=interleaved),
+            (array(x[:1, :1, :2]),),
+            order=1,
         )
 
 

@@ -51,7 +51,9 @@ def test_values_and_dtype(source, backend, dtype):
     assert trellis.backend_of(y) == backend
     assert trellis.dtype(y) == dtype
     assert tuple(y.shape) == (2, 3, 4)
-    np.testing.assert_array_equal(values(y), np.arange(24).reshape(2, 3, 4) % 7 if dtype != "bool" else values(x))
+    np.testing.assert_array_equal(
+        values(y), np.arange(24).reshape(2, 3, 4) % 7 if dtype != "bool" else values(x)
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -145,7 +147,9 @@ def test_strides(source, target, cut):
     if source == target or (source, cut) == ("torch", "reversed"):
         pytest.skip("nothing to convert, or no such tensor")
     x = array(source, (4, 6))
-    x = {"reversed": lambda: x[::-1], "transposed": lambda: x.T, "every other": lambda: x[:, ::2]}[cut]()
+    x = {"reversed": lambda: x[::-1], "transposed": lambda: x.T, "every other": lambda: x[:, ::2]}[
+        cut
+    ]()
     np.testing.assert_array_equal(values(trellis.to_backend(x, target)), values(x))
     np.testing.assert_array_equal(values(trellis.to_backend(x, target, copy=True)), values(x))
     if interchange.is_zero_copy(x, target):

@@ -145,7 +145,9 @@ def test_different_keys_are_refused(backend, array):
 
 
 def test_map_keeps_the_structure_of_the_first_nest():
-    result = tree.map(lambda x, y, z: x + y + z, 10, Container(a=1, b=[2, (3,)]), {"a": 1, "b": 100})
+    result = tree.map(
+        lambda x, y, z: x + y + z, 10, Container(a=1, b=[2, (3,)]), {"a": 1, "b": 100}
+    )
     assert type(result) is Container
     assert dict(result) == {"a": 12, "b": [112, (113,)]}
 

@@ -24,7 +24,11 @@ FORWARD = {
 
 
 def leaves(nest):
-    return [leaf for value in nest.values() for leaf in leaves(value)] if isinstance(nest, dict) else [nest]
+    return (
+        [leaf for value in nest.values() for leaf in leaves(value)]
+        if isinstance(nest, dict)
+        else [nest]
+    )
 
 
 def steps(name, weights, x, y):

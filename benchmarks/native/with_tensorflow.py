@@ -48,7 +48,9 @@ def rows(x, w, b):
 
 def attention(p, x, heads):
     batch, length, width = x.shape
-    qkv = tf.reshape(rows(x, p["in_proj_weights"], p["in_proj_bias"]), (batch, length, 3, heads, width // heads))
+    qkv = tf.reshape(
+        rows(x, p["in_proj_weights"], p["in_proj_bias"]), (batch, length, 3, heads, width // heads)
+    )
     q, k, v = tf.unstack(tf.transpose(qkv, (2, 0, 3, 1, 4)))
     weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) / (width // heads) ** 0.5)
     out = tf.reshape(tf.transpose(tf.matmul(weights, v), (0, 2, 1, 3)), (batch, length, width))
@@ -91,5 +93,3 @@ def steps(name, weights, x, y):
         return compiler(update)
 
     return {"eager": stepper(lambda fn: fn), "compiled": stepper(tf.function)}
-
-

@@ -50,9 +50,15 @@ def encoder(p):
     layer = nn.TransformerEncoderLayer(64, 4, 256, dropout=0.0, batch_first=True)
     attention = p["attention"]
     load(
-        layer.self_attn, in_proj_weight=attention["in_proj_weights"], in_proj_bias=attention["in_proj_bias"]
+        layer.self_attn,
+        in_proj_weight=attention["in_proj_weights"],
+        in_proj_bias=attention["in_proj_bias"],
     )
-    load(layer.self_attn.out_proj, weight=attention["out_proj_weights"], bias=attention["out_proj_bias"])
+    load(
+        layer.self_attn.out_proj,
+        weight=attention["out_proj_weights"],
+        bias=attention["out_proj_bias"],
+    )
     for name in ("linear1", "linear2", "norm1", "norm2"):
         load(getattr(layer, name), weight=p[name]["w"], bias=p[name]["b"])
     return layer
@@ -60,9 +66,13 @@ def encoder(p):
 
 def build(name, p):
     if name == "mlp":
-        return nn.Sequential(linear(p["l0"]), nn.ReLU(), linear(p["l1"]), nn.ReLU(), linear(p["l2"]))
+        return nn.Sequential(
+            linear(p["l0"]), nn.ReLU(), linear(p["l1"]), nn.ReLU(), linear(p["l2"])
+        )
     if name == "cnn":
-        convs = [layer for i in range(3) for layer in (conv(p[f"c{i}"], 1 if i == 0 else 2), nn.ReLU())]
+        convs = [
+            layer for i in range(3) for layer in (conv(p[f"c{i}"], 1 if i == 0 else 2), nn.ReLU())
+        ]
         return nn.Sequential(*convs, Mean(2, 3), linear(p["head"]))
     if name == "lstm":
         return nn.Sequential(LastState(p["lstm"]["layer0"]), linear(p["head"]))

@@ -1,6 +1,6 @@
 """One operation on arrays of four elements through Keras 3 (`keras.ops`), Ivy or array-api-compat.
 
-    array_ops.py keras | ivy | array-api-compat    backend
+array_ops.py keras | ivy | array-api-compat    backend
 """
 
 import sys
@@ -54,7 +54,9 @@ FUNCTIONS = {"keras": through_keras, "ivy": through_ivy, "array-api-compat": thr
 
 
 def make(work, arity):
-    xs = [np.linspace(0.1, 0.9, 4).astype("float32"), np.linspace(0.2, 0.8, 4).astype("float32")][:arity]
+    xs = [np.linspace(0.1, 0.9, 4).astype("float32"), np.linspace(0.2, 0.8, 4).astype("float32")][
+        :arity
+    ]
     function = FUNCTIONS[PEER](work)
     xs = [native_array(x) for x in xs]
     if PEER == "ivy":

@@ -14,7 +14,12 @@ if BACKEND == "torch":
 
 def mlp():
     return keras.Sequential(
-        [layers.Input((784,)), layers.Dense(256, "relu"), layers.Dense(256, "relu"), layers.Dense(10)]
+        [
+            layers.Input((784,)),
+            layers.Dense(256, "relu"),
+            layers.Dense(256, "relu"),
+            layers.Dense(10),
+        ]
     )
 
 
@@ -43,7 +48,9 @@ def transformer():
         x = layers.LayerNormalization(epsilon=1e-5)(x + attended)
         hidden = layers.Dense(64)(layers.Dense(256, "relu")(x))
         x = layers.LayerNormalization(epsilon=1e-5)(x + hidden)
-    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D(data_format="channels_last")(x)))
+    return keras.Model(
+        inputs, layers.Dense(10)(layers.GlobalAveragePooling1D(data_format="channels_last")(x))
+    )
 
 
 def dense(w, name):

@@ -30,6 +30,8 @@ def serve(make):
             import traceback
 
             traceback.print_exc()
-            answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+            answer = {
+                "error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            }
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -4,7 +4,15 @@ from typing import Any
 
 
 def max_over_windows(
-    xp: Any, x: Any, *, window: Any, strides: Any, padding: Any, dilations: Any, channel_first: bool, indices: bool
+    xp: Any,
+    x: Any,
+    *,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    dilations: Any,
+    channel_first: bool,
+    indices: bool,
 ) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis.
 
@@ -27,7 +35,9 @@ def max_over_windows(
         best, at = None, None
         for j in range(window[i]):
             first = j * dilations[i]
-            part = (slice(None),) * axis + (slice(first, first + (out - 1) * strides[i] + 1, strides[i]),)
+            part = (slice(None),) * axis + (
+                slice(first, first + (out - 1) * strides[i] + 1, strides[i]),
+            )
             best, at = larger(xp, best, at, x[part], None if places is None else places[part])
         x, places = best, at
     return x, places
@@ -38,7 +48,9 @@ def larger(xp: Any, best: Any, at: Any, candidate: Any, place: Any) -> tuple[Any
     if best is None:
         return candidate, place
     is_better = xp.logical_or(candidate > best, candidate != candidate)
-    return xp.where(is_better, candidate, best), None if place is None else xp.where(is_better, place, at)
+    return xp.where(is_better, candidate, best), None if place is None else xp.where(
+        is_better, place, at
+    )
 
 
 def positions(xp: Any, x: Any, sizes: tuple[int, ...], start: int) -> Any:

@@ -97,12 +97,16 @@ def along(xp: Any, x: Any, axes: tuple[int, ...], ndim: int) -> Any:
 def is_channel_first(name: str, data_format: Any, ndim: int, dims: int | None = None) -> bool:
     """Whether the channels come before the spatial axes; a format for another number of axes raises."""
     known = [
-        key for key, (of, _) in DATA_FORMATS.items() if of is None or of == (ndim - 2 if dims is None else dims)
+        key
+        for key, (of, _) in DATA_FORMATS.items()
+        if of is None or of == (ndim - 2 if dims is None else dims)
     ]
     if dims is not None:
         known = [key for key in known if DATA_FORMATS[key][0] is not None]
         if ndim != dims + 2 and data_format in known:
-            raise ShapeError(f"{name}() expects x with {dims + 2} axes ({data_format}), got {ndim}.")
+            raise ShapeError(
+                f"{name}() expects x with {dims + 2} axes ({data_format}), got {ndim}."
+            )
     if not isinstance(data_format, str) or data_format not in known:
         raise ArgumentError(
             f"{name}() knows the data_formats {', '.join(map(repr, known))} for x with {ndim} axes, got {data_format!r}."
@@ -129,9 +133,13 @@ def same_shape(name: str, **arrays: Any) -> None:
         shape = tuple(arrays[label].shape)
         fits = len(shape) == len(first)
         if fits:
-            fits = all([a is None or b is None or a == b for a, b in zip(first, shape, strict=True)])
+            fits = all(
+                [a is None or b is None or a == b for a, b in zip(first, shape, strict=True)]
+            )
         if not fits:
-            raise ShapeError(f"{name}() expects {labels[0]} and {label} of one shape, got {first} and {shape}.")
+            raise ShapeError(
+                f"{name}() expects {labels[0]} and {label} of one shape, got {first} and {shape}."
+            )
 
 
 def reduced(name: str, xp: Any, losses: Any, reduction: Any, total: Any = None) -> Any:
@@ -146,7 +154,9 @@ def reduced(name: str, xp: Any, losses: Any, reduction: Any, total: Any = None) 
         # Nothing to average over: zero, with zero gradients.
         is_empty = total == 0
         return xp.where(is_empty, 0.0, xp.sum(losses) / xp.where(is_empty, 1.0, total))
-    raise ArgumentError(f"{name}() knows the reductions 'mean', 'sum' and 'none', got {reduction!r}.")
+    raise ArgumentError(
+        f"{name}() knows the reductions 'mean', 'sum' and 'none', got {reduction!r}."
+    )
 
 
 # Checks of values ------------------------------------------------------------------------------------
@@ -177,9 +187,13 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
     xp = xp_of_all(indices)
     kind = xp.dtype_name(indices.dtype)
     if not kind.startswith(("int", "uint")):
-        raise DtypeError(f"{name}() expects integer {what}, got an array of {kind}. Write astype({what}, 'int64').")
+        raise DtypeError(
+            f"{name}() expects integer {what}, got an array of {kind}. Write astype({what}, 'int64')."
+        )
     if not xp.random.is_concrete(indices):
         return
     if also is not None:
         indices = xp.where(indices == also, 0, indices)
-    check_range(name, what, indices, 0, count - 1, f"There are {count} classes or rows, numbered from 0.")
+    check_range(
+        name, what, indices, 0, count - 1, f"There are {count} classes or rows, numbered from 0."
+    )

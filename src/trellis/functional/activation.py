@@ -344,8 +344,8 @@ def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:
     place = normal_axis(axis, len(x.shape))
     size = x.shape[place]
     if size is None or size % 2:
-        raise ShapeError(f"{name}() splits axis {axis} of x into two halves, but its size is {size} in {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() splits axis {axis} of x into two halves, but its size is {size} in {tuple(x.shape)}."
+        )
     before = (slice(None),) * place
     return x[(*before, slice(0, size // 2))] * gate(xp, x[(*before, slice(size // 2, size))])
-
-

@@ -24,14 +24,18 @@ def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> 
         return call_leafwise(embedding, (indices, weight), {"padding_index": padding_index})
     xp = xp_of_pair(indices, weight)
     if len(weight.shape) < 1:
-        raise ShapeError(f"embedding() expects weight of shape (rows, ...), got {tuple(weight.shape)}.")
+        raise ShapeError(
+            f"embedding() expects weight of shape (rows, ...), got {tuple(weight.shape)}."
+        )
     count = weight.shape[0]
     check_indices("embedding", "indices", indices, count)
     if padding_index is None:
         return xp.take(weight, indices, axis=0)
     number = whole_number("embedding", "padding_index", padding_index)
     if not -count <= number < count:
-        raise ArgumentError(f"embedding() expects padding_index from {-count} to {count - 1}, got {padding_index}.")
+        raise ArgumentError(
+            f"embedding() expects padding_index from {-count} to {count - 1}, got {padding_index}."
+        )
     rows = xp.arange(count, device=xp.device(weight))
     is_padding = xp.reshape(rows == number % count, (count,) + (1,) * (len(weight.shape) - 1))
     weight = xp.where(is_padding, xp.stop_gradient(weight), weight)

@@ -65,14 +65,18 @@ def huber_loss(predictions: A, targets: A, /, *, delta: float = 1.0, reduction: 
     array([0.125, 2.5  ])
     """
     if has_nest(predictions, targets):
-        return call_leafwise(huber_loss, (predictions, targets), {"delta": delta, "reduction": reduction})
+        return call_leafwise(
+            huber_loss, (predictions, targets), {"delta": delta, "reduction": reduction}
+        )
     if delta <= 0:
         raise ArgumentError(f"huber_loss() expects delta above 0, got {delta!r}.")
     xp, away, kind = _difference("huber_loss", predictions, targets)
     size = xp.abs(away)
     # The square of the distance, cut at delta: no branch that could overflow.
     near = xp.minimum(size, delta)
-    return xp.astype(reduced("huber_loss", xp, near * (size - 0.5 * near), reduction), kind, copy=False)
+    return xp.astype(
+        reduced("huber_loss", xp, near * (size - 0.5 * near), reduction), kind, copy=False
+    )
 
 
 def _difference(name: str, predictions: Any, targets: Any) -> tuple[Any, Any, str]:
@@ -152,7 +156,17 @@ def cross_entropy(
     x, kind = precise("cross_entropy", xp, logits)
     place = normal_axis(axis, len(x.shape))
     log_probs = log_softmax_of(xp, x, place)
-    losses = _class_losses("cross_entropy", xp, log_probs, targets, place, label_smoothing, weight, ignore_index, reduction)
+    losses = _class_losses(
+        "cross_entropy",
+        xp,
+        log_probs,
+        targets,
+        place,
+        label_smoothing,
+        weight,
+        ignore_index,
+        reduction,
+    )
     return xp.astype(losses, kind, copy=False)
 
 
@@ -174,7 +188,12 @@ def nll_loss(
     2.0
     """
     if has_nest(log_probs, targets, weight):
-        kwargs = {"axis": axis, "weight": weight, "ignore_index": ignore_index, "reduction": reduction}
+        kwargs = {
+            "axis": axis,
+            "weight": weight,
+            "ignore_index": ignore_index,
+            "reduction": reduction,
+        }
         return call_leafwise(nll_loss, (log_probs, targets), kwargs)
     xp = xp_of_all(log_probs, targets, weight)
     x, kind = precise("nll_loss", xp, log_probs)
@@ -192,7 +211,9 @@ def _class_losses(
     classes = shape[axis]
     if weight is not None:
         if tuple(weight.shape) != (classes,):
-            raise ShapeError(f"{name}() expects weight of shape ({classes},), one per class, got {tuple(weight.shape)}.")
+            raise ShapeError(
+                f"{name}() expects weight of shape ({classes},), one per class, got {tuple(weight.shape)}."
+            )
         weight = parameter(xp, weight, log_probs)
     if len(targets.shape) == len(shape):
         same_shape(name, logits=log_probs, targets=targets)
@@ -219,7 +240,9 @@ def _class_losses(
     return reduced(name, xp, losses, reduction, xp.sum(counted))
 
 
-def _soft_losses(xp: Any, log_probs: Any, targets: Any, axis: int, smoothing: float, weight: Any) -> Any:
+def _soft_losses(
+    xp: Any, log_probs: Any, targets: Any, axis: int, smoothing: float, weight: Any
+) -> Any:
     if smoothing:
         targets = (1 - smoothing) * targets + smoothing / log_probs.shape[axis]
     if weight is not None:
@@ -242,7 +265,13 @@ def _check_targets(name: str, targets: Any, shape: tuple[Any, ...], axis: int) -
 
 
 def kl_divergence(
-    log_probs: A, targets: A, /, *, axis: int = -1, log_targets: bool = False, reduction: str = "mean"
+    log_probs: A,
+    targets: A,
+    /,
+    *,
+    axis: int = -1,
+    log_targets: bool = False,
+    reduction: str = "mean",
 ) -> A:
     """sum(targets * (log(targets) - log_probs)) along `axis`; 0 * log(0) is 0.
 
@@ -266,7 +295,9 @@ def kl_divergence(
         t = xp.where(is_zero, 0.0, t)
         terms = xp.where(is_zero, 0.0, xp.exp(t) * (t - x))
     else:
-        check_range(name, "targets", t, 0.0, math.inf, "If they are logarithms, write log_targets=True.")
+        check_range(
+            name, "targets", t, 0.0, math.inf, "If they are logarithms, write log_targets=True."
+        )
         is_zero = t == 0
         safe = xp.where(is_zero, 1.0, t)
         terms = xp.where(is_zero, 0.0, safe * (xp.log(safe) - xp.where(is_zero, 0.0, x)))
@@ -305,7 +336,9 @@ def binary_cross_entropy(
     smoothing = probability(name, "label_smoothing", label_smoothing)
     xp = xp_of_all(predictions, targets, positive_weight)
     (x, t), kind = all_precise(name, xp, predictions, targets)
-    check_range(name, "targets", t, 0.0, 1.0, "Classes of more than two kinds are for cross_entropy.")
+    check_range(
+        name, "targets", t, 0.0, 1.0, "Classes of more than two kinds are for cross_entropy."
+    )
     if smoothing:
         t = (1 - smoothing) * t + 0.5 * smoothing
     scale: Any = positive_weight
@@ -328,7 +361,13 @@ def _safe_log(xp: Any, p: Any) -> Any:
 
 
 def focal_loss(
-    logits: A, targets: A, /, *, alpha: float | None = 0.25, gamma: float = 2.0, reduction: str = "mean"
+    logits: A,
+    targets: A,
+    /,
+    *,
+    alpha: float | None = 0.25,
+    gamma: float = 2.0,
+    reduction: str = "mean",
 ) -> A:
     """Binary cross entropy of logits times (1 - p_t)**gamma, which lets easy examples count less.
 
@@ -341,7 +380,9 @@ def focal_loss(
     0.17328679513998632
     """
     if has_nest(logits, targets):
-        return call_leafwise(focal_loss, (logits, targets), {"alpha": alpha, "gamma": gamma, "reduction": reduction})
+        return call_leafwise(
+            focal_loss, (logits, targets), {"alpha": alpha, "gamma": gamma, "reduction": reduction}
+        )
     name = "focal_loss"
     same_shape(name, logits=logits, targets=targets)
     if gamma < 0:
@@ -370,12 +411,16 @@ def hinge_loss(predictions: A, targets: A, /, *, margin: float = 1.0, reduction:
     array([1.5, 0. ])
     """
     if has_nest(predictions, targets):
-        return call_leafwise(hinge_loss, (predictions, targets), {"margin": margin, "reduction": reduction})
+        return call_leafwise(
+            hinge_loss, (predictions, targets), {"margin": margin, "reduction": reduction}
+        )
     same_shape("hinge_loss", predictions=predictions, targets=targets)
     xp = xp_of_all(predictions, targets)
     (x, t), kind = all_precise("hinge_loss", xp, predictions, targets)
     _check_signs("hinge_loss", t)
-    return xp.astype(reduced("hinge_loss", xp, xp.relu(margin - t * x), reduction), kind, copy=False)
+    return xp.astype(
+        reduced("hinge_loss", xp, xp.relu(margin - t * x), reduction), kind, copy=False
+    )
 
 
 def _check_signs(name: str, targets: Any) -> None:
@@ -385,4 +430,6 @@ def _check_signs(name: str, targets: Any) -> None:
         return
     values = xp.stop_gradient(targets)
     if float(xp.min(xp.abs(values))) != 1 or float(xp.max(xp.abs(values))) != 1:
-        raise ArgumentError(f"{name}() expects targets of -1 and 1, got others. For targets of 0 and 1 write 2 * targets - 1.")
+        raise ArgumentError(
+            f"{name}() expects targets of -1 and 1, got others. For targets of 0 and 1 write 2 * targets - 1."
+        )

@@ -63,7 +63,13 @@ def cosine_loss(
     1.0
     """
     if has_nest(x1, x2, targets):
-        kwargs = {"targets": targets, "margin": margin, "axis": axis, "epsilon": epsilon, "reduction": reduction}
+        kwargs = {
+            "targets": targets,
+            "margin": margin,
+            "axis": axis,
+            "epsilon": epsilon,
+            "reduction": reduction,
+        }
         return call_leafwise(cosine_loss, (x1, x2), kwargs)
     same_shape("cosine_loss", x1=x1, x2=x2)
     xp = xp_of_all(x1, x2, targets)
@@ -107,7 +113,9 @@ def triplet_loss(
     xp = xp_of_all(anchor, positive, negative)
     (a, b, c), kind = all_precise("triplet_loss", xp, anchor, positive, negative)
     near, far = [_distance(xp, a - other + epsilon, p) for other in (b, c)]
-    return xp.astype(reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction), kind, copy=False)
+    return xp.astype(
+        reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction), kind, copy=False
+    )
 
 
 def _distance(xp: Any, x: Any, p: float) -> Any:
@@ -146,7 +154,12 @@ def ctc_loss(
     0.333333
     """
     if has_nest(log_probs, targets, input_lengths, target_lengths):
-        kwargs = {"blank": blank, "zero_infinity": zero_infinity, "time_major": time_major, "reduction": reduction}
+        kwargs = {
+            "blank": blank,
+            "zero_infinity": zero_infinity,
+            "time_major": time_major,
+            "reduction": reduction,
+        }
         return call_leafwise(ctc_loss, (log_probs, targets, input_lengths, target_lengths), kwargs)
     xp = xp_of_all(log_probs, targets, input_lengths, target_lengths)
     _check_ctc(log_probs, targets, input_lengths, target_lengths, blank, time_major)
@@ -162,7 +175,9 @@ def ctc_loss(
         extended = xp.concat([pairs, last], axis=1)
     # The label before the last blank may be reached directly, unless it is the same label again.
     may_skip = xp.logical_and(extended[:, 2:] != blank, extended[:, 2:] != extended[:, :-2])
-    batch_index = xp.expand_dims(extended, axis=0) + xp.zeros_like(x[:, :, :1], dtype=extended.dtype)
+    batch_index = xp.expand_dims(extended, axis=0) + xp.zeros_like(
+        x[:, :, :1], dtype=extended.dtype
+    )
     emitted = xp.take_along_axis(x, batch_index, axis=2)
     never = xp.zeros_like(emitted[0]) + _NEVER
     # -inf (a class that was masked out) would make nan of the gradients.
@@ -196,10 +211,19 @@ def ctc_loss(
     return xp.astype(reduced("ctc_loss", xp, losses, reduction), kind, copy=False)
 
 
-def _check_ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: Any, time_major: bool) -> None:
+def _check_ctc(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: Any,
+    time_major: bool,
+) -> None:
     shape, rows = tuple(log_probs.shape), tuple(targets.shape)
     if len(shape) != 3 or len(rows) != 2:
-        raise ShapeError(f"ctc_loss() expects log_probs with 3 axes and targets with 2, got {shape} and {rows}.")
+        raise ShapeError(
+            f"ctc_loss() expects log_probs with 3 axes and targets with 2, got {shape} and {rows}."
+        )
     steps, batch = (shape[0], shape[1]) if time_major else (shape[1], shape[0])
     for what, array in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if tuple(array.shape) != (batch,) or rows[0] != batch:
@@ -211,4 +235,11 @@ def _check_ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths:
         raise ArgumentError(f"ctc_loss() expects blank from 0 to {shape[2] - 1}, got {blank!r}.")
     check_indices("ctc_loss", "targets", targets, shape[2])
     check_range("ctc_loss", "input_lengths", input_lengths, 1, steps, f"There are {steps} steps.")
-    check_range("ctc_loss", "target_lengths", target_lengths, 0, rows[1], f"targets has room for {rows[1]} labels.")
+    check_range(
+        "ctc_loss",
+        "target_lengths",
+        target_lengths,
+        0,
+        rows[1],
+        f"targets has room for {rows[1]} labels.",
+    )

@@ -23,7 +23,11 @@ def accuracy(predictions: A, targets: A, /) -> A:
         return call_leafwise(accuracy, (predictions, targets), {})
     xp = xp_of_pair(predictions, targets)
     predictions = _classes("accuracy", xp, predictions, targets)
-    return xp.mean(xp.astype(predictions == xp.astype(targets, predictions.dtype, copy=False), str(default_dtype())))
+    return xp.mean(
+        xp.astype(
+            predictions == xp.astype(targets, predictions.dtype, copy=False), str(default_dtype())
+        )
+    )
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
@@ -40,10 +44,14 @@ def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
     same_shape("top_k_accuracy", scores=scores[..., 0], targets=targets)
     classes = scores.shape[-1]
     if not 1 <= whole_number("top_k_accuracy", "k", k) <= classes:
-        raise ArgumentError(f"top_k_accuracy() expects k from 1 to {classes}, the number of classes, got {k!r}.")
+        raise ArgumentError(
+            f"top_k_accuracy() expects k from 1 to {classes}, the number of classes, got {k!r}."
+        )
     check_indices("top_k_accuracy", "targets", targets, classes)
     _, best = xp.topk(scores, k)
-    is_hit = xp.any(best == xp.expand_dims(xp.astype(targets, best.dtype, copy=False), axis=-1), axis=-1)
+    is_hit = xp.any(
+        best == xp.expand_dims(xp.astype(targets, best.dtype, copy=False), axis=-1), axis=-1
+    )
     return xp.mean(xp.astype(is_hit, str(default_dtype())))
 
 
@@ -76,8 +84,12 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
         return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
     one_of("f1_score", "the averages", average, ("macro", "weighted", "micro", "none"))
     xp = xp_of_pair(predictions, targets)
-    counts = xp.astype(_confusion("f1_score", predictions, targets, num_classes), str(default_dtype()))
-    hits = xp.sum(counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0)
+    counts = xp.astype(
+        _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
+    )
+    hits = xp.sum(
+        counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0
+    )
     support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
     if average == "micro":
         hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
@@ -118,4 +130,8 @@ def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> Any:
     same_shape(name, predictions=predictions, targets=targets)
     kind = xp.dtype_name(predictions.dtype)
     # Small integers could not hold the number of a pair of classes.
-    return xp.astype(predictions, xp.arange(1).dtype) if kind.startswith(("int", "uint")) or kind == "bool" else predictions
+    return (
+        xp.astype(predictions, xp.arange(1).dtype)
+        if kind.startswith(("int", "uint")) or kind == "bool"
+        else predictions
+    )

@@ -180,7 +180,9 @@ def group_norm(
     channels = shape[channel]
     count = whole_number("group_norm", "groups", groups)
     if ndim < 2 or channel == 0:
-        raise ShapeError(f"group_norm() expects x with a batch axis first, then channels, got x of shape {shape}.")
+        raise ShapeError(
+            f"group_norm() expects x with a batch axis first, then channels, got x of shape {shape}."
+        )
     if count < 1 or channels % count:
         raise ShapeError(
             f"group_norm() cannot split {channels} channels into {groups} groups of equal size; use a divisor of {channels}."
@@ -286,12 +288,16 @@ def spectral_norm(
            [0.      , 0.333333]])
     """
     if has_nest(weight, u):
-        return call_leafwise(spectral_norm, (weight, u), {"iterations": iterations, "axis": axis, "epsilon": epsilon})
+        return call_leafwise(
+            spectral_norm, (weight, u), {"iterations": iterations, "axis": axis, "epsilon": epsilon}
+        )
     xp = xp_of_all(weight, u)
     place = normal_axis(axis, len(weight.shape))
     rows = weight.shape[place]
     if tuple(u.shape) != (rows,):
-        raise ShapeError(f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got {tuple(u.shape)}.")
+        raise ShapeError(
+            f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got {tuple(u.shape)}."
+        )
     if whole_number("spectral_norm", "iterations", iterations) < 1:
         raise ShapeError(f"spectral_norm() expects at least 1 iteration, got {iterations!r}.")
     w, kind = precise("spectral_norm", xp, weight)
@@ -321,5 +327,3 @@ def _check_affine(name: str, shape: tuple[Any, ...], weight: Any, bias: Any, **o
     for what, array in {"weight": weight, "bias": bias, **others}.items():
         if array is not None and tuple(array.shape) != shape:
             raise ShapeError(f"{name}() expects {what} of shape {shape}, got {tuple(array.shape)}.")
-
-

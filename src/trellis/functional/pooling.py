@@ -37,7 +37,9 @@ def max_pool1d(
     >>> F.max_pool1d(np.array([1.0, 3, 2, 5]).reshape(1, 4, 1), 2, 2, "VALID").ravel()
     array([3., 5.])
     """
-    return _max_pool("max_pool1d", 1, x, window, strides, padding, data_format, dilations, return_indices)
+    return _max_pool(
+        "max_pool1d", 1, x, window, strides, padding, data_format, dilations, return_indices
+    )
 
 
 def max_pool2d(
@@ -62,7 +64,9 @@ def max_pool2d(
     >>> y.ravel(), i.ravel()
     (array([ 5.,  7., 13., 15.]), array([ 5,  7, 13, 15]))
     """
-    return _max_pool("max_pool2d", 2, x, window, strides, padding, data_format, dilations, return_indices)
+    return _max_pool(
+        "max_pool2d", 2, x, window, strides, padding, data_format, dilations, return_indices
+    )
 
 
 def max_pool3d(
@@ -83,7 +87,9 @@ def max_pool3d(
     >>> F.max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2, 1, "VALID").ravel()
     array([7.])
     """
-    return _max_pool("max_pool3d", 3, x, window, strides, padding, data_format, dilations, return_indices)
+    return _max_pool(
+        "max_pool3d", 3, x, window, strides, padding, data_format, dilations, return_indices
+    )
 
 
 def avg_pool1d(
@@ -149,11 +155,23 @@ def avg_pool3d(
 
 
 def _max_pool(
-    name: str, dims: int, x: Any, window: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, indices: bool
+    name: str,
+    dims: int,
+    x: Any,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    indices: bool,
 ) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
-            lambda leaf: _max_pool(name, dims, leaf, window, strides, padding, data_format, dilations, indices), (x,), {}
+            lambda leaf: _max_pool(
+                name, dims, leaf, window, strides, padding, data_format, dilations, indices
+            ),
+            (x,),
+            {},
         )
     xp = xp_of(x)
     first, _, window, strides, dilations, pairs = _geometry(
@@ -161,21 +179,40 @@ def _max_pool(
     )
     y, kind = precise(name, xp, x)
     y, found = xp.max_pool(
-        y, window=window, strides=strides, padding=pairs, dilations=dilations, channel_first=first, indices=indices
+        y,
+        window=window,
+        strides=strides,
+        padding=pairs,
+        dilations=dilations,
+        channel_first=first,
+        indices=indices,
     )
     y = xp.astype(y, kind, copy=False)
     return (y, found) if indices else y
 
 
 def _avg_pool(
-    name: str, dims: int, x: Any, window: Any, strides: Any, padding: Any, data_format: Any, count_include_pad: bool
+    name: str,
+    dims: int,
+    x: Any,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    count_include_pad: bool,
 ) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
-            lambda leaf: _avg_pool(name, dims, leaf, window, strides, padding, data_format, count_include_pad), (x,), {}
+            lambda leaf: _avg_pool(
+                name, dims, leaf, window, strides, padding, data_format, count_include_pad
+            ),
+            (x,),
+            {},
         )
     xp = xp_of(x)
-    first, sizes, window, strides, _, pairs = _geometry(name, dims, x, window, strides, padding, 1, data_format)
+    first, sizes, window, strides, _, pairs = _geometry(
+        name, dims, x, window, strides, padding, 1, data_format
+    )
     y, kind = precise(name, xp, x)
     ndim = dims + 2
     if any([pair != (0, 0) for pair in pairs]):
@@ -188,7 +225,11 @@ def _avg_pool(
         y = parts[0]
         for part in parts[1:]:
             y = y + part
-        counts = [window[i]] * out if count_include_pad else _counts(sizes[i], window[i], strides[i], pairs[i][0], out)
+        counts = (
+            [window[i]] * out
+            if count_include_pad
+            else _counts(sizes[i], window[i], strides[i], pairs[i][0], out)
+        )
         if min(counts) == max(counts):
             y = y / counts[0]
         else:
@@ -208,7 +249,14 @@ def _strided(x: Any, axis: int, start: int, count: int, step: int) -> Any:
 
 
 def _geometry(
-    name: str, dims: int, x: Any, window: Any, strides: Any, padding: Any, dilations: Any, data_format: Any
+    name: str,
+    dims: int,
+    x: Any,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    dilations: Any,
+    data_format: Any,
 ) -> Any:
     first = is_channel_first(name, data_format, len(x.shape), dims)
     sizes = spatial_sizes(name, x, first)
@@ -256,7 +304,9 @@ def global_avg_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     array([[1.5]])
     """
     if isinstance(x, dict):
-        return call_leafwise(global_avg_pool, (x,), {"data_format": data_format, "keepdims": keepdims})
+        return call_leafwise(
+            global_avg_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
+        )
     xp = xp_of(x)
     axes = _spatial_axes("global_avg_pool", x, data_format)
     y, kind = precise("global_avg_pool", xp, x)
@@ -272,7 +322,9 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     array([[3.]])
     """
     if isinstance(x, dict):
-        return call_leafwise(global_max_pool, (x,), {"data_format": data_format, "keepdims": keepdims})
+        return call_leafwise(
+            global_max_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
+        )
     xp = xp_of(x)
     axes = _spatial_axes("global_max_pool", x, data_format)
     # Not `max`, whose gradient is divided among equal maxima by some frameworks.
@@ -291,7 +343,9 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
 def _spatial_axes(name: str, x: Any, data_format: Any) -> tuple[int, ...]:
     ndim = len(x.shape)
     if ndim < 3:
-        raise ShapeError(f"{name}() expects x of at least 3 axes, batch, positions and channels, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() expects x of at least 3 axes, batch, positions and channels, got {tuple(x.shape)}."
+        )
     first = is_channel_first(name, data_format, ndim)
     return tuple(range(2, ndim)) if first else tuple(range(1, ndim - 1))
 
@@ -299,7 +353,9 @@ def _spatial_axes(name: str, x: Any, data_format: Any) -> tuple[int, ...]:
 # Adaptive --------------------------------------------------------------------------------------------
 
 
-def adaptive_avg_pool(x: A, output_size: int | Sequence[int], /, *, data_format: str = "channel_last") -> A:
+def adaptive_avg_pool(
+    x: A, output_size: int | Sequence[int], /, *, data_format: str = "channel_last"
+) -> A:
     """Means over windows that divide the input into `output_size` parts along each of its 1 to 3 spatial axes.
 
     Window i of n elements goes from floor(i * n / out) to ceil((i + 1) * n / out), as in torch.
@@ -316,14 +372,22 @@ def adaptive_avg_pool(x: A, output_size: int | Sequence[int], /, *, data_format:
     y, kind = precise("adaptive_avg_pool", xp, x)
     for i, (size, out) in enumerate(zip(sizes, outs, strict=True)):
         axis = i + (2 if first else 1)
-        rows = [[1 / (high - low) if low <= k < high else 0.0 for k in range(size)] for low, high in _parts(size, out)]
+        rows = [
+            [1 / (high - low) if low <= k < high else 0.0 for k in range(size)]
+            for low, high in _parts(size, out)
+        ]
         matrix = xp.asarray(rows, dtype=y.dtype, device=xp.device(y))
         y = xp.moveaxis(xp.tensordot(y, matrix, axes=((axis,), (1,))), -1, axis)
     return xp.astype(y, kind, copy=False)
 
 
 def adaptive_max_pool(
-    x: A, output_size: int | Sequence[int], /, *, data_format: str = "channel_last", return_indices: bool = False
+    x: A,
+    output_size: int | Sequence[int],
+    /,
+    *,
+    data_format: str = "channel_last",
+    return_indices: bool = False,
 ) -> A | tuple[A, A]:
     """Maxima over windows that divide the input into `output_size` parts along each of its 1 to 3 spatial axes.
 
@@ -363,14 +427,20 @@ def adaptive_max_pool(
     return (y, places) if return_indices else y
 
 
-def _adaptive(name: str, x: Any, output_size: Any, data_format: Any) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
+def _adaptive(
+    name: str, x: Any, output_size: Any, data_format: Any
+) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
     ndim = len(x.shape)
     if not 3 <= ndim <= 5:
-        raise ShapeError(f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}."
+        )
     first = is_channel_first(name, data_format, ndim)
     sizes = spatial_sizes(name, x, first)
     if min(sizes) < 1:
-        raise ShapeError(f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
+        )
     return first, sizes, per_axis(name, "output_size", output_size, len(sizes))
 
 

@@ -12,7 +12,9 @@ from ..tree import call_leafwise
 from ._arguments import precise
 
 
-def sinusoidal_encoding(positions: A, width: int, /, *, base: float = 10000.0, dtype: DTypeLike | None = None) -> A:
+def sinusoidal_encoding(
+    positions: A, width: int, /, *, base: float = 10000.0, dtype: DTypeLike | None = None
+) -> A:
     """Sines and cosines of the positions, a new last axis of `width`.
 
     Element 2i is sin(position / base**(2i / width)), element 2i + 1 the cosine of the same
@@ -25,7 +27,9 @@ def sinusoidal_encoding(positions: A, width: int, /, *, base: float = 10000.0, d
            [0.841471 , 0.5403023]], dtype=float32)
     """
     if has_nest(positions):
-        return call_leafwise(sinusoidal_encoding, (positions, width), {"base": base, "dtype": dtype})
+        return call_leafwise(
+            sinusoidal_encoding, (positions, width), {"base": base, "dtype": dtype}
+        )
     xp = xp_of(positions)
     _check_even("sinusoidal_encoding", "width", width)
     if dtype is None:
@@ -60,7 +64,11 @@ def rotary_embedding(
            [0.5403, 0.8415]])
     """
     if has_nest(x, positions):
-        return call_leafwise(rotary_embedding, (x, positions), {"base": base, "width": width, "interleaved": interleaved})
+        return call_leafwise(
+            rotary_embedding,
+            (x, positions),
+            {"base": base, "width": width, "interleaved": interleaved},
+        )
     xp = xp_of_all(x, positions)
     shape = tuple(x.shape)
     if len(shape) < 2 and positions is None:
@@ -69,11 +77,15 @@ def rotary_embedding(
     width = features if width is None else width
     _check_even("rotary_embedding", "width", width)
     if width > features:
-        raise ShapeError(f"rotary_embedding() cannot rotate {width} of the {features} features of x {shape}.")
+        raise ShapeError(
+            f"rotary_embedding() cannot rotate {width} of the {features} features of x {shape}."
+        )
     y, kind = precise("rotary_embedding", xp, x)
     if positions is None:
         if shape[-2] is None:
-            raise ShapeError(f"rotary_embedding() needs positions where the length is not known while tracing: {shape}.")
+            raise ShapeError(
+                f"rotary_embedding() needs positions where the length is not known while tracing: {shape}."
+            )
         positions = xp.arange(shape[-2], device=xp.device(x))
     angles = _angles(xp, positions, width, base, xp.dtype_name(y.dtype))
     cos, sin = xp.cos(angles), xp.sin(angles)
@@ -83,7 +95,9 @@ def rotary_embedding(
         sizes = [-1 if size is None else size for size in shape[:-1]]
         pairs = xp.reshape(rotated, (*sizes, half, 2))
         a, b = pairs[..., 0], pairs[..., 1]
-        rotated = xp.reshape(xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*sizes, width))
+        rotated = xp.reshape(
+            xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*sizes, width)
+        )
     else:
         a, b = rotated[..., :half], rotated[..., half:]
         rotated = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
@@ -101,4 +115,6 @@ def _angles(xp: Any, positions: Any, width: int, base: float, kind: str) -> Any:
 
 def _check_even(name: str, what: str, width: Any) -> None:
     if whole_number(name, what, width) < 2 or width % 2:
-        raise ShapeError(f"{name}() pairs its features, so {what} must be even and at least 2, got {width!r}.")
+        raise ShapeError(
+            f"{name}() pairs its features, so {what} must be even and at least 2, got {width!r}."
+        )

@@ -29,7 +29,9 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     """
     if isinstance(x, dict):
         return call_leafwise(pixel_shuffle, (x, factor), {"data_format": data_format})
-    xp, r, first, batch, (height, width), channels = _pixels("pixel_shuffle", x, factor, data_format)
+    xp, r, first, batch, (height, width), channels = _pixels(
+        "pixel_shuffle", x, factor, data_format
+    )
     if channels % (r * r):
         raise ShapeError(
             f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} in {tuple(x.shape)}."
@@ -52,7 +54,9 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     """
     if isinstance(x, dict):
         return call_leafwise(pixel_unshuffle, (x, factor), {"data_format": data_format})
-    xp, r, first, batch, (height, width), channels = _pixels("pixel_unshuffle", x, factor, data_format)
+    xp, r, first, batch, (height, width), channels = _pixels(
+        "pixel_unshuffle", x, factor, data_format
+    )
     if height % r or width % r:
         raise ShapeError(
             f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got {height} x {width}."
@@ -65,7 +69,9 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     return xp.reshape(y, (batch, h, w, channels * r * r))
 
 
-def _pixels(name: str, x: Any, factor: Any, data_format: Any) -> tuple[Any, int, bool, int, Any, int]:
+def _pixels(
+    name: str, x: Any, factor: Any, data_format: Any
+) -> tuple[Any, int, bool, int, Any, int]:
     first = is_channel_first(name, data_format, len(x.shape), 2)
     r = whole_number(name, "factor", factor)
     if r < 1:
@@ -107,7 +113,9 @@ def unfold(
     ndim = len(x.shape)
     first = is_channel_first("unfold", data_format, ndim)
     sizes = spatial_sizes("unfold", x, first)
-    window, strides, dilations, pairs, outs = _patches("unfold", sizes, window, strides, padding, dilations)
+    window, strides, dilations, pairs, outs = _patches(
+        "unfold", sizes, window, strides, padding, dilations
+    )
     if any([pair != (0, 0) for pair in pairs]):
         x = xp.pad(x, [(0, 0), (0, 0), *pairs] if first else [(0, 0), *pairs, (0, 0)])
     lead = (slice(None),) * (2 if first else 1)
@@ -145,13 +153,19 @@ def fold(
         return call_leafwise(fold, (patches, size, window, strides, padding), options)
     xp = xp_of(patches)
     if len(patches.shape) != 3:
-        raise ShapeError(f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}.")
+        raise ShapeError(
+            f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}."
+        )
     sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
     first = is_channel_first("fold", data_format, len(sizes) + 2)
-    window, strides, dilations, pairs, outs = _patches("fold", sizes, window, strides, padding, dilations)
+    window, strides, dilations, pairs, outs = _patches(
+        "fold", sizes, window, strides, padding, dilations
+    )
     elements: int = prod(window)  # type: ignore[arg-type]
     count: int = prod(outs)
-    found, inner = (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
+    found, inner = (
+        (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
+    )
     if found != count or inner % elements:
         raise ShapeError(
             f"fold() to {sizes} by windows {window} and strides {strides} expects {count} patches of a multiple of {elements} "
@@ -168,7 +182,11 @@ def fold(
     lead = (slice(None),) * start
     total = xp.zeros_like(rows[(*lead, 0)] if first else rows[..., 0, :])
     total = xp.pad(
-        total, [(0, padded[i - start] - outs[i - start]) if start <= i < start + len(outs) else (0, 0) for i in range(len(outs) + 2)]
+        total,
+        [
+            (0, padded[i - start] - outs[i - start]) if start <= i < start + len(outs) else (0, 0)
+            for i in range(len(outs) + 2)
+        ],
     )
     for j, place in enumerate(_places(window, strides, dilations, outs)):
         row = rows[(*lead, j)] if first else rows[..., j, :]
@@ -185,10 +203,13 @@ def _patches(name: str, sizes: Any, window: Any, strides: Any, padding: Any, dil
     spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
     pairs = _forward_pairs(name, padding, sizes, spans, strides)
     outs = [
-        (n + low + high - span) // s + 1 for n, (low, high), span, s in zip(sizes, pairs, spans, strides, strict=True)
+        (n + low + high - span) // s + 1
+        for n, (low, high), span, s in zip(sizes, pairs, spans, strides, strict=True)
     ]
     if min(outs) < 1:
-        raise ShapeError(f"{name}() would have no window: they span {spans} elements, and {sizes} with padding {pairs} has fewer.")
+        raise ShapeError(
+            f"{name}() would have no window: they span {spans} elements, and {sizes} with padding {pairs} has fewer."
+        )
     return window, strides, dilations, pairs, outs
 
 

@@ -75,11 +75,18 @@ def rnn_update(
     [[[1.0], [3.0]]]
     """
     if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-        kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "activation": activation, "time_major": time_major}
+        kwargs = {
+            "bias": bias,
+            "recurrent_bias": recurrent_bias,
+            "activation": activation,
+            "time_major": time_major,
+        }
         return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
     one_of("rnn_update", "the activations", activation, ("tanh", "relu"))
     arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-    return _run("rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major)
+    return _run(
+        "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major
+    )
 
 
 def _tanh_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
@@ -90,7 +97,9 @@ def _relu_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
     return xp.relu(a + c)
 
 
-def _run(name: str, gates: int, step: Any, arrays: tuple[Any, ...], time_major: bool) -> tuple[Any, Any]:
+def _run(
+    name: str, gates: int, step: Any, arrays: tuple[Any, ...], time_major: bool
+) -> tuple[Any, Any]:
     xp = xp_of_all(*arrays)
     batch, steps, width = _sizes(name, gates, arrays, time_major)
     (x, h, kernel, recurrent_kernel, bias, recurrent_bias), kind = all_precise(name, xp, *arrays)
@@ -130,7 +139,9 @@ def _sizes(
         raise ShapeError(f"{name}() expects x of shape (batch..., T, in), got {shape}.")
     times = "" if gates == 1 else f"{gates}*"
     if len(recurrent) != 2 or recurrent[1] != gates * recurrent[0]:
-        raise ShapeError(f"{name}() expects recurrent_kernel of shape (out, {times}out), got {recurrent}.")
+        raise ShapeError(
+            f"{name}() expects recurrent_kernel of shape (out, {times}out), got {recurrent}."
+        )
     width = recurrent[0]
     if tuple(kernel.shape) != (shape[-1], gates * width):
         raise ShapeError(
@@ -139,8 +150,12 @@ def _sizes(
         )
     batch, steps = (shape[1:-1], shape[0]) if time_major else (shape[:-2], shape[-2])
     if not _fits(tuple(init_h.shape), (*batch, width)):
-        raise ShapeError(f"{name}() expects init_h of shape {(*batch, width)} for x {shape}, got {tuple(init_h.shape)}.")
+        raise ShapeError(
+            f"{name}() expects init_h of shape {(*batch, width)} for x {shape}, got {tuple(init_h.shape)}."
+        )
     for what, part in (("bias", bias), ("recurrent_bias", recurrent_bias)):
         if part is not None and tuple(part.shape) != (gates * width,):
-            raise ShapeError(f"{name}() expects {what} of shape {(gates * width,)}, got {tuple(part.shape)}.")
+            raise ShapeError(
+                f"{name}() expects {what} of shape {(gates * width,)}, got {tuple(part.shape)}."
+            )
     return batch, steps, width

@@ -53,7 +53,9 @@ def resize(
         options = {"method": method, "align_corners": align_corners, "data_format": data_format}
         return call_leafwise(resize, (x, size), options)
     kind, first, sizes = _checked("resize", x, method, align_corners, data_format)
-    return _resized(x, sizes, per_axis("resize", "size", size, len(sizes)), kind, align_corners, first)
+    return _resized(
+        x, sizes, per_axis("resize", "size", size, len(sizes)), kind, align_corners, first
+    )
 
 
 def interpolate(
@@ -76,12 +78,18 @@ def interpolate(
         options = {"method": method, "align_corners": align_corners, "data_format": data_format}
         return call_leafwise(interpolate, (x, scale), options)
     kind, first, sizes = _checked("interpolate", x, method, align_corners, data_format)
-    scales: tuple[Any, ...] = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
+    scales: tuple[Any, ...] = (
+        tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
+    )
     if len(scales) != len(sizes):
-        raise ArgumentError(f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}.")
+        raise ArgumentError(
+            f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}."
+        )
     outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
     if min(outs) < 1:
-        raise ArgumentError(f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}.")
+        raise ArgumentError(
+            f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+        )
     return _resized(x, sizes, outs, kind, align_corners, first)
 
 
@@ -90,18 +98,24 @@ def _checked(
 ) -> tuple[str, bool, tuple[int, ...]]:
     ndim = len(x.shape)
     if not 3 <= ndim <= 5:
-        raise ShapeError(f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}."
+        )
     known = [key for key, (_, dims) in _METHODS.items() if dims in (None, ndim - 2)]
     if not isinstance(method, str) or method not in known:
         raise ArgumentError(
             f"{name}() knows the methods {', '.join(map(repr, known))} for x with {ndim} axes, got {method!r}."
         )
     if method == "nearest" and align_corners:
-        raise ArgumentError(f"{name}() has align_corners for the linear and cubic methods only, got method 'nearest'.")
+        raise ArgumentError(
+            f"{name}() has align_corners for the linear and cubic methods only, got method 'nearest'."
+        )
     first = is_channel_first(name, data_format, ndim)
     sizes = spatial_sizes(name, x, first)
     if min(sizes) < 1:
-        raise ShapeError(f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}.")
+        raise ShapeError(
+            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
+        )
     return _METHODS[method][0], first, sizes
 
 
@@ -111,7 +125,12 @@ def _resized(x: Any, sizes: Any, outs: Any, kind: str, align_corners: bool, firs
         y = x
         for i, (n, out) in enumerate(zip(sizes, outs, strict=True)):
             if n != out:
-                y = _picked(xp, y, [(2 * k + 1) * n // (2 * out) for k in range(out)], i + (2 if first else 1))
+                y = _picked(
+                    xp,
+                    y,
+                    [(2 * k + 1) * n // (2 * out) for k in range(out)],
+                    i + (2 if first else 1),
+                )
         return y
     y, dtype = precise("resize", xp, x)
     for i, (n, out) in enumerate(zip(sizes, outs, strict=True)):

@@ -11,9 +11,19 @@ from ..._windows import max_over_windows
 __all__ = ["max_pool"]
 
 
-@partial(jax.jit, static_argnames=("window", "strides", "padding", "dilations", "channel_first", "indices"))
+@partial(
+    jax.jit,
+    static_argnames=("window", "strides", "padding", "dilations", "channel_first", "indices"),
+)
 def max_pool(
-    x: Any, *, window: Any, strides: Any, padding: Any, dilations: Any, channel_first: bool, indices: bool
+    x: Any,
+    *,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    dilations: Any,
+    channel_first: bool,
+    indices: bool,
 ) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
     return max_over_windows(

@@ -47,14 +47,16 @@ class _Function:
         key = (spec, *kinds)
         trace = self._traces.get(key)
         if trace is None:
-            trace = self._traces[key] = self._trace(leaves, spec)
+            results, trace = self._trace(leaves, tensors, spec)
+            self._traces[key] = trace
+            return tree.unflatten(trace[1], results)
         run, out_spec = trace
-        if run is None:
-            return self._whole(*args, **kwargs)
         return tree.unflatten(out_spec, run(tensors))
 
-    def _trace(self, leaves: list[Any], spec: Any) -> tuple[Any, Any]:
-        """A function from the list of tensors to the list of results, and the structure of the results."""
+    def _trace(
+        self, leaves: list[Any], tensors: list[Any], spec: Any
+    ) -> tuple[Any, tuple[Any, Any]]:
+        """The first results; then a function from tensors to results, and the structure of the results."""
         out_specs, counts = [], []
 
         def flat(*tensors: Any) -> list[Any]:
@@ -66,12 +68,15 @@ class _Function:
             counts.append(len(outputs))
             return outputs
 
-        signature = [tf.TensorSpec(x.shape, x.dtype) for x in leaves if type(x) is _Tensor]
-        concrete = tf.function(flat, autograph=False).get_concrete_function(*signature)
-        if len(concrete.outputs) != counts[-1]:
-            return None, None  # ragged or sparse results, which are several tensors each
+        traced = tf.function(flat, autograph=False)
+        results = traced(
+            *tensors
+        )  # asked for the concrete function first, tf.function would trace twice
+        signature = [tf.TensorSpec(x.shape, x.dtype) for x in tensors]
+        concrete = traced.get_concrete_function(*signature)
         call_flat = getattr(concrete, "_call_flat", None)
-        if call_flat is None:
-            return lambda tensors: concrete(*tensors), out_specs[-1]
+        if call_flat is None or len(concrete.outputs) != counts[-1]:
+            # Ragged or sparse results are several tensors each.
+            return results, (lambda arrays: traced(*arrays), out_specs[-1])
         # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a tensor.
-        return lambda tensors: call_flat(tensors, concrete.captured_inputs), out_specs[-1]
+        return results, (lambda arrays: call_flat(arrays, concrete.captured_inputs), out_specs[-1])

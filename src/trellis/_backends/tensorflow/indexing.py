@@ -2,6 +2,7 @@
 
 from typing import Any as _Any
 
+import numpy as _np
 import tensorflow as tf
 
 from ..._errors import ShapeError as _ShapeError
@@ -37,7 +38,23 @@ def take_along_axis(x: _Any, indices: _Any, /, *, axis: int = -1) -> _Any:
     if outer is not None:
         x = _h.broadcast(x, outer + [x.shape[-1]])
         indices = _h.broadcast(indices, outer + [indices.shape[-1]])
+    if x.shape.is_fully_defined() and indices.shape.is_fully_defined() and x.dtype.is_floating:
+        return _h.move(_gathered(x, indices), -1, axis)
     return _h.move(tf.gather(x, indices, batch_dims=ndim - 1), -1, axis)
+
+
+@tf.custom_gradient
+def _gathered(x: _Any, indices: _Any) -> _Any:
+    """tf.gather along the last axis; its own gradient takes 60 operations, this one 5."""
+    width, rows = x.shape[-1], x.shape[:-1].num_elements()
+    offsets = (_np.arange(rows) * width).reshape(-1, 1).astype(indices.dtype.as_numpy_dtype)
+
+    def pull(g: _Any) -> _Any:
+        places = tf.reshape(tf.reshape(indices, (rows, indices.shape[-1])) + offsets, (-1,))
+        summed = tf.math.unsorted_segment_sum(tf.reshape(g, (-1,)), places, rows * width)
+        return tf.reshape(summed, x.shape), None
+
+    return tf.gather(x, indices, batch_dims=len(x.shape) - 1), pull
 
 
 def _known(x: _Any, indices: _Any) -> bool:

@@ -75,7 +75,9 @@ def _adam_formula(
     epsilon: float,
     weight_decay: float,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    c1, c2 = [tf.zeros_like(t) + 1 if b == 0 else -tf.math.expm1(t * _log(b)) for b in (beta1, beta2)]
+    c1, c2 = [
+        tf.zeros_like(t) + 1 if b == 0 else -tf.math.expm1(t * _log(b)) for b in (beta1, beta2)
+    ]
     ratio, shift = c1 / tf.sqrt(c2), epsilon * c1
     ms = foreach_lerp(ms, gs, 1 - beta1)
     vs = foreach_addcmul(foreach_mul(vs, beta2), gs, gs, 1 - beta2)

@@ -9,7 +9,14 @@ __all__ = ["max_pool"]
 
 
 def max_pool(
-    x: Any, *, window: Any, strides: Any, padding: Any, dilations: Any, channel_first: bool, indices: bool
+    x: Any,
+    *,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    dilations: Any,
+    channel_first: bool,
+    indices: bool,
 ) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
     return max_over_windows(

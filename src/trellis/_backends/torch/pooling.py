@@ -12,14 +12,23 @@ _plain_pools = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
 def max_pool(
-    x: Any, *, window: Any, strides: Any, padding: Any, dilations: Any, channel_first: bool, indices: bool
+    x: Any,
+    *,
+    window: Any,
+    strides: Any,
+    padding: Any,
+    dilations: Any,
+    channel_first: bool,
+    indices: bool,
 ) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
     dims = len(window)
     x = x if channel_first else x.movedim(-1, 1)
     sizes = x.shape[2:]
     lows = [low for low, _ in padding]
-    is_native = all([low == high and low <= k // 2 for (low, high), k in zip(padding, window, strict=True)])
+    is_native = all(
+        [low == high and low <= k // 2 for (low, high), k in zip(padding, window, strict=True)]
+    )
     if not is_native:
         x = F.pad(x, [size for pair in reversed(padding) for size in pair], value=-torch.inf)
     inner = lows if is_native else 0

@@ -186,7 +186,9 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Standard normals: the inverse error function of a uniform in (-1, 1)."""
     known = _words_of(key)
     if known is None or dtype not in _NUMPY:
-        return erfinv(_symmetric(_fractions(*_hashed(key, shape), dtype))) * _SQRT2_OF[dtype]
+        return (
+            _erfinv_inside(_symmetric(_fractions(*_hashed(key, shape), dtype))) * _SQRT2_OF[dtype]
+        )
     return torch.from_numpy(blocks.normal(known, prod(shape), _NUMPY[dtype])).reshape(shape)
 
 
@@ -213,8 +215,13 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
 
 def erfinv(x: Any) -> Any:
     """The inverse error function with JAX's polynomials; half precision goes through float32."""
+    return torch.where(torch.abs(x) == 1, x * torch.inf, _erfinv_inside(x))
+
+
+def _erfinv_inside(x: Any) -> Any:
+    """The same for numbers strictly between -1 and 1."""
     if x.dtype in (torch.float16, torch.bfloat16):
-        return erfinv(x.to(torch.float32)).to(x.dtype)
+        return _erfinv_inside(x.to(torch.float32)).to(x.dtype)
     w = -torch.log1p(-x * x)
     root = torch.sqrt(torch.clamp(w, min=1))
     if x.dtype == torch.float32:
@@ -229,7 +236,7 @@ def erfinv(x: Any) -> Any:
         p = torch.where(
             w < 6.25, _polynomial(ERFINV_CENTRE_64, w - 3.125), torch.where(w < 16, tail, far)
         )
-    return torch.where(torch.abs(x) == 1, x * torch.inf, p * x)
+    return p * x
 
 
 # Integers --------------------------------------------------------------------------------------------
@@ -373,7 +380,7 @@ class _Ops:
 
     @staticmethod
     def normal_of(keys: Any, like: Any) -> Any:
-        return erfinv(_symmetric(_Ops.uniform_of(keys, like))) * _SQRT2_OF[like.dtype]
+        return _erfinv_inside(_symmetric(_Ops.uniform_of(keys, like))) * _SQRT2_OF[like.dtype]
 
     @staticmethod
     def split_key(key: Any, number: int) -> Any:

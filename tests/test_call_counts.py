@@ -1,0 +1,163 @@
+"""What a call costs, in counts and not in seconds: counts are exact and repeat on every machine.
+
+A number here that grows says which change made the library slower, before any clock could. Lower it when
+the library gets better.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+
+import trellis
+from trellis import nn, optim
+
+
+def python_calls(fn, *args):
+    """How many Python functions of Trellis one call enters; the frameworks' own do not count."""
+    count = [0]
+
+    def profile(frame, event, arg):
+        if event == "call" and "/trellis/" in frame.f_code.co_filename.replace("\\", "/"):
+            count[0] += 1
+
+    fn(*args)
+    sys.setprofile(profile)
+    try:
+        fn(*args)
+    finally:
+        sys.setprofile(None)
+    return count[0]
+
+
+# Dispatch --------------------------------------------------------------------------------------------
+
+# The public function and the look-up; where the framework's own function does not fit, one or two more.
+ONE_ARRAY = {"numpy": 2, "jax": 2, "torch": 2, "tensorflow": 2}
+TWO_ARRAYS = {"numpy": 2, "jax": 2, "torch": 2, "tensorflow": 2}
+
+
+def test_calls_for_one_array(backend, array):
+    x = array([0.5, 1.5])
+    assert python_calls(trellis.tanh, x) == ONE_ARRAY[backend]
+
+
+def test_calls_for_two_arrays(backend, array):
+    x, y = array([0.5, 1.5]), array([1.0, 2.0])
+    assert python_calls(trellis.maximum, x, y) == TWO_ARRAYS[backend]
+
+
+def test_calls_for_a_hoisted_namespace(backend, xp, array):
+    assert python_calls(xp.tanh, array([0.5])) == ONE_ARRAY[backend] - 2
+
+
+# Modules ---------------------------------------------------------------------------------------------
+
+
+def model(backend):
+    with trellis.using_backend(backend):
+        trellis.seed(0)
+        return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+
+
+LINEAR_CALLS = {"numpy": 0, "jax": 0, "torch": 0, "tensorflow": 0}
+
+
+def test_calls_of_a_module(backend, array):
+    with trellis.using_backend(backend):
+        layer = nn.Linear(4, 8)
+    assert python_calls(layer, array(np.ones((2, 4), "float32"))) == LINEAR_CALLS[backend]
+
+
+# Compilation -----------------------------------------------------------------------------------------
+
+
+def training_step(module, optimizer, traces):
+    @trellis.compile
+    def step(v, state, x):
+        traces.append(1)
+        value, grads = trellis.value_and_grad(lambda v: trellis.mean(module(x, v=v) ** 2))(v)
+        v, state = optimizer.update(v, grads, state)
+        return v, state, value
+
+    return step
+
+
+@pytest.mark.parametrize("backend", ["jax", "tensorflow"])
+def test_one_trace_for_each_shape(backend):
+    module, optimizer, traces = model(backend), optim.Adam(1e-2), []
+    step = training_step(module, optimizer, traces)
+    v, state = module.v, optimizer.init(module.v)
+    for rows in (3, 3, 5, 5, 3):
+        x = trellis.to_backend(np.ones((rows, 4), "float32"), backend, copy=True)
+        v, state, _ = step(v, state, x)
+    assert len(traces) == 2
+
+
+@pytest.mark.xdist_group("torch")
+def test_torch_compiles_once_without_graph_breaks(monkeypatch):
+    import torch
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    module, optimizer = model("torch"), optim.Adam(1e-2)
+    frames = []
+
+    def count(graph, inputs):
+        frames.append(graph)
+        return graph.forward
+
+    def step(v, state, x):
+        value, grads = trellis.value_and_grad(lambda v: trellis.mean(module(x, v=v) ** 2))(v)
+        v, state = optimizer.update(v, grads, state)
+        return v, state, value
+
+    compiled = torch.compile(step, backend=count, fullgraph=True, dynamic=False)
+    v, state, x = module.v, optimizer.init(module.v), torch.ones(3, 4)
+    for _ in range(4):
+        v, state, _ = compiled(v, state, x)
+    assert len(frames) == 1
+    assert not counters["graph_break"]
+    compiled(v, state, torch.ones(5, 4))
+    assert len(frames) == 2
+
+
+# Native operations -----------------------------------------------------------------------------------
+
+# Each multi-tensor kernel counts once, however many leaves it takes.
+OPERATIONS = {"SGD": 0, "Adam": 0, "AdamW": 0, "RMSprop": 0, "Lion": 0}
+
+
+@pytest.mark.xdist_group("torch")
+@pytest.mark.parametrize("name", list(OPERATIONS))
+@pytest.mark.parametrize("leaves", [3, 30])
+def test_torch_operations_of_an_optimizer_step(name, leaves):
+    """They do not grow with the number of leaves."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Counter(TorchDispatchMode):
+        found = 0
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.found += 1
+            return function(*args, **(kwargs or {}))
+
+    optimizer = getattr(optim, name)(1e-2)
+    w = trellis.Container({f"w{i}": torch.ones(3) for i in range(leaves)})
+    g = trellis.Container({f"w{i}": torch.full((3,), 0.1) for i in range(leaves)})
+    w = optimizer.step(w, g)
+    with Counter() as counter:
+        optimizer.step(w, g)
+    assert counter.found == OPERATIONS[name]
+
+
+STEP_CALLS = {"numpy": 0, "jax": 0, "torch": 0, "tensorflow": 0}
+
+
+def test_calls_of_an_optimizer_step(backend, array):
+    optimizer = optim.Adam(1e-2)
+    w = trellis.Container({f"w{i}": array(np.ones(3, "float32")) for i in range(10)})
+    w = optimizer.step(w, w)
+    assert python_calls(optimizer.step, w, w) == STEP_CALLS[backend]
