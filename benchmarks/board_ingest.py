@@ -1,20 +1,19 @@
 """Recording 100,000 results, against one bare sqlite3 transaction of the same rows.
 
-    python benchmarks/board_ingest.py [--results 100000] [--repeats 5]
-
-Both write to a new file in the same folder in turn; the best time of each counts. The bare
-transaction knows no names, keys, indexes or history: it is the floor, not a rival.
+Both write to a new file in the same folder in turn. The bare transaction knows no names, keys, indexes or
+history: it is the floor, not a rival.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import sqlite3
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
+
+from harness import QUICK, Report
 
 from trellis.board.records import Part, Result
 from trellis.board.store import Store
@@ -75,32 +74,34 @@ def again(path: Path, results: list[Result]) -> None:
     store.close()
 
 
-def seconds(work: Callable[[Path, list[Result]], None], path: Path, results: list[Result]) -> float:
-    """How long `work` takes."""
-    begun = time.perf_counter()
-    work(path, results)
-    return time.perf_counter() - begun
-
-
 def main() -> None:
-    """Measure in turn, print the best times and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--results", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    results = make_results(arguments.results)
+    """Each call writes a new file; the floor is the reference."""
+    results = make_results(20_000 if QUICK else 100_000)
     assert astuple_fast(results[0]) == astuple(results[0])
-    times: dict[str, list[float]] = {"bare sqlite3": [], "board": [], "board, second run": []}
-    for _ in range(arguments.repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            floor, ours = Path(folder) / "bare.sqlite", Path(folder) / "board.sqlite"
-            times["bare sqlite3"].append(seconds(bare, floor, results))
-            times["board"].append(seconds(board, ours, results))
-            times["board, second run"].append(seconds(again, ours, results))
-    best = {name: min(values) for name, values in times.items()}
-    for name, value in best.items():
-        ratio = value / best["bare sqlite3"]
-        print(f"{name:20} {value:8.3f} s   {ratio:5.2f} x bare   {len(results)} results")
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = itertools.count()
+
+        def fresh(work: Callable[[Path, list[Result]], None]) -> None:
+            path = Path(folder) / f"{next(numbers)}.sqlite"
+            work(path, results)
+            for file in Path(folder).glob(f"{path.name}*"):
+                file.unlink()
+
+        kept = Path(folder) / "kept.sqlite"
+        board(kept, results)
+        report = Report(
+            "board_ingest", f"Recording {len(results):,} results, beside a bare transaction"
+        )
+        report.add(
+            f"{len(results):,} results",
+            {
+                "bare sqlite3": lambda: fresh(bare),
+                "trellis": lambda: fresh(board),
+                "trellis, again into the same file": lambda: again(kept, results),
+            },
+            rounds=5,
+        )
+        report.save()
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Row:
     what: str
     seconds: dict[str, float]
     spread: dict[str, float]
-    limit: float | None = None
+    limit: float | dict[str, float] | None = None  # on the ratio of Trellis, or of some contestants
 
     @property
     def reference(self) -> str:
@@ -73,7 +73,7 @@ class Report:
         what: str,
         contestants: dict[str, Callable[[], Any]],
         *,
-        limit: float | None = None,
+        limit: float | dict[str, float] | None = None,
         **kw: Any,
     ) -> Row:
         """Time the contestants (the first is the reference) and print the row."""
@@ -83,10 +83,16 @@ class Report:
         print(line(row), flush=True)
         return row
 
-    def save(self) -> None:
+    def save(self, *, keep: Callable[[str], bool] | None = None) -> None:
+        """Write the JSON file; rows of the last one whose names `keep` accepts stay, if this run was partial."""
         RESULTS.mkdir(parents=True, exist_ok=True)
+        path = RESULTS / f"{self.name}.json"
+        if keep is not None and path.exists():
+            old = json.loads(path.read_text())
+            self.rows = [Row(**row) for row in old["rows"] if keep(row["what"])] + self.rows
+            self.notes = list(dict.fromkeys([*old["notes"], *self.notes]))
         document = {**asdict(self), "machine": machine(), "quick": QUICK}
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(document, indent=1))
+        path.write_text(json.dumps(document, indent=1))
 
 
 def measure(

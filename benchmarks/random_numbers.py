@@ -1,17 +1,11 @@
 """One million float32 uniforms and normals: Trellis on every backend beside `jax.random` and the native generators.
 
-    python benchmarks/random_numbers.py [--size 1000000] [--rounds 31]
-
-Every candidate runs once per round, one after the other, so that whatever else the machine does hits all of
-them alike; the ratios are between medians. The reference is `jax.random` under `jax.jit`.
+The reference is `jax.random` under `jax.jit`, whose numbers ours are.
 """
 
-import argparse
-import os
-import statistics
-import time
+from harness import QUICK, Report, one_core
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+one_core()
 
 import jax
 import numpy as np
@@ -20,6 +14,7 @@ import torch
 
 import trellis
 
+SIZE = 10**6
 REFERENCE = "jax.random, jitted"
 # What the library promises, as ratios to the reference.
 LIMITS = {
@@ -57,9 +52,9 @@ def candidates(kind, size):
         ),
     }[kind]
     return {
-        REFERENCE: lambda: theirs(typed).block_until_ready(),
-        "trellis on jax, jitted": lambda: on_jax(keys["jax"]).block_until_ready(),
-        "trellis on jax": lambda: draw(keys["jax"], (size,)).block_until_ready(),
+        REFERENCE: lambda: jax.block_until_ready(theirs(typed)),
+        "trellis on jax, jitted": lambda: jax.block_until_ready(on_jax(keys["jax"])),
+        "trellis on jax": lambda: jax.block_until_ready(draw(keys["jax"], (size,))),
         "trellis on numpy": lambda: draw(keys["numpy"], (size,)),
         "trellis on torch": lambda: draw(keys["torch"], (size,)),
         "trellis on torch, compiled": lambda: on_torch(keys["torch"]),
@@ -71,34 +66,20 @@ def candidates(kind, size):
     }
 
 
-def measure(functions, rounds):
-    times = {name: [] for name in functions}
-    for function in functions.values():
-        for _ in range(3):
-            function()
-    for _ in range(rounds):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in times.items()}
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=10**6)
-    parser.add_argument("--rounds", type=int, default=31)
-    options = parser.parse_args()
+    report = Report("random_numbers", f"{SIZE:,} float32 numbers, beside jitted jax.random")
     for kind in ("uniform", "normal"):
-        medians = measure(candidates(kind, options.size), options.rounds)
-        print(f"{kind}, {options.size} float32")
-        for name, seconds in medians.items():
-            ratio = seconds / medians[REFERENCE]
-            limit = LIMITS.get(name)
-            verdict = (
-                "" if limit is None else f"  at most {limit}: {'yes' if ratio <= limit else 'NO'}"
-            )
-            print(f"  {name:34} {seconds * 1e3:8.2f} ms  {ratio:6.2f}{verdict}")
+        calls = candidates(kind, SIZE)
+        if QUICK:
+            del calls["trellis on torch, compiled"]  # the compiler takes longer than all the rest
+        expected = np.asarray(getattr(jax.random, kind)(jax.random.key(1), (SIZE,)))
+        for name, call in calls.items():
+            if name.startswith("trellis"):
+                found = np.asarray(call())
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=name)
+        limits = {name: limit for name, limit in LIMITS.items() if name in calls}
+        report.add(kind, calls, limit=limits, budget=4.0)
+    report.save()
 
 
 if __name__ == "__main__":

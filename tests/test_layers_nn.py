@@ -514,10 +514,10 @@ def losses_and_functions():
     """A loss module, the function behind it with the same options, and arguments."""
     f = trellis.functional
     x, t = numbers((4, 3)), numbers((4, 3), 1)
-    classes, signs = np.array([0, 2, 1, 1]), np.sign(t)
+    classes, signs = np.array([0, 2, 1, 1], "int32"), np.sign(t)
     p, logs = 1 / (1 + np.exp(-x)), x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
     targets = np.exp(t) / np.exp(t).sum(axis=-1, keepdims=True)
-    lengths = [np.array([[1, 2], [2, 1]]), np.array([4, 4]), np.array([2, 1])]
+    lengths = [np.array(a, "int32") for a in ([[1, 2], [2, 1]], [4, 4], [2, 1])]
     sequence = [np.log(np.full((2, 4, 3), 1 / 3, "float32")), *lengths]
     return [
         (nn.MSELoss(reduction="sum"), lambda *a: f.mse_loss(*a, reduction="sum"), [x, t]),

@@ -287,6 +287,6 @@ def pull_back(g: Any, node: Any) -> Any:
         return backward_pass(g, node)
 
 
-def stop(x: Any) -> Any:
+def stop(x: Any, /) -> Any:
     """The plain value of a traced array."""
     return getval(x)

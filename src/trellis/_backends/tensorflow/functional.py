@@ -282,14 +282,19 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     if dtype.is_integer and dtype not in (tf.int32, tf.int64):
         # MatMul has no kernels for these; int64 wraps around to the same result.
         x, weight = tf.cast(x, tf.int64), tf.cast(weight, tf.int64)
-    if x.shape.rank == 2:
-        y = tf.matmul(x, weight, transpose_b=True)
-    else:
-        y = tf.matmul(tf.reshape(x, [-1, weight.shape[1]]), weight, transpose_b=True)
-        y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
-        y = tf.ensure_shape(y, [*x.shape[:-1], weight.shape[0]])
-    y = tf.cast(y, dtype)
-    return y if bias is None else y + bias
+    is_flat = x.shape.rank == 2
+    rows = x if is_flat else tf.reshape(x, [-1, weight.shape[1]])
+    y = tf.cast(tf.matmul(rows, weight, transpose_b=True), dtype)
+    if bias is not None:
+        # Its gradient is one operation; that of a broadcast sum is five.
+        y = tf.nn.bias_add(y, bias) if dtype.is_floating else y + bias
+    if is_flat:
+        return y
+    shape = [*x.shape[:-1], weight.shape[0]]
+    if None not in shape:
+        return tf.reshape(y, shape)
+    y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
+    return tf.ensure_shape(y, shape)
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
