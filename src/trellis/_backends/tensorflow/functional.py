@@ -332,6 +332,10 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     return tf.cast(tf.where(is_empty, zero, weights), dtype)
 
 
+# A loop in a graph takes two to three times as long as its steps one after another, which take longer to trace.
+_UNROLLED_STEPS = 64
+
+
 def lstm(
     x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
@@ -340,9 +344,9 @@ def lstm(
     inputs = tf.reshape(x, [-1, x.shape[-1]]) @ kernel
     inputs = inputs if bias is None else inputs + bias
     inputs = tf.reshape(inputs, [tf.shape(x)[0], -1, kernel.shape[-1]])
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or (x.shape[0] is not None and x.shape[0] <= _UNROLLED_STEPS):
         hs = []
-        for at in tf.unstack(inputs):
+        for at in tf.unstack(inputs, x.shape[0]):
             h, c = _lstm_step(at, h, c, recurrent_kernel)
             hs.append(h)
         return tf.stack(hs), (h, c)
