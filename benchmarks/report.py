@@ -112,8 +112,9 @@ def beside_keras(document):
     """How many times as long Keras takes as we do, per backend and mode."""
     text = []
     groups = {}
+    recompiling = [note.split(":")[0] for note in document["notes"] if "compiles" in note]
     for row in document["rows"]:
-        if "keras" in row["seconds"]:
+        if "keras" in row["seconds"] and row["what"] not in recompiling:
             backend, mode = row["what"].split()[0], row["what"].split()[-1]
             groups.setdefault((backend, mode), []).append(
                 row["seconds"]["keras"] / row["seconds"]["trellis"]

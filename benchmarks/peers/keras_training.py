@@ -104,7 +104,23 @@ def make(work, path):
     def step():
         return model.train_on_batch(x, y)
 
-    return [float(np.asarray(step())) for _ in range(3)], step
+    losses = [float(np.asarray(step())) for _ in range(3)]
+    return {"losses": losses, "compilations": compilations(step)}, step
+
+
+def compilations(step):
+    """How often JAX compiles in a step that has run before."""
+    if BACKEND != "jax":
+        return 0
+    import jax
+
+    events = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: events.append(event) if "backend_compile" in event else None
+    )
+    for _ in range(2):
+        step()
+    return len(events) / 2
 
 
 if __name__ == "__main__":
