@@ -28,7 +28,7 @@ def state(array, backend):
     return trellis.Container(
         v={"b": array([1.0, 2.0]), "w": array(np.arange(6, dtype="float32").reshape(2, 3))},
         buffers={},
-        optimizer=[array(7), (array([True, False]), None)],
+        optimizer=[array(7, "int32"), (array([True, False]), None)],
         key=trellis.random.key(2**40 + 3, backend=backend),
         empty=array(np.zeros((0, 3), "float32")),
         complex=array(np.array([1 + 2j], "complex64")),

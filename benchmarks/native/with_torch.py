@@ -1,4 +1,4 @@
-"""torch.nn and torch.optim; compiled: one compiled function of loss and gradients, the optimizer compiled too."""
+"""torch.nn and torch.optim with its fused kernel; compiled: one compiled function of the loss and its gradients."""
 
 import numpy as np
 import torch
@@ -90,19 +90,19 @@ def steps(name, weights, x, y):
 
 def stepper(model, x, y, is_compiled):
     trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.Adam(trained, lr=1e-3)
+    # The fastest of its forms on the CPU, eager and beside a compiled model; the default is a loop over leaves.
+    optimizer = torch.optim.Adam(trained, lr=1e-3, fused=True)
 
     def loss(x, y):
         return F.cross_entropy(model(x), y)
 
     evaluate = torch.compile(loss) if is_compiled else loss
-    update = torch.compile(optimizer.step) if is_compiled else optimizer.step
 
     def step():
         optimizer.zero_grad()
         value = evaluate(x, y)
         value.backward()
-        update()
+        optimizer.step()
         return value.detach()
 
     return step
