@@ -31,6 +31,7 @@ DEPTHWISE = arrays((3, 3, 32))[0]
 SIGNAL, SIGNAL_FILTERS = arrays((16, 1024, 32), (5, 32, 64))
 VOLUME, VOLUME_FILTERS = arrays((2, 16, 16, 16, 16), (3, 3, 3, 16, 32))
 HEADS = arrays((4, 8, 256, 64), (4, 8, 256, 64), (4, 8, 256, 64))
+FEW_HEADS = arrays((4, 2, 256, 64), (4, 2, 256, 64))
 DENSE, WEIGHT, WEIGHT_BIAS = arrays((512, 512), (1024, 512), (1024,))
 SEQUENCE = arrays((32, 64, 128), (32, 128), (32, 128), (128, 512), (128, 512), (512,))
 TOKENS, IN_PROJ, OUT_PROJ = arrays((8, 256, 256), (768, 256), (256, 256))
@@ -45,11 +46,6 @@ def first_filters(w):
     return np.ascontiguousarray(np.transpose(w, (w.ndim - 1, w.ndim - 2, *range(w.ndim - 2))))
 
 
-def swapped(w):
-    """Filters (K, I, O) as (K, O, I), for a transposed convolution of as many channels."""
-    return np.ascontiguousarray(np.swapaxes(w, -1, -2))
-
-
 def torch_rows():
     import torch
     import torch.nn.functional as F
@@ -57,7 +53,6 @@ def torch_rows():
     torch.set_grad_enabled(False)
     t = torch.from_numpy
     x, w, b = t(first(IMAGE)), t(first_filters(FILTERS)), t(BIAS)
-    wt = t(first_filters(swapped(FILTERS)))
     d, dw = t(first_filters(DEPTHWISE[:, :, None])), t(DEPTHWISE)
     s, sw = t(first(SIGNAL)), t(first_filters(SIGNAL_FILTERS))
     v, vw = t(first(VOLUME)), t(first_filters(VOLUME_FILTERS))
@@ -72,11 +67,20 @@ def torch_rows():
         v, vw, 1, 1, data_format="NCDHW", **first_format)  # fmt: skip
     yield "depthwise_conv2d", lambda: F.conv2d(x, d, padding=1, groups=32), lambda: trellis.depthwise_conv2d(
         x, dw, 1, 1, data_format="NCHW")  # fmt: skip
+    s1, v1 = F.conv1d(s, sw, padding=2), F.conv3d(v, vw, padding=1)
+    yield "conv1d_transpose, stride 2", lambda: F.conv_transpose1d(
+        s1, sw, stride=2, padding=2, output_padding=1), lambda: trellis.conv1d_transpose(
+        s1, sw, 2, 2, output_shape=2048, data_format="NCW", **first_format)  # fmt: skip
     y = F.conv2d(x, w, b, padding=1)
     yield "conv2d_transpose, stride 2", lambda: F.conv_transpose2d(
         y, w, stride=2, padding=1, output_padding=1), lambda: trellis.conv2d_transpose(
         y, w, 2, 1, output_shape=(64, 64), data_format="NCHW", **first_format)  # fmt: skip
-    del wt
+    yield "conv3d_transpose", lambda: F.conv_transpose3d(v1, vw, padding=1), lambda: trellis.conv3d_transpose(
+        v1, vw, 1, 1, data_format="NCDHW", **first_format)  # fmt: skip
+    yw = w[:, :16].contiguous()
+    yield "conv_general_transpose, groups 2", lambda: F.conv_transpose2d(y, yw, padding=1, groups=2), (
+        lambda: trellis.conv_general_transpose(y, yw, 1, 1, feature_group_count=2,
+                                               data_format="channel_first", **first_format))  # fmt: skip
     yield "conv_general_dilated, groups 2", lambda: F.conv2d(x, w[:, :16], padding=1, groups=2), (
         lambda: trellis.conv_general_dilated(x, w[:, :16], 1, 1, feature_group_count=2,
                                              data_format="channel_first", **first_format))  # fmt: skip
@@ -86,6 +90,10 @@ def torch_rows():
         lambda: F.scaled_dot_product_attention(q, k, val),
         (lambda: trellis.scaled_dot_product_attention(q, k, val)),
     )
+    few = [t(a) for a in FEW_HEADS]
+    yield "attention, grouped heads, causal", lambda: F.scaled_dot_product_attention(
+        q, *few, is_causal=True, enable_gqa=True), lambda: trellis.scaled_dot_product_attention(
+        q, *few, is_causal=True)  # fmt: skip
     z, weight, weight_bias = t(DENSE), t(WEIGHT), t(WEIGHT_BIAS)
     yield (
         "linear",
@@ -161,10 +169,34 @@ def jax_rows():
 
     yield "conv2d_transpose, stride 2", lambda: done(transposed()), lambda: done(
         trellis.conv2d_transpose(y, wt, 2, "SAME"))  # fmt: skip
+    s1, v1 = done(conv(s, sw, 1)), done(conv(v, vw, 3))
+    yield "conv1d_transpose, stride 2", lambda: done(lax.conv_transpose(
+        s1, sw, (2,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"), transpose_kernel=True)), lambda: done(
+        trellis.conv1d_transpose(s1, sw, 2, "SAME"))  # fmt: skip
+    yield "conv3d_transpose", lambda: done(lax.conv_transpose(
+        v1, vw, (1, 1, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC"), transpose_kernel=True)), lambda: done(
+        trellis.conv3d_transpose(v1, vw, 1, "SAME"))  # fmt: skip
+    half = filters[:, :, :16]
+    yield "conv_general_dilated, groups 2", lambda: done(conv(image, half, 2, feature_group_count=2)), lambda: done(
+        trellis.conv_general_dilated(image, half, 1, "SAME", feature_group_count=2))  # fmt: skip
     q, k, val = [j(a) for a in HEADS]
     turned = [jnp.swapaxes(a, 1, 2) for a in (q, k, val)]
     yield "scaled_dot_product_attention", lambda: done(jax.nn.dot_product_attention(*turned)), lambda: done(
         trellis.scaled_dot_product_attention(q, k, val))  # fmt: skip
+    few = [j(a) for a in FEW_HEADS]
+    turned_few = [jnp.swapaxes(a, 1, 2) for a in few]
+    yield "attention, grouped heads, causal", lambda: done(jax.nn.dot_product_attention(
+        turned[0], *turned_few, is_causal=True)), lambda: done(
+        trellis.scaled_dot_product_attention(q, *few, is_causal=True))  # fmt: skip
+    p = [j(a) for a in (TOKENS, IN_PROJ, IN_BIAS, OUT_PROJ, OUT_BIAS)]
+
+    @jax.jit
+    def heads(x, w, b, out_w, out_b):
+        q, k, v = [a.reshape(*a.shape[:2], 8, 32) for a in jnp.split(x @ w.T + b, 3, -1)]
+        return jax.nn.dot_product_attention(q, k, v).reshape(x.shape) @ out_w.T + out_b
+
+    yield "multi_head_attention", lambda: done(heads(*p)), lambda: done(trellis.multi_head_attention(
+        p[0], num_heads=8, in_proj_weights=p[1], in_proj_bias=p[2], out_proj_weights=p[3], out_proj_bias=p[4]))  # fmt: skip
     z, weight, wb = j(DENSE), j(WEIGHT), j(WEIGHT_BIAS)
     yield (
         "linear",
@@ -229,10 +261,26 @@ def tensorflow_rows():
         lambda: tf.nn.conv2d_transpose(y, w, [16, 64, 64, 32], 2, "SAME"),
         lambda: trellis.conv2d_transpose(y, w, 2, "SAME"),
     )
+    s1, v1 = tf.nn.conv1d(s, sw, 1, "SAME"), tf.nn.conv3d(v, vw, [1] * 5, "SAME")
+    yield (
+        "conv1d_transpose, stride 2",
+        lambda: tf.nn.conv1d_transpose(s1, sw, [16, 2048, 32], 2, "SAME"),
+        lambda: trellis.conv1d_transpose(s1, sw, 2, "SAME"),
+    )
+    yield (
+        "conv3d_transpose",
+        lambda: tf.nn.conv3d_transpose(v1, vw, [2, 16, 16, 16, 16], [1] * 5, "SAME"),
+        lambda: trellis.conv3d_transpose(v1, vw, 1, "SAME"),
+    )
     q, k, val = [c(a) for a in HEADS]
     yield "scaled_dot_product_attention", lambda: tf.nn.softmax(
         tf.matmul(q, k, transpose_b=True) * 0.125) @ val, lambda: (
         trellis.scaled_dot_product_attention(q, k, val))  # fmt: skip
+    p = [c(a) for a in (TOKENS, IN_PROJ, IN_BIAS, OUT_PROJ, OUT_BIAS)]
+    heads = tf.keras.layers.MultiHeadAttention(8, 32)
+    heads(p[0], p[0])
+    yield "multi_head_attention", lambda: heads(p[0], p[0]), lambda: trellis.multi_head_attention(
+        p[0], num_heads=8, in_proj_weights=p[1], in_proj_bias=p[2], out_proj_weights=p[3], out_proj_bias=p[4])  # fmt: skip
     z, weight, wb = c(DENSE), c(WEIGHT), c(WEIGHT_BIAS)
     yield (
         "linear",

@@ -23,6 +23,7 @@ NAMES = (
     "layers",
     "random_numbers",
     "growth",
+    "loss_curves",
     "interchange",
     "checkpoints",
     "board_ingest",

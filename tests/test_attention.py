@@ -162,6 +162,167 @@ def check_attention_dropout(q, k, v):
     assert (trellis.to_numpy(nested["a"]) != trellis.to_numpy(nested["b"])).any()
 
 
+# Heads that share keys --------------------------------------------------------------------------------
+
+
+def repeated(x, heads):
+    """Each head of x (axis -3) as often as it takes to make `heads` of them, one at a time."""
+    return np.stack([x[..., h * x.shape[-3] // heads, :, :] for h in range(heads)], axis=-3)
+
+
+GROUPED_MASKS = {
+    "none": (None, None),
+    "one for all": (BOOL, "bool"),
+    "added": (FLOAT, None),
+    "shared by heads": (np.stack([BOOL, ~BOOL])[:, None], "bool"),
+    "each head's own": (np.random.default_rng(5).random((2, 6, 4, 3)) < 0.6, "bool"),
+    "each head's, added": (np.random.default_rng(6).standard_normal((6, 4, 3)), None),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPED_MASKS)
+def test_grouped_query_attention(backend, array, x64, kind):
+    """6 query heads over 1, 2, 3 and 6 heads of keys: equal to a loop over keys repeated head by head."""
+    mask, mask_dtype = GROUPED_MASKS[kind]
+    q = arrays((2, 6))[0]
+    for kv_heads in (1, 2, 3, 6):
+        _, k, v = arrays((2, kv_heads), seed=kv_heads)
+        full = [q, repeated(k, 6), repeated(v, 6)]
+        for is_causal in (False, True):
+            for dtype in ("float32", "float64"):
+                with x64():
+                    native = None if mask is None else array(mask, mask_dtype or dtype)
+                    got = sdpa(
+                        *[array(a, dtype) for a in (q, k, v)], mask=native, is_causal=is_causal
+                    )
+                    wanted = loop_attention(*full, None, mask, is_causal)
+                    assert_close(got, wanted.astype(dtype), backend=backend)
+
+
+def test_grouped_query_attention_otherwise(backend, array, x64):
+    """Gradients, compilation, dropout, other ranks, and heads that do not divide."""
+    q, k, v = arrays((4,))[0], *arrays((2,), seed=1)[1:]
+    own = np.random.default_rng(2).random((4, 4, 3)) < 0.7
+    with x64():
+        natives = [array(a, "float64") for a in (q, k, v)]
+        check_gradients(sdpa, natives)
+        check_gradients(
+            lambda q, k, v: sdpa(q, k, v, mask=array(own), is_causal=True), natives, order=1
+        )
+        soft = array(np.where(own, 0.5, -1.0), "float64")
+        check_gradients(lambda q, k, v, m: sdpa(q, k, v, mask=m), [*natives, soft], order=1)
+    natives = [array(a, "float32") for a in (q, k, v)]
+    full = [q, repeated(k, 4), repeated(v, 4)]
+    check_compiled(sdpa, natives, backend)
+    check_compiled(
+        lambda q, k, v, m: sdpa(q, k, v, mask=m, is_causal=True), [*natives, array(own)], backend
+    )
+    # Of four and five axes; a batch that broadcasts, and one key head beside two value heads.
+    for lead in ((2, 4), (3, 1, 4)):
+        many, few = arrays(lead)[0], arrays((2,), seed=1)[1:]
+        got = sdpa(*[array(a, "float32") for a in (many, *few)])
+        wanted = loop_attention(many, *[repeated(a, 4) for a in few])
+        assert_close(got, wanted.astype("float32"), backend=backend)
+    got = sdpa(natives[0], natives[1][:1], natives[2])
+    wanted = loop_attention(q, k[:1], full[2])
+    assert_close(got, wanted.astype("float32"), backend=backend)
+    # The same draws as with repeated keys.
+    drop = {"dropout_p": 0.5, "training": True, "seed": 3}
+    wanted = trellis.to_numpy(sdpa(*[array(a, "float32") for a in full], **drop))
+    assert_close(sdpa(*natives, **drop), wanted, backend=backend)
+
+    def zeros(*shape):
+        return array(np.zeros(shape), "float32")
+
+    check_raises(ValueError, [
+        (r"6 heads .* 4 in key .*divide", lambda: sdpa(zeros(6, 4, 2), zeros(4, 3, 2), zeros(4, 3, 5))),
+        (r"2 heads .* 4 in key", lambda: sdpa(zeros(2, 4, 2), zeros(4, 3, 2), zeros(4, 3, 5))),
+        (r"2 in key and 3 in value", lambda: sdpa(zeros(6, 4, 2), zeros(2, 3, 2), zeros(3, 3, 5))),
+        ("mask|broadcast", lambda: sdpa(*natives, mask=zeros(2, 4, 3))),
+    ])  # fmt: skip
+
+
+def test_grouped_query_attention_open_shapes():
+    """tf.function with sizes that are open while tracing: the batch, or the batch and both lengths."""
+    tf = pytest.importorskip("tensorflow")
+    q, k, v = arrays((2, 4))[0], *arrays((2, 2), seed=1)[1:]
+    wanted = loop_attention(q, repeated(k, 4), repeated(v, 4)).astype("float32")
+    for lengths in ((4, 3), (None, None)):
+        signature = [
+            tf.TensorSpec((None, heads, n, width), tf.float32)
+            for heads, n, width in ((4, lengths[0], 2), (2, lengths[1], 2), (2, lengths[1], 5))
+        ]
+        compiled = tf.function(sdpa, input_signature=signature)
+        got = compiled(*[tf.constant(a, tf.float32) for a in (q, k, v)])
+        assert_close(got, wanted, backend="tensorflow")
+
+
+def test_multi_head_attention_with_shared_keys(backend, array, x64):
+    """num_kv_heads: equal to ordinary heads whose key and value weights repeat, in every form of the weights."""
+    rng = np.random.default_rng(0)
+    x, mask = rng.standard_normal((2, 3, 5)), np.tri(3, dtype=bool)
+    heads, size = 4, 2
+
+    def give(a, dtype="float32"):
+        return array(np.ascontiguousarray(a), dtype)
+
+    def widened(w, kv):
+        return repeated(w.reshape(kv, size, -1), heads).reshape(heads * size, -1)
+
+    for kv in (1, 2, 4):
+        width = kv * size
+        w = [rng.standard_normal((rows, 5)) for rows in (heads * size, width, width)]
+        b = rng.standard_normal(heads * size + 2 * width)
+        extra = rng.standard_normal((2, width))
+        full_w = [w[0], widened(w[1], kv), widened(w[2], kv)]
+        parts = np.split(b, [heads * size, heads * size + width])
+        full_b = np.concatenate(
+            [parts[0], widened(parts[1], kv)[:, 0], widened(parts[2], kv)[:, 0]]
+        )
+        full_extra = [widened(row, kv).T for row in extra]
+        wanted, weights = loop_mha(x, x, x, heads, full_w, full_b, mask=np.broadcast_to(mask, (2, heads, 3, 3)),
+                                   extra_k=full_extra[0], extra_v=full_extra[1])  # fmt: skip
+        options = {"num_heads": heads, "num_kv_heads": kv, "in_proj_bias": give(b), "bias_k": give(extra[0]),
+                   "bias_v": give(extra[1]), "attention_mask": give(mask, "bool")}  # fmt: skip
+        for form in ({"in_proj_weights": give(np.concatenate(w))},
+                     {f"{name}_proj_weights": give(part) for name, part in zip("qkv", w, strict=True)}):  # fmt: skip
+            got = mha(give(x), **form, **options)
+            assert_close(got, wanted.astype("float32"), backend=backend)
+            pair = mha(
+                give(x),
+                return_attention_weights=True,
+                average_attention_weights=False,
+                **form,
+                **options,
+            )
+            assert_close(
+                pair, (wanted.astype("float32"), weights.astype("float32")), backend=backend
+            )
+        layer = trellis.nn.MultiHeadAttention(8, num_heads=heads, num_kv_heads=kv, backend=backend)
+        y = layer(give(rng.standard_normal((2, 3, 8))), is_causal=True)
+        assert tuple(y.shape) == (2, 3, 8)
+        assert tuple(layer.v.in_proj_weights.shape) == (8 + 2 * width, 8)
+    with x64():
+        natives = [give(x, "float64"), *[give(part, "float64") for part in w[:1]],
+                   give(w[1][:4], "float64"), give(w[2][:4], "float64")]  # fmt: skip
+        check_gradients(
+            lambda x, q, k, v: mha(
+                x, num_heads=4, num_kv_heads=2, q_proj_weights=q, k_proj_weights=k, v_proj_weights=v
+            ),
+            natives, order=1,
+        )  # fmt: skip
+    given = give(rng.standard_normal((2, 3, 8)))
+    check_raises(ValueError, [
+        ("num_kv_heads=3 and num_heads=4", lambda: mha(given, num_heads=4, num_kv_heads=3)),
+        ("num_kv_heads=0", lambda: mha(given, num_heads=4, num_kv_heads=0)),
+        (r"multiple of 8 rows, got \(12, 8\)", lambda: mha(given, num_heads=4, num_kv_heads=2,
+                                                          in_proj_weights=give(np.ones((12, 8))))),
+        (r"k_proj_weights of shape \(4, 8\)", lambda: mha(given, num_heads=4, num_kv_heads=2,
+                                                          q_proj_weights=give(np.ones((8, 8))))),
+        ("num_kv_heads=3", lambda: trellis.nn.MultiHeadAttention(8, num_heads=4, num_kv_heads=3)),
+    ])  # fmt: skip
+
+
 # Multi-head -------------------------------------------------------------------------------------------
 
 

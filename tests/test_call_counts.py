@@ -41,7 +41,7 @@ def python_calls(fn, *args):
 
 # The public function and the look-up; where the framework's own function does not fit, some more.
 ONE_ARRAY = {"numpy": 2, "jax": 3, "torch": 2, "tensorflow": 4}
-TWO_ARRAYS = {"numpy": 2, "jax": 4, "torch": 3, "tensorflow": 5}
+TWO_ARRAYS = {"numpy": 2, "jax": 4, "torch": 3, "tensorflow": 6}
 
 
 def test_calls_for_one_array(backend, array):
@@ -67,7 +67,7 @@ def model(backend):
         return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 
 
-LINEAR_CALLS = {"numpy": 24, "jax": 24, "torch": 24, "tensorflow": 24}
+LINEAR_CALLS = {"numpy": 16, "jax": 17, "torch": 16, "tensorflow": 16}
 
 
 def test_calls_of_a_module(backend, array):
@@ -136,7 +136,7 @@ def test_torch_compiles_once_without_graph_breaks():
 
 # Each multi-tensor kernel counts once, however many leaves it takes: (at all, for each leaf). There is none
 # for a sign that keeps NaN.
-OPERATIONS = {"SGD": (2, 0), "Adam": (9, 0), "AdamW": (9, 0), "RMSprop": (10, 0), "Lion": (4, 3)}
+OPERATIONS = {"SGD": (2, 0), "Adam": (4, 0), "AdamW": (4, 0), "RMSprop": (10, 0), "Lion": (4, 3)}
 
 
 @pytest.mark.xdist_group("torch")
@@ -163,7 +163,7 @@ def test_torch_operations_of_an_optimizer_step(name, leaves):
     assert counter.found == at_all + each * leaves
 
 
-STEP_CALLS = {"numpy": 143, "jax": 93, "torch": 67, "tensorflow": 59}
+STEP_CALLS = {"numpy": 129, "jax": 75, "torch": 42, "tensorflow": 45}
 
 
 def test_calls_of_an_optimizer_step(backend, array):

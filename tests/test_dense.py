@@ -140,3 +140,18 @@ def check_properties(vector, xp):
     if "zero_fraction" in wanted:
         assert abs((y == 0).mean() - wanted["zero_fraction"][0]) < wanted["zero_fraction"][1]
         assert abs(y.mean() - wanted["mean"][0]) < wanted["mean"][1]
+
+
+def test_dropout_mask(backend, array):
+    """The mask is that of Threefry's words: the upper ones of half as many counters, then the lower, as integers."""
+    key = trellis.random.key(7)
+    for size in (1, 2, 7, 5000, 300_001):
+        words = trellis.to_numpy(trellis.random.split(key, (size + 1) // 2)).T.reshape(-1)[:size]
+        for prob in (1e-12, 0.1, 0.5, 0.7, 1 - 1e-12):
+            ones = array(np.ones(size), "float32")
+            kept = trellis.to_numpy(trellis.dropout(ones, prob, seed=7, scale=False))
+            least = np.uint64(min(int(np.ceil(prob * 2**32)), 2**32 - 1))
+            np.testing.assert_array_equal(kept, words >= least)
+    check_compiled(
+        lambda x: trellis.dropout(x, 0.3, seed=7), [array(np.ones(5001), "float32")], backend
+    )

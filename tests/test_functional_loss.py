@@ -239,6 +239,24 @@ def test_classes_along_another_axis(array, x64):
         assert_close(F.cross_entropy(array(x), array(classes), axis=1, reduction="none"), expected)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("shape", [(5,), (5, 4), (2, 5, 3), (2, 3, 5), (2, 3, 4, 5)])
+def test_classes_of_any_rank(shape, reduction, array, x64):
+    axis = shape.index(5)
+    x = np.random.default_rng(3).normal(size=shape)
+    targets = np.random.default_rng(4).integers(0, 5, size=shape[:axis] + shape[axis + 1 :])
+    shares = np.moveaxis(np.eye(5)[targets], -1, axis)
+
+    def loss(x, targets):
+        return trellis.sum(F.cross_entropy(x, targets, axis=axis, reduction=reduction))
+
+    assert_close(loss(array(x), array(targets)), loss(array(x), array(shares)))
+    first, second = [
+        trellis.grad(lambda x, i=i: loss(x, i))(array(x)) for i in map(array, (targets, shares))
+    ]
+    assert_close(first, second)
+
+
 def test_all_ignored(array):
     x = array(X.astype("float32"))
     value, gradient = trellis.value_and_grad(
@@ -260,6 +278,8 @@ def test_nests(array):
     [
         (lambda x, i: F.cross_entropy(x, i + 3), ArgumentError, "from 0 to 4, got 7"),
         (lambda x, i: F.cross_entropy(x, i - 1), ArgumentError, "got -1"),
+        # What torch itself leaves out unless told otherwise.
+        (lambda x, i: F.cross_entropy(x, i * 0 - 100), ArgumentError, "got -100"),
         (lambda x, i: F.cross_entropy(x, i[:3]), ShapeError, r"\(4,\)"),
         (lambda x, i: F.cross_entropy(x, x[:, 0]), DtypeError, "integer targets"),
         (lambda x, i: F.cross_entropy(x, i, label_smoothing=1.5), ArgumentError, "1.5"),

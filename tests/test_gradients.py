@@ -174,7 +174,7 @@ def test_threads(backend, xp, array):
         x = array(np.full(3, float(n)), "float32")
         for _ in range(20):
             second = trellis.grad(lambda x: xp.sum(trellis.grad(lambda y: xp.sum(y**3))(x)))(x)
-        results[n] = trellis.to_numpy(second)
+        results[n] = second
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
     for thread in threads:
@@ -182,7 +182,7 @@ def test_threads(backend, xp, array):
     for thread in threads:
         thread.join()
     for n in range(1, 5):
-        np.testing.assert_allclose(results[n], np.full(3, 6.0 * n), rtol=1e-6)
+        assert_close(results[n], np.full(3, 6.0 * n, "float32"), backend=backend, rtol=1e-6)
 
 
 def test_checkpoint_runs_again(backend, xp, array):

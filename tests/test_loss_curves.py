@@ -3,6 +3,7 @@
 Each run goes through convolution, batch norm, dropout, attention and an LSTM. NumPy's curve is the measure.
 """
 
+import contextlib
 import functools
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import trellis
 from trellis import functional as F
 from trellis import nn
+from trellis.testing import assert_close
 from trellis.train import fit
 
 STEPS = 20
@@ -19,7 +21,7 @@ TOLERANCES = {"float32": 1e-3, "float64": 1e-8}
 
 OPTIMIZERS = {
     "adam": lambda: trellis.optim.Adam(lr=3e-3),
-    "momentum": lambda: trellis.optim.SGD(0.02, momentum=0.9),
+    "momentum": lambda: trellis.optim.SGD(0.01, momentum=0.9),
     "adamw": lambda: trellis.optim.AdamW(lr=3e-3, weight_decay=0.1),
 }
 
@@ -45,25 +47,29 @@ class Everything(trellis.Module):
         return self._head(self._lstm(rows))
 
 
-def curve(backend, optimizer, dtype, steps=STEPS):
+def curve(backend, optimizer, dtype, steps=STEPS, checkpoint=None):
+    """The losses of a run that goes on from the checkpoint, if there is one. benchmarks/loss_curves.py calls it too."""
     random = np.random.default_rng(0)
     x = random.normal(size=(40, 6, 6, 2)).astype(dtype)
     y = np.digitize(x.mean(axis=(1, 2, 3)), [-0.05, 0.05]).astype("int32")
     trellis.seed(0)
     model = Everything(backend=backend, dtype=dtype)
+    # 5 steps an epoch.
     history = fit(
         model,
         F.cross_entropy,
         (x, y),
         optimizer=OPTIMIZERS[optimizer](),
-        batch_size=10,
-        epochs=steps // 4,
+        batch_size=8,
+        epochs=steps // 5,
         # One operation after another, JAX would compile each of them.
         compile=backend == "jax",
         progress=False,
         seed=1,
+        checkpoint=checkpoint,
+        resume=checkpoint is not None,
     )
-    return np.array(history.losses)
+    return np.array(history.losses), model.v
 
 
 @functools.cache
@@ -74,19 +80,17 @@ def measure(optimizer, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_loss_curves_coincide(backend, x64, optimizer, dtype):
-    expected = measure(optimizer, dtype)
+    expected, trained = measure(optimizer, dtype)
     assert len(expected) == STEPS
     assert np.isfinite(expected).all()
     assert expected[-4:].mean() < expected[:4].mean(), "nothing was learned"
-    if backend == "numpy":
-        np.testing.assert_array_equal(curve(backend, optimizer, dtype), expected)
-        return
-    if dtype == "float64":
-        with x64():
-            found = curve(backend, optimizer, dtype)
-    else:
-        found = curve(backend, optimizer, dtype)
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCES[dtype])
+    with x64() if dtype == "float64" else contextlib.nullcontext():
+        found, v = curve(backend, optimizer, dtype)
+        # On NumPy itself a run repeats to the last bit.
+        rtol = 0 if backend == "numpy" else TOLERANCES[dtype]
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+        # Not all of them: the bias of the keys has no gradient but rounding, which Adam blows up.
+        assert_close(v.head, trained.head, backend=backend, rtol=rtol, atol=rtol * 0.1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -107,7 +111,7 @@ def test_dropout_masks_are_identical(backend, x64, dtype):
                 for layer in (self._first, self._second):
                     ones = trellis.ones_like(trellis.stop_gradient(x))
                     mask = layer(ones)
-                    seen.append(trellis.to_numpy(mask).copy())
+                    seen.append(mask)
                     x = x * mask
                 return x
 
@@ -125,6 +129,6 @@ def test_dropout_masks_are_identical(backend, x64, dtype):
     assert not np.array_equal(expected[0], expected[2])
     with x64():
         found = masks(backend)
-    for mask, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(mask == 0, other == 0)
-        np.testing.assert_allclose(mask, other, rtol=1e-6)
+        for mask, other in zip(found, expected, strict=True):
+            assert_close(mask == 0, other == 0, backend=backend)
+            assert_close(mask, other, backend=backend, rtol=1e-6)

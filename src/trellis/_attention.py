@@ -37,6 +37,10 @@ def scaled_dot_product_attention(
     query i when j <= i; given together, both apply. A query that sees no key gets zeros and zero gradients.
     Dropout acts on the weights, while `training` only.
 
+    Batch axes broadcast. Axis -3 is the one of the heads: where key and value have fewer of them than query, and
+    their number divides the query's, query heads share them in blocks (grouped-query attention): of 8 query heads
+    and 2 others, the first four see key head 0. It equals repeating each key and value head, and copies none.
+
     >>> import numpy as np, trellis
     >>> q, k, v = np.eye(2), np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([[1.0, 2], [3, 4], [5, 6]])
     >>> trellis.scaled_dot_product_attention(q, k, v, scale=1).round(3)
@@ -70,7 +74,15 @@ def scaled_dot_product_attention(
         raise ShapeError(
             f"{name}() expects as many values as keys, got key {k_shape} and value {v_shape}."
         )
-    batch = broadcast_shape(name, q_shape[:-2], k_shape[:-2], v_shape[:-2])
+    batch = q_shape[:-2]
+    if not (batch == k_shape[:-2] == v_shape[:-2]):
+        kv_heads = _kv_heads(q_shape, k_shape, v_shape)
+        if kv_heads is None:
+            batch = broadcast_shape(name, batch, k_shape[:-2], v_shape[:-2])
+        else:
+            _check_heads(name, q_shape, k_shape, v_shape, kv_heads)
+            lead = broadcast_shape(name, batch[:-1], k_shape[:-3], v_shape[:-3])
+            batch = (*lead, q_shape[-3])
     dropout_p = probability(name, "dropout_p", dropout_p)
     query, key, value = as_floats(name, xp, query, key, value)
     if mask is not None:
@@ -86,15 +98,83 @@ def _attend(
     with_weights: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The result, and the weights where they had to be made."""
+    kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
+    if kv_heads is None:
+        return _attend_alike(
+            xp, query, key, value, mask, scale, is_causal, dropout, seed, with_weights
+        )
+    # The query heads of a group get an axis of their own, along which their one key head broadcasts.
+    query = _to_groups(xp, query, kv_heads)
+    key, value = xp.expand_dims(key, axis=-3), xp.expand_dims(value, axis=-3)
+    if mask is not None and len(mask.shape) > 2:
+        is_shared = mask.shape[-3] == 1
+        mask = xp.expand_dims(mask, axis=-3) if is_shared else _to_groups(xp, mask, kv_heads)
+    out, weights = _attend_alike(
+        xp, query, key, value, mask, scale, is_causal, dropout, seed, with_weights
+    )
+    return _from_groups(xp, out), None if weights is None else _from_groups(xp, weights)
+
+
+def _attend_alike(
+    xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: Any, is_causal: bool, dropout: float, seed: Any,
+    with_weights: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The same for batch axes that broadcast."""
     if dropout == 0 and not with_weights:
         return xp.attention(query, key, value, mask, scale=scale, is_causal=is_causal), None
+    dtype = value.dtype
+    is_half = xp.dtype_name(dtype) in ("float16", "bfloat16")
+    if is_half:
+        # Weights and products in float32, rounded once at the end.
+        query, key, value = [xp.astype(x, "float32") for x in (query, key, value)]
     weights = xp.attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
     if dropout == 1:
         weights = weights * 0
     elif dropout > 0:
         keep = keep_mask(xp, weights, tuple(weights.shape), dropout, seed)
         weights = xp.where(keep, weights / (1 - dropout), 0.0)
-    return xp.matmul(weights, value), weights
+    out = xp.matmul(weights, value)
+    return (xp.astype(out, dtype), xp.astype(weights, dtype)) if is_half else (out, weights)
+
+
+# Heads that share keys -------------------------------------------------------------------------------
+
+
+def _kv_heads(q_shape: Any, k_shape: Any, v_shape: Any) -> Any:
+    """How many heads key and value have, if the query has others and they are not simply broadcast."""
+    if min(len(q_shape), len(k_shape), len(v_shape)) < 3:
+        return None
+    heads, kv_heads = q_shape[-3], k_shape[-3] if k_shape[-3] != 1 else v_shape[-3]
+    if heads is None or kv_heads is None or heads in (1, kv_heads) or kv_heads in (0, 1):
+        return None
+    return kv_heads
+
+
+def _check_heads(name: str, q_shape: Any, k_shape: Any, v_shape: Any, kv_heads: int) -> None:
+    if q_shape[-3] % kv_heads or v_shape[-3] not in (None, 1, kv_heads):
+        raise ShapeError(
+            f"{name}() got {q_shape[-3]} heads (axis -3) in query, {k_shape[-3]} in key and {v_shape[-3]} in value: these "
+            f"neither broadcast nor form groups. Shapes: {q_shape}, {k_shape} and {v_shape}; key and value must have one "
+            "number of heads, and it must divide the query's."
+        )
+
+
+def _to_groups(xp: Any, x: Any, kv_heads: int) -> Any:
+    """(..., heads, L, F) -> (..., kv_heads, heads/kv_heads, L, F)."""
+    shape = tuple(x.shape)
+    size = shape[-3] // kv_heads
+    if shape.count(None) > 1:
+        # A reshape leaves one size open, not two.
+        parts = [x[..., i * size : (i + 1) * size, :, :] for i in range(kv_heads)]
+        return xp.stack(parts, axis=-4)
+    return xp.reshape(x, (*_known(*shape[:-3]), kv_heads, size, *_known(*shape[-2:])))
+
+
+def _from_groups(xp: Any, x: Any) -> Any:
+    shape = tuple(x.shape)
+    if shape.count(None) > 1:
+        return xp.concat([x[..., i, :, :, :] for i in range(shape[-4])], axis=-3)
+    return xp.reshape(x, (*_known(*shape[:-4]), shape[-4] * shape[-3], *_known(*shape[-2:])))
 
 
 def _checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: Any) -> Any:
@@ -150,6 +230,7 @@ def multi_head_attention(
     dropout: float = 0.0,
     training: bool = False,
     seed: int | None = None,
+    num_kv_heads: int | None = None,
 ) -> Any:
     """Project, split into heads, attend in each, join and project again.
 
@@ -159,6 +240,11 @@ def multi_head_attention(
     it the other way round), and may be (L, S), (N*num_heads, L, S) or 4-D; in `key_padding_mask` (S,) or (N, S)
     True = ignore, as everywhere. bias_k and bias_v append one key, add_zero_attn a zero key; these are never
     masked. With return_attention_weights the result is (out, weights).
+
+    With `num_kv_heads`, a divisor of num_heads, blocks of query heads share one head of the keys and values, as in
+    `scaled_dot_product_attention`. Keys and values are then D = E/num_heads*num_kv_heads wide: their weights
+    (D, ..), in_proj_weights (E + 2D, Q), in_proj_bias (E + 2D,), bias_k and bias_v (D,), static_k and static_v
+    (N*num_kv_heads, S, E/num_heads).
 
     >>> import numpy as np, trellis
     >>> x = np.array([[1.0, 0, 2, 1], [0, 1, 1, 3]])
@@ -178,6 +264,7 @@ def multi_head_attention(
             "batch_first": batch_first, "num_heads": num_heads, "scale": scale, "is_causal": is_causal,
             "add_zero_attn": add_zero_attn, "return_attention_weights": return_attention_weights,
             "average_attention_weights": average_attention_weights, "dropout": dropout, "training": training,
+            "num_kv_heads": num_kv_heads,
         }  # fmt: skip
         is_drawing = training and dropout != 0
         return call_seeded_leafwise(
@@ -186,6 +273,11 @@ def multi_head_attention(
     name = "multi_head_attention"
     xp = xp_of_all(query, *arrays.values())
     heads = whole_number(name, "num_heads", num_heads)
+    kv_heads = heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
+    if kv_heads < 1 or heads % kv_heads:
+        raise ArgumentError(
+            f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and num_heads={heads}."
+        )
     dropout = (
         probability(name, "dropout", dropout)
         if training
@@ -199,11 +291,13 @@ def multi_head_attention(
         name, xp, query, key, value, in_proj_weights, q_proj_weights, k_proj_weights, v_proj_weights, in_proj_bias,
         out_proj_weights, out_proj_bias, bias_k, bias_v, static_k, static_v,
     )  # fmt: skip
-    width = _embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads)
+    width = _embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads, kv_heads)
+    kv_width = width // heads * kv_heads
+    rows = (0, width, width + kv_width, width + 2 * kv_width)
     if is_self and in_w is not None and static_k is None and static_v is None:
-        _check_projection(name, "in_proj_weights", query, in_w, 3 * width)
+        _check_projection(name, "in_proj_weights", query, in_w, rows[3])
         joint = xp.linear(query, in_w, in_proj_bias)
-        parts = [joint[..., i * width : (i + 1) * width] for i in range(3)]
+        parts = [joint[..., rows[i] : rows[i + 1]] for i in range(3)]
     else:
         parts = _projected(
             name,
@@ -212,21 +306,21 @@ def multi_head_attention(
             (q_w, k_w, v_w),
             in_w,
             in_proj_bias,
-            width,
+            rows,
             static_k,
             static_v,
         )
     q = _split_heads(xp, parts[0], heads)
-    size = (None if q.shape[0] is None else q.shape[0] * heads, width // heads)
+    size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
     k = (
-        _split_heads(xp, parts[1], heads)
+        _split_heads(xp, parts[1], kv_heads)
         if static_k is None
-        else _static(name, xp, "static_k", static_k, heads, *size)
+        else _static(name, xp, "static_k", static_k, kv_heads, *size)
     )
     v = (
-        _split_heads(xp, parts[2], heads)
+        _split_heads(xp, parts[2], kv_heads)
         if static_v is None
-        else _static(name, xp, "static_v", static_v, heads, *size)
+        else _static(name, xp, "static_v", static_v, kv_heads, *size)
     )
     n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
     if _differ(n_keys, v.shape[2]):
@@ -281,25 +375,42 @@ def _batched(
 
 
 def _embedding_width(
-    name: str, query: Any, in_w: Any, q_w: Any, k_w: Any, v_w: Any, in_bias: Any, heads: int
+    name: str,
+    query: Any,
+    in_w: Any,
+    q_w: Any,
+    k_w: Any,
+    v_w: Any,
+    in_bias: Any,
+    heads: int,
+    kv_heads: int,
 ) -> int:
+    is_grouped = kv_heads != heads
     if in_w is not None:
         if q_w is not None or k_w is not None or v_w is not None:
             raise ArgumentError(f"{name}() takes in_proj_weights or q/k/v_proj_weights, not both.")
-        if len(in_w.shape) != 2 or in_w.shape[0] % 3:
-            raise ShapeError(
-                f"{name}() expects in_proj_weights of shape (3E, Q), got {tuple(in_w.shape)}."
+        # With groups all rows together are heads + 2*kv_heads heads; without, they are three times E.
+        count = heads + 2 * kv_heads if is_grouped else 3
+        if len(in_w.shape) != 2 or in_w.shape[0] % count:
+            wanted = (
+                f"(E + 2D, Q), D = E/{heads}*{kv_heads}: a multiple of {count} rows"
+                if is_grouped
+                else "(3E, Q)"
             )
-        width = in_w.shape[0] // 3
+            raise ShapeError(
+                f"{name}() expects in_proj_weights of shape {wanted}, got {tuple(in_w.shape)}."
+            )
+        width = in_w.shape[0] // count * (heads if is_grouped else 1)
     else:
         width = query.shape[-1] if q_w is None else q_w.shape[0]
     if heads < 1 or width % heads:
         raise ShapeError(
             f"{name}() cannot split a width of {width} into {heads} heads of equal size."
         )
-    if in_bias is not None and tuple(in_bias.shape) != (3 * width,):
+    rows = width + 2 * (width // heads * kv_heads)
+    if in_bias is not None and tuple(in_bias.shape) != (rows,):
         raise ShapeError(
-            f"{name}() expects in_proj_bias of shape {(3 * width,)}, got {tuple(in_bias.shape)}."
+            f"{name}() expects in_proj_bias of shape {(rows,)}, got {tuple(in_bias.shape)}."
         )
     return width
 
@@ -319,10 +430,11 @@ def _projected(
     weights: Any,
     in_w: Any,
     in_bias: Any,
-    width: int,
+    rows: tuple[int, ...],
     static_k: Any,
     static_v: Any,
 ) -> list[Any]:
+    """Queries, keys and values; `rows` are the borders between the three in joint weights and biases."""
     parts: list[Any] = []
     for i, (what, x, weight, static) in enumerate(
         zip(("q", "k", "v"), inputs, weights, (None, static_k, static_v), strict=True)
@@ -331,12 +443,11 @@ def _projected(
             parts.append(None)
             continue
         what = f"{what}_proj_weights"
+        first, last = rows[i], rows[i + 1]
+        width = last - first
         if in_w is not None:
-            weight, what = (
-                in_w[i * width : (i + 1) * width],
-                f"in_proj_weights, rows {i * width} to {(i + 1) * width},",
-            )
-        bias = None if in_bias is None else in_bias[i * width : (i + 1) * width]
+            weight, what = in_w[first:last], f"in_proj_weights, rows {first} to {last},"
+        bias = None if in_bias is None else in_bias[first:last]
         if weight is not None:
             _check_projection(name, what, x, weight, width)
             x = xp.linear(x, weight, bias)

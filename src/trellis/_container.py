@@ -42,6 +42,8 @@ class Container(dict[str, Any]):
     # Key chains ------------------------------------------------------------------------------------
 
     def __getitem__(self, key: str) -> Any:
+        if "/" not in key and key in dict.keys(self):
+            return dict.__getitem__(self, key)
         found: Any = self
         for part in key.split("/"):
             if not isinstance(found, dict) or part not in dict.keys(found):
@@ -285,7 +287,8 @@ def flatten_container(container: Container) -> tuple[list[Any], tuple[tuple[str,
 def unflatten_container(static: tuple[tuple[str, ...], bool], children: Iterable[Any]) -> Container:
     """The inverse of `flatten_container`; children may be anything (tracers, specs, None)."""
     keys, alphabetical = static
-    container = Container(alphabetical_keys=alphabetical)
-    for key, child in zip(keys, children, strict=True):
-        dict.__setitem__(container, key, child)
+    # Not through the constructor, which sorts and looks at the values: this runs for every node at every step.
+    container = Container.__new__(Container)
+    object.__setattr__(container, "_alphabetical", alphabetical)
+    dict.update(container, zip(keys, children, strict=True))
     return container

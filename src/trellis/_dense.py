@@ -27,6 +27,8 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     >>> trellis.linear(np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), bias=np.array([0.5]))
     array([11.5])
     """
+    if _is_plain(x, weight, bias):
+        return xp_of(x).linear(x, weight, bias)  # type: ignore[no-any-return]
     if has_nest(x, weight, bias):
         return call_leafwise(linear, (x, weight), {"bias": bias})
     xp = xp_of_all(x, weight, bias)
@@ -52,6 +54,21 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     if bias is not None:
         y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
     return xp.reshape(y, (*outer, *[-1 if size is None else size for size in inner], out))
+
+
+def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
+    """Whether all is as it mostly is: arrays of one type and dtype, a weight of two axes, sizes that fit."""
+    kind = type(x)
+    if type(weight) is not kind or isinstance(x, dict):
+        return False
+    x_shape, w_shape, dtype = x.shape, weight.shape, x.dtype
+    if len(w_shape) != 2 or len(x_shape) == 0 or dtype != weight.dtype:
+        return False
+    if w_shape[1] is None or x_shape[-1] != w_shape[1]:
+        return False
+    if bias is None:
+        return True
+    return type(bias) is kind and bias.dtype == dtype and tuple(bias.shape) == (w_shape[0],)
 
 
 def _differ(size: Any, other: Any) -> bool:

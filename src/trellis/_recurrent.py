@@ -42,6 +42,15 @@ def lstm_update(
     x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias = as_floats(
         "lstm_update", xp, x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias
     )
+    dtype = x.dtype
+    if steps != 0 and xp.dtype_name(dtype) in ("float16", "bfloat16"):
+        # The state stays in float32 from step to step, and results are rounded once.
+        arrays = (x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
+        wide = [a if a is None else xp.astype(a, "float32") for a in arrays]
+        hs, (h, c) = lstm_update(
+            *wide[:5], bias=wide[5], recurrent_bias=wide[6], time_major=time_major
+        )
+        return xp.astype(hs, dtype), (xp.astype(h, dtype), xp.astype(c, dtype))
     if steps == 0:
         shape = (0, *batch, width) if time_major else (*batch, 0, width)
         return xp.zeros(shape, dtype=x.dtype), (init_h, init_c)

@@ -64,6 +64,20 @@ def bits(key: Words, size: int, dtype: Any) -> Any:
     return out
 
 
+def keep(key: Words, size: int, threshold: int) -> Any:
+    """Whether random words are at least `threshold`: first the upper words of half as many counters, then the lower."""
+    half = (size + 1) // 2
+    out = np.empty(2 * half, np.bool_)
+    least = _u32(threshold)
+
+    def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
+        np.greater_equal(x0, least, out[start:stop])
+        np.greater_equal(x1, least, out[half + start : half + stop])
+
+    _hash_counters(key, half, write)
+    return out[:size]
+
+
 def uniform(key: Words, size: int, dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
     out = np.empty(size, dtype)

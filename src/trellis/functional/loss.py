@@ -25,6 +25,8 @@ from ._arguments import (
 )
 from .activation import log_softmax_of, softplus_of
 
+REDUCTIONS = ("mean", "sum", "none")
+
 # Regression ------------------------------------------------------------------------------------------
 
 
@@ -155,6 +157,12 @@ def cross_entropy(
     xp = xp_of_all(logits, targets, weight)
     x, kind = precise("cross_entropy", xp, logits)
     place = normal_axis(axis, len(x.shape))
+    is_plain = weight is None and ignore_index is None and label_smoothing == 0.0
+    if is_plain and len(targets.shape) == len(x.shape) - 1 and reduction in REDUCTIONS:
+        _check_targets("cross_entropy", targets, tuple(x.shape), place)
+        found = xp.class_losses(x, targets, axis=place, reduction=reduction)
+        if found is not None:
+            return xp.astype(found, kind, copy=False)
     log_probs = log_softmax_of(xp, x, place)
     losses = _class_losses(
         "cross_entropy",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._attention import multi_head_attention
+from .._errors import ArgumentError
 from .._typing import A, Device, DTypeLike
 from ._activation import activation_function
 from ._dropout import Dropout
@@ -18,7 +19,8 @@ Activation = str | Callable[[Any], Any]
 class MultiHeadAttention(Layer):
     """Attention with learned projections; see `trellis.multi_head_attention`.
 
-    With `key_dim` and `value_dim` the keys and values may be wider or narrower than the queries.
+    With `key_dim` and `value_dim` the keys and values may be wider or narrower than the queries. With
+    `num_kv_heads`, blocks of query heads share one head of keys and values (grouped-query attention).
 
     >>> import numpy as np, trellis
     >>> trellis.nn.MultiHeadAttention(8, num_heads=2)(np.ones((2, 5, 8), "float32")).shape
@@ -31,6 +33,7 @@ class MultiHeadAttention(Layer):
         /,
         *,
         num_heads: int = 8,
+        num_kv_heads: int | None = None,
         key_dim: int | None = None,
         value_dim: int | None = None,
         dropout: float = 0.0,
@@ -48,14 +51,22 @@ class MultiHeadAttention(Layer):
         self._value_dim = embed_dim if value_dim is None else value_dim
         self._with_bias, self._add_bias_kv = with_bias, add_bias_kv
         self._initializers = (weight_initializer, bias_initializer)
+        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        if kv_heads < 1 or num_heads % kv_heads:
+            raise ArgumentError(
+                f"MultiHeadAttention expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
+                f"num_heads={num_heads}."
+            )
+        self._kv_heads = kv_heads
         self._options: dict[str, Any] = {
-            "num_heads": num_heads, "scale": scale, "add_zero_attn": add_zero_attn,
+            "num_heads": num_heads, "num_kv_heads": kv_heads, "scale": scale, "add_zero_attn": add_zero_attn,
             "batch_first": batch_first, "dropout": dropout,
         }  # fmt: skip
         super().__init__(**options)
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         e = self._embed_dim
+        kv = e // self._num_heads * self._kv_heads  # the width of keys and values
         make_w, make_b = self._initializers
         options = {"dtype": dtype, "device": device}
 
@@ -63,19 +74,19 @@ class MultiHeadAttention(Layer):
             return make_w((rows, columns), fan_in=columns, fan_out=rows, **options)
 
         if self._key_dim == self._value_dim == e:
-            v = {"in_proj_weights": weights(3 * e, e)}
+            v = {"in_proj_weights": weights(e + 2 * kv, e)}
         else:
             v = {
                 "q_proj_weights": weights(e, e),
-                "k_proj_weights": weights(e, self._key_dim),
-                "v_proj_weights": weights(e, self._value_dim),
+                "k_proj_weights": weights(kv, self._key_dim),
+                "v_proj_weights": weights(kv, self._value_dim),
             }
         v["out_proj_weights"] = weights(e, e)
         if self._with_bias:
-            v["in_proj_bias"] = make_b((3 * e,), fan_in=e, fan_out=3 * e, **options)
+            v["in_proj_bias"] = make_b((e + 2 * kv,), fan_in=e, fan_out=e + 2 * kv, **options)
             v["out_proj_bias"] = make_b((e,), fan_in=e, fan_out=e, **options)
         if self._add_bias_kv:
-            v["bias_k"], v["bias_v"] = weights(1, e)[0], weights(1, e)[0]
+            v["bias_k"], v["bias_v"] = weights(1, kv)[0], weights(1, kv)[0]
         return v
 
     def _forward(
@@ -106,7 +117,8 @@ class MultiHeadAttention(Layer):
         )
 
     def extra_repr(self) -> str:
-        return f"{self._embed_dim}, num_heads={self._num_heads}"
+        shared = f", num_kv_heads={self._kv_heads}" if self._kv_heads != self._num_heads else ""
+        return f"{self._embed_dim}, num_heads={self._num_heads}{shared}"
 
 
 class _TransformerLayer(Layer):

@@ -2,16 +2,10 @@
 
 import json
 import os
-import tempfile
-import zlib
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import safetensors
-from safetensors.numpy import save
-
 from .. import tree
+from .._array_files import read_arrays, write_arrays
 from .._container import Container
 from .._creation import asarray
 from .._datatypes import dtype
@@ -58,7 +52,9 @@ class Saving(Owner):
             "module": type(self).__name__,
             "buffers": json.dumps(buffers(self.__node__).key_chains()),
         }
-        write_arrays(path, {chain: state[chain] for chain in state.key_chains()}, metadata)
+        write_arrays(
+            path, {chain: as_record(state[chain]) for chain in state.key_chains()}, metadata
+        )
 
     def load_weights(self, path: str | os.PathLike[str], /) -> None:
         """Read variables and buffers from a file that `save_weights` wrote, on whichever framework.
@@ -115,79 +111,3 @@ def state_differences(arrays: dict[str, Any], state: Container) -> list[str]:
             elif dtype(found) != dtype(needed):
                 lines.append(f"{chain!r} is {dtype(found)!s} in the file, {dtype(needed)!s} here")
     return lines
-
-
-# Files -------------------------------------------------------------------------------------------------
-
-
-def write_arrays(
-    path: str | os.PathLike[str], arrays: dict[str, Any], metadata: dict[str, str]
-) -> None:
-    """Arrays of any framework as a safetensors file, put in place in one step."""
-    tensors = {name: as_record(x) for name, x in arrays.items()}
-    try:
-        content = save(tensors, metadata={**metadata, "crc32": str(_checksum(tensors))})
-    except safetensors.SafetensorError as error:
-        raise ArgumentError(f"These arrays cannot be saved as safetensors: {error}") from None
-    replace_file(path, content)
-
-
-def _checksum(arrays: dict[str, Any]) -> int:
-    """The format itself would not notice a changed byte in the data."""
-    value = 0
-    for name in sorted(arrays):
-        value = zlib.crc32(arrays[name].tobytes(), zlib.crc32(name.encode(), value))
-    return value
-
-
-def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename: readers see the old file or the new one."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arrays of a safetensors file, in NumPy, and its metadata."""
-    content = Path(path).read_bytes()
-    try:
-        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        length = int.from_bytes(content[:8], "little")
-        metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-    except (safetensors.SafetensorError, ValueError) as error:
-        raise ArgumentError(
-            f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
-        ) from None
-    arrays = {
-        name: _from_bytes(entry["data"], entry["dtype"], entry["shape"]) for name, entry in entries
-    }
-    if metadata.get("crc32", str(_checksum(arrays))) != str(_checksum(arrays)):
-        raise ArgumentError(
-            f"{os.fspath(path)} is damaged: its data have changed since they were written."
-        )
-    return arrays, metadata
-
-
-_NAMES = {"BOOL": "bool", "BF16": "bfloat16", "C64": "complex64"} | {
-    f"{short}{bits}": f"{name}{bits}"
-    for short, name in (("I", "int"), ("U", "uint"), ("F", "float"))
-    for bits in (8, 16, 32, 64)
-}
-
-
-def _from_bytes(data: Any, kind: str, shape: list[int]) -> Any:
-    name = _NAMES.get(kind, kind)
-    if name == "bfloat16":
-        from ml_dtypes import bfloat16
-
-        return np.frombuffer(bytes(data), bfloat16).reshape(shape)
-    return np.frombuffer(bytes(data), name).reshape(shape)

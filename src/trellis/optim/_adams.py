@@ -3,7 +3,7 @@
 from ._decay import Mask, add_decayed_weights
 from ._moments import scale_by_adam, scale_by_adamax, scale_by_lion, scale_by_nadam
 from ._optimizer import Optimizer
-from ._pairs import Leaves, Now, chain
+from ._pairs import Leaves, Opened, chain
 from ._rates import Rate
 from ._ratios import scale_by_trust_ratio
 from ._scalars import per_dtype
@@ -19,13 +19,15 @@ class _FusedAdam(Optimizer):
         self._replaced = len(self.transformation.rules or ())
 
     def _kernel(
-        self, now: Now, updates: Leaves, slots: list[Leaves]
+        self, opened: Opened, updates: Leaves, slots: list[Leaves]
     ) -> tuple[Leaves, list[Leaves]] | None:
-        lr = self.lr
+        lr, now = self.lr, opened.now
         rate = per_dtype(now, now.params, lambda t: lr(t - 1)) if callable(lr) else lr
         if isinstance(rate, list):
             return None
-        done = now.xp.fused_adam(now.params, updates, *slots, now.step, rate, *self._numbers)
+        done = now.xp.fused_adam(
+            now.params, updates, *slots, now.step, rate, *self._numbers, reuse=opened.owns_slots
+        )
         return None if done is None else (done[0], [done[1], done[2]])
 
 

@@ -10,12 +10,14 @@ from .._errors import ArgumentError
 from ..gradients import stop_gradient
 from ._accumulation import accumulate_gradients
 from ._pairs import (
+    Held,
     Leaves,
-    Now,
+    Opened,
     Rule,
     Transformation,
     chain,
     closed,
+    held,
     open_nests,
     run_rules,
     slot_names,
@@ -40,7 +42,7 @@ class Optimizer:
     (array([1. , 0.5]), 1)
     """
 
-    state: Container
+    _state: Container | Held
 
     def __init__(self, transformation: Transformation, lr: Rate | None):
         self.lr = lr
@@ -56,6 +58,24 @@ class Optimizer:
             # A plain number needs no pass of its own: it goes into the addition.
             self.transformation = transformation
             self._alpha = -checked_number("lr", lr, 0, math.inf)
+
+    @property
+    def state(self) -> Container:
+        """What the steps so far have left: a Container of arrays, to be saved like the variables.
+
+        Until it has been asked for, a step may write over the arrays of the last one; those given out stay.
+        """
+        if isinstance(self._state, Held):
+            self._state = self._state.shown()
+        return self._state
+
+    @state.setter
+    def state(self, new: Container) -> None:
+        self._state = new
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy shares the arrays, so that nobody owns them alone any more.
+        return {**self.__dict__, "_state": self.state}
 
     def init(self, v: Any, /) -> Container:
         """The first state for variables `v`: a Container of arrays, to be saved like `v` itself."""
@@ -79,13 +99,15 @@ class Optimizer:
 
         It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
         """
-        state = self.state if len(self.state) else self.init(v)
-        new_v, self.state = self._updated(v, grads, state, True)
+        state = self._state if len(self._state) else self.init(v)
+        new_v, self._state = self._updated(v, grads, state, True)
         return new_v
 
     def _updated(self, v: Any, grads: Any, state: Any, detach: bool) -> tuple[Any, Any]:
         if self.transformation.rules is not None:
             return self._updated_by_rules(self.transformation.rules, v, grads, state, detach)
+        if isinstance(state, Held):
+            state = state.shown()
         if detach:
             v, grads = stop_gradient(v), stop_gradient(grads)
         updates, new_state = self.transformation.update(grads, state, v)
@@ -94,26 +116,31 @@ class Optimizer:
     def _updated_by_rules(
         self, rules: tuple[Rule, ...], v: Any, grads: Any, state: Any, detach: bool
     ) -> tuple[Any, Any]:
-        """Everything on one set of lists; the last rules and the descent in one kernel, if there is one."""
+        """Everything on one set of lists; the last rules and the descent in one kernel, if there is one.
+
+        With `detach`, the state is for ourselves alone.
+        """
+        close = held if detach else closed
         keys = slot_names(rules)
         opened = open_nests(keys, grads, state, v, detach=detach)
         if not opened.params:
+            state = state.shown() if isinstance(state, Held) else state
             return v, Container({**state, "step": opened.now.step})
         first = len(rules) - self._replaced
         updates, kept = run_rules(rules[:first], keys[:first], opened)
         slots = [opened.slots[key] for own in keys[first:] for key in own]
-        whole = self._kernel(opened.now, updates, slots) if self._replaced else None
+        whole = self._kernel(opened, updates, slots) if self._replaced else None
         if whole is not None:
             names = [key for own in keys[first:] for key in own]
             kept.update(dict(zip(names, whole[1], strict=True)))
-            return opened.rebuild(whole[0]), closed(opened, kept)
+            return opened.rebuild(whole[0]), close(opened, kept)
         updates, others = run_rules(rules[first:], keys[first:], opened._replace(updates=updates))
         kept.update(others)
         new_leaves = opened.now.xp.foreach_add(opened.params, updates, alpha=self._alpha)
-        return opened.rebuild(new_leaves), closed(opened, kept)
+        return opened.rebuild(new_leaves), close(opened, kept)
 
     def _kernel(
-        self, now: Now, updates: Leaves, slots: list[Leaves]
+        self, opened: Opened, updates: Leaves, slots: list[Leaves]
     ) -> tuple[Leaves, list[Leaves]] | None:
         """The new variables and slots in place of the last `_replaced` rules, or None; for subclasses."""
         return None

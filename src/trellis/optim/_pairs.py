@@ -123,7 +123,7 @@ def apply_updates(params: Any, updates: Any, /) -> Any:
 
 
 def init_rules(rules: tuple[Rule, ...], params: Any) -> Container:
-    [leaves], rebuild = aligned([params], False)
+    [leaves], rebuild, _ = aligned([params], False)
     xp = xp_of_any(*leaves)
     leaves = [w if hasattr(w, "dtype") else xp.asarray(w) for w in leaves]
     state = {"step": _zero(xp, leaves)}
@@ -142,27 +142,59 @@ class Opened(NamedTuple):
     slots: dict[str, Leaves]
     params: Leaves
     rebuild: Rebuild
+    shape: list[Any] | None  # of the nests, if they are plain Containers
+    owns_slots: bool  # nobody else can see the slots: they may be overwritten
+
+
+class Held(NamedTuple):
+    """A state between two steps, in lists, that nobody has seen yet."""
+
+    step: Any
+    slots: dict[str, Leaves]
+    rebuild: Rebuild
+    shape: list[Any]
+
+    def shown(self) -> Container:
+        """The state as a user sees it."""
+        nests = {key: self.rebuild(column) for key, column in self.slots.items()}
+        return Container({"step": self.step, **nests})
 
 
 def open_nests(
-    keys: list[list[str]], grads: Any, state: Any, params: Any, *, detach: bool = False
+    keys: list[list[str]],
+    grads: Any,
+    state: Container | Held,
+    params: Any,
+    *,
+    detach: bool = False,
 ) -> Opened:
     """The lists; with `detach`, without what the framework recorded about them."""
     names = [key for own in keys for key in own]
-    step = state["step"] + 1
     lead = grads if params is None else params
-    xp = xp_of(step)
-    nests = [lead, grads, *[state[name] for name in names]]
-    columns, rebuild = aligned(nests, xp.random.is_concrete(step))
+    owns_slots = False
+    if isinstance(state, Held):
+        step = state.step + 1
+        xp = xp_of(step)
+        columns, rebuild, shape = aligned([lead, grads], True)
+        owns_slots = shape == state.shape
+        if not owns_slots:
+            state = state.shown()
+    if isinstance(state, Held):
+        slots = state.slots
+    else:
+        step = state["step"] + 1
+        xp = xp_of(step)
+        nests = [lead, grads, *[state[name] for name in names]]
+        columns, rebuild, shape = aligned(nests, xp.random.is_concrete(step))
+        slots = dict(zip(names, columns[2:], strict=True))
     leaves, updates = columns[0], columns[1]
-    slots = dict(zip(names, columns[2:], strict=True))
     if leaves:
         xp_of_all(step, *leaves, *updates)
         leaves, updates = _alike(xp, leaves, updates)
     if detach:
         leaves, updates = xp.foreach_detach(leaves), xp.foreach_detach(updates)
     now = Now(xp, step, leaves if params is not None else [], params)
-    return Opened(now, updates, slots, leaves, rebuild)
+    return Opened(now, updates, slots, leaves, rebuild, shape, owns_slots)
 
 
 def run_rules(
@@ -180,6 +212,13 @@ def closed(opened: Opened, kept: dict[str, Leaves]) -> Container:
     """The new state."""
     nests = {key: opened.rebuild(column) for key, column in kept.items()}
     return Container({"step": opened.now.step, **nests})
+
+
+def held(opened: Opened, kept: dict[str, Leaves]) -> Container | Held:
+    """The new state for somebody who keeps it to himself."""
+    if opened.shape is None:
+        return closed(opened, kept)
+    return Held(opened.now.step, kept, opened.rebuild, opened.shape)
 
 
 def needed_params(now: Now, who: str) -> Leaves:

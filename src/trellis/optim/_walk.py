@@ -13,8 +13,11 @@ from .._container import Container
 Rebuild = Callable[[list[Any]], Any]
 
 
-def aligned(nests: list[Any], is_eager: bool) -> tuple[list[list[Any]], Rebuild]:
-    """The leaves of each nest in the order of the first, and what makes a nest of such a list again."""
+def aligned(nests: list[Any], is_eager: bool) -> tuple[list[list[Any]], Rebuild, list[Any] | None]:
+    """The leaves of each nest in the order of the first, and what makes a nest of such a list again.
+
+    The third is the structure of the nests in a form that can be compared, where they are all plain Containers.
+    """
     lead = nests[0]
     columns: list[list[Any]]
     if is_eager and all([type(nest) is Container for nest in nests]):
@@ -22,11 +25,11 @@ def aligned(nests: list[Any], is_eager: bool) -> tuple[list[list[Any]], Rebuild]
         keys: list[list[Any]] = [[] for _ in nests]
         is_plain = all([_gather(*parts) for parts in zip(nests, columns, keys, strict=True)])
         if is_plain and all([other == keys[0] for other in keys[1:]]):
-            return columns, lambda leaves: _filled(lead, list(reversed(leaves)))
+            return columns, lambda leaves: _filled(lead, list(reversed(leaves))), keys[0]
     columns, spec = tree.align(tuple(nests))
     if spec is None:
-        return [[nest] for nest in nests], lambda leaves: leaves[0]
-    return columns, lambda leaves: tree.unflatten(spec, leaves)
+        return [[nest] for nest in nests], lambda leaves: leaves[0], None
+    return columns, lambda leaves: tree.unflatten(spec, leaves), None
 
 
 def _gather(nest: Container, leaves: list[Any], keys: list[Any]) -> bool:

@@ -1,5 +1,6 @@
 """Functions of each element."""
 
+import functools
 from typing import Any
 
 import jax
@@ -82,6 +83,10 @@ __all__ = [
     "trunc",
 ]  # fmt: skip
 
+# What is more than one call of JAX is compiled: the questions about its dtype are then answered while tracing,
+# and an eager call goes JAX's fast way. Never what reads a default of Trellis, which would freeze.
+_compiled = functools.partial(jax.jit, inline=True)
+
 # One argument --------------------------------------------------------------------------------------
 
 asin = jnp.asin
@@ -109,46 +114,55 @@ tan = jnp.tan
 trunc = jnp.trunc
 
 
+@_compiled
 def acos(x: Any, /) -> Any:
     y = jnp.acos(x)
     return _complex.acos(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def acosh(x: Any, /) -> Any:
     y = jnp.acosh(x)
     return _complex.acosh(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def asinh(x: Any, /) -> Any:
     y = jnp.asinh(x)
     return _complex.asinh(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def atanh(x: Any, /) -> Any:
     y = jnp.atanh(x)
     return _complex.atanh(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def cosh(x: Any, /) -> Any:
     y = jnp.cosh(x)
     return _complex.cosh(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def exp(x: Any, /) -> Any:
     y = jnp.exp(x)
     return _complex.exp(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def expm1(x: Any, /) -> Any:
     y = jnp.expm1(x)
     return _complex.expm1(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def log(x: Any, /) -> Any:
     y = jnp.log(x)
     return _complex.log(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def log1p(x: Any, /) -> Any:
     y = jnp.log1p(x)
     return _complex.log(x, y) if x.dtype.kind == "c" else y
@@ -158,21 +172,25 @@ def round(x: Any, /) -> Any:
     return jnp.round(x)
 
 
+@_compiled
 def sign(x: Any, /) -> Any:
     # JAX keeps the sign of -0.0.
     return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))
 
 
+@_compiled
 def sinh(x: Any, /) -> Any:
     y = jnp.sinh(x)
     return _complex.sinh(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def sqrt(x: Any, /) -> Any:
     y = jnp.sqrt(x)
     return _complex.sqrt(x, y) if x.dtype.kind == "c" else y
 
 
+@_compiled
 def tanh(x: Any, /) -> Any:
     y = jnp.tanh(x)
     return _complex.tanh(x, y) if x.dtype.kind == "c" else y
@@ -190,6 +208,8 @@ def _scalars(x1: Any, x2: Any) -> tuple[Any, Any]:
 
     JAX alone would make the latter float64 as soon as 64-bit types are on.
     """
+    if type(x1) is type(x2):
+        return x1, x2
     if type(x2) is float or type(x2) is complex:
         return x1, _beside(x2, x1)
     if type(x1) is float or type(x1) is complex:
@@ -242,7 +262,11 @@ def equal(x1: Any, x2: Any, /) -> Any:
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _scalars(x1, x2)
+    return _floor_divide(*_scalars(x1, x2))
+
+
+@_compiled
+def _floor_divide(x1: Any, x2: Any) -> Any:
     y = jnp.floor_divide(x1, x2)
     if y.dtype.kind in "iub":
         return y
@@ -260,7 +284,11 @@ def greater_equal(x1: Any, x2: Any, /) -> Any:
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _scalars(x1, x2)
+    return _hypot(*_scalars(x1, x2))
+
+
+@_compiled
+def _hypot(x1: Any, x2: Any) -> Any:
     # The gradient at (0, 0) is 0, not nan.
     is_zero = (x1 == 0) & (x2 == 0)
     return jnp.where(is_zero, 0, jnp.hypot(jnp.where(is_zero, 1, x1), x2))
@@ -314,12 +342,21 @@ def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _scalars(x1, x2)
     if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
         return jnp.pow(x1, x2)
+    return _pow(x1, x2)
+
+
+@_compiled
+def _pow(x1: Any, x2: Any) -> Any:
     # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
     return jnp.pow(jnp.where((x1 == 0) & (x2 == 0), 1, x1), x2)
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _scalars(x1, x2)
+    return _remainder(*_scalars(x1, x2))
+
+
+@_compiled
+def _remainder(x1: Any, x2: Any) -> Any:
     y = jnp.remainder(x1, x2)
     return y if y.dtype.kind in "iub" else _with_sign_at_zero(y, jnp.asarray(x2, y.dtype))
 
@@ -345,6 +382,7 @@ def isclose(
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 
+@_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there.
     y = jnp.asarray(x)
@@ -355,15 +393,20 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return y
 
 
-@jax.custom_jvp
+@_compiled
 def abs(x: Any, /) -> Any:
+    return _abs(x)
+
+
+@jax.custom_jvp
+def _abs(x: Any) -> Any:
     return jnp.abs(x)
 
 
-@abs.defjvp
-def _abs_jvp(primals: Any, tangents: Any) -> Any:
+@_abs.defjvp
+def _(primals: Any, tangents: Any) -> Any:
     """The gradient at 0 is 0; JAX's own is 1 there."""
     (x,), (t,) = primals, tangents
     if jnp.iscomplexobj(x):
         return jax.jvp(jnp.abs, (x,), (t,))
-    return abs(x), t * jnp.sign(x)
+    return _abs(x), t * jnp.sign(x)

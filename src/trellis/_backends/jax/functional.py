@@ -75,7 +75,7 @@ def conv(
             channel_first,
             filter_first,
         )
-    return y if bias is None else y + _bias(bias, dims, channel_first)
+    return y if bias is None else _with_bias(y, _bias(bias, dims, channel_first))
 
 
 @partial(jax.jit, static_argnames=_static_transposed)
@@ -101,7 +101,7 @@ def conv_transpose(
         low = (k - 1) * d - start
         padding.append((low, out + (k - 1) * d - ((n - 1) * s + 1) - low))
     y = _native(x, flipped, (1,) * dims, padding, spread, dilations, groups, channel_first, False)
-    return y if bias is None else y + _bias(bias, dims, channel_first)
+    return y if bias is None else _with_bias(y, _bias(bias, dims, channel_first))
 
 
 def _native(
@@ -148,6 +148,13 @@ def _to_last_filters(filters: Any, filter_first: bool) -> Any:
 
 def _bias(bias: Any, dims: int, channel_first: bool) -> Any:
     return bias.reshape((-1,) + (1,) * dims) if channel_first else bias
+
+
+def _with_bias(y: Any, bias: Any) -> Any:
+    if y.dtype.itemsize > 2 or not jnp.issubdtype(y.dtype, jnp.floating):
+        return y + bias
+    # In float32, for its derivative: the sum over a whole batch stalls in half precision.
+    return (y.astype(jnp.float32) + bias.astype(jnp.float32)).astype(y.dtype)
 
 
 def _spread(x: Any, axes: Any, steps: Any) -> Any:
@@ -215,13 +222,19 @@ def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
     y = lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
-    return y if bias is None else y + bias
+    return y if bias is None else _with_bias(y, bias)
 
 
+# Not by jax.nn.dot_product_attention: on the CPU it is the formula too, for another order of axes (batch, length, heads,
+# width), and 1.0 to 2 times slower in every case measured, with and without a mask; a row whose mask hides all keys
+# gets the mean of the values there instead of zeros, and with a mask of -inf nan.
 @partial(jax.jit, static_argnames=("is_causal",))
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    dtype = value.dtype
+    # Weights and products of halves in float32, rounded once at the end.
+    query, key, value = [x.astype(_wide(dtype)) for x in (query, key, value)]
     weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
-    return jnp.matmul(weights, value, preferred_element_type=_wide(value.dtype)).astype(value.dtype)
+    return jnp.matmul(weights, value).astype(dtype)
 
 
 @partial(jax.jit, static_argnames=("is_causal",))

@@ -6,11 +6,14 @@ digits of wide integers, so that nothing here needs 64-bit types.
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
+from jax.extend.random import threefry_2x32
 
 from ..._threefry import MASK
 
@@ -98,6 +101,19 @@ def fold_in(key: Any, data: Any) -> Any:
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     with _stream_layout():
         return jax.random.bits(_typed(key), shape, dtype)
+
+
+def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+    """A random mask: True with the probability 1 - threshold / 2**32."""
+    return _keep(as_raw_key(key), jnp.uint32(threshold), shape)
+
+
+@partial(jax.jit, static_argnums=2)
+def _keep(key: Any, threshold: Any, shape: tuple[int, ...]) -> Any:
+    size = prod(shape)
+    counters = jnp.arange((size + 1) // 2, dtype=jnp.uint32)
+    words = threefry_2x32(key, jnp.concatenate([jnp.zeros_like(counters), counters]))
+    return (words[:size] >= threshold).reshape(shape)
 
 
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:

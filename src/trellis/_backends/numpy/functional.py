@@ -85,7 +85,9 @@ def conv_transpose(
 
 
 def _finished(y: Any, bias: Any, channel_first: bool) -> Any:
-    y = y if bias is None else y + bias
+    if bias is not None:
+        is_half = y.dtype.itemsize < 4
+        y = (_single(y) + _single(bias)).astype(y.dtype) if is_half else y + bias
     return np.moveaxis(y, -1, 1) if channel_first else y
 
 
@@ -289,16 +291,26 @@ def _from_groups(y: Any, shape: tuple[int, ...]) -> Any:
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
+    dtype = x.dtype
+    if dtype.kind in "fV" and dtype.itemsize < 4:
+        # NumPy sums halves in half precision, and so would the gradients of both.
+        y = linear(_single(x), _single(weight), None if bias is None else _single(bias))
+        return y.astype(dtype)
     y = x @ weight.T
     return y if bias is None else y + bias
 
 
+def _single(x: Any) -> Any:
+    return x.astype(np.float32)
+
+
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
     dtype = value.dtype
-    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
     if dtype.itemsize < 4:
-        return (weights.astype(np.float32) @ value.astype(np.float32)).astype(dtype)
-    return weights @ value
+        # Weights and products in float32, rounded once at the end.
+        query, key, value = _single(query), _single(key), _single(value)
+    y = attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
+    return y if y.dtype == dtype else y.astype(dtype)
 
 
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -311,7 +323,7 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     if mask is not None and mask.dtype == bool:
         keep = mask if keep is None else mask & keep
     elif mask is not None:
-        logits = logits + mask
+        logits = logits + (mask if mask.dtype == logits.dtype else mask.astype(logits.dtype))
     weights = _softmax(logits, keep)
     return weights if weights.dtype == dtype else weights.astype(dtype)
 

@@ -86,6 +86,8 @@ def fused_adam(
     beta2: float,
     epsilon: float,
     weight_decay: float,
+    *,
+    reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """There is no such kernel here."""
     return None

@@ -1,14 +1,24 @@
 """What the files of this backend share: promotion, axes, sizes, safe square roots, sort keys."""
 
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+try:
+    from tensorflow.python.eager.record import could_possibly_record as _is_recording
+except ImportError:  # TensorFlow has no public name for it
+
+    def _is_recording() -> bool:
+        return True
+
+
 from ... import _dtypes
 from ..._errors import ArgumentError, DtypeError, ShapeError
 
 SCALARS = (bool, int, float, complex)
+FLOAT32 = tf.float32
 FLOATING = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 COMPLEX = frozenset([tf.complex64, tf.complex128])
 INEXACT = FLOATING | COMPLEX
@@ -19,6 +29,14 @@ SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 _by_name = {name: tf.as_dtype(name) for name in ("bool", *_dtypes.NUMERIC)}
 _promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in _dtypes._promotion.items()}
 _int_range = {d: (int(d.min), int(d.max)) for d in SIGNED | UNSIGNED}
+
+
+def may_differentiate() -> bool:
+    """Whether a gradient of what is computed now can be asked for: in a graph, or while a tape listens.
+
+    What only serves a convention about gradients is left out of eager calls that nobody differentiates.
+    """
+    return not tf.executing_eagerly() or _is_recording()
 
 
 def default_float() -> Any:
@@ -107,7 +125,9 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def floating(x: Any) -> Any:
     """`x` itself where it is floating-point or complex, else in the default float."""
-    return x if x.dtype in INEXACT else tf.cast(x, default_float())
+    dtype = x.dtype
+    # Identity first: TensorFlow's data types are hashed in Python.
+    return x if dtype is FLOAT32 or dtype in INEXACT else tf.cast(x, default_float())
 
 
 def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -161,6 +181,20 @@ def axes(axis: Any, ndim: int) -> list[int]:
             raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
         return found
     return [one_axis(axis, ndim)]
+
+
+@functools.cache
+def _axes_array(found: tuple[int, ...]) -> Any:
+    return np.array(found, np.int32)
+
+
+def reduced_axes(axis: Any, ndim: int) -> Any:
+    """The axes in the form that TensorFlow takes quickest: a number or a NumPy array, never a list."""
+    if axis is None:
+        return 0 if ndim == 1 else _axes_array(tuple(range(ndim)))
+    if isinstance(axis, (tuple, list)):
+        return _axes_array(tuple(axes(axis, ndim)))
+    return one_axis(axis, ndim)
 
 
 def move(x: Any, source: int, destination: int) -> Any:

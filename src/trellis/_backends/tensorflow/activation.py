@@ -8,7 +8,8 @@ import tensorflow as tf
 from . import _helpers as _h
 
 __all__ = [
-    "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax", "softplus",
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "softplus",
 ]  # fmt: skip
 
 
@@ -64,3 +65,21 @@ def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return tf.nn.log_softmax(x, axis)
     return x - tf.reduce_logsumexp(x, _h.axes(axis, _h.rank(x)), True)
+
+
+_INDEX_DTYPES = (tf.int64, tf.int32)
+
+
+def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
+    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    if axis != len(logits.shape) - 1 or targets.dtype not in _INDEX_DTYPES:
+        return None
+    if "CPU" not in logits.device and not tf.inside_function():
+        return None  # other devices answer nan to a target out of range
+    try:
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+    except tf.errors.InvalidArgumentError:
+        return None
+    if reduction == "none":
+        return losses
+    return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)

@@ -38,7 +38,7 @@ class _Function:
         for x in leaves:
             if type(x) is _Tensor:
                 tensors.append(x)
-                kinds.append((x.dtype, x.shape))
+                kinds.append((x.dtype, x._shape_tuple()))  # hashed in C, unlike x.shape
             elif type(x) in _static_types:
                 kinds.append((type(x), x))
             else:
@@ -80,3 +80,8 @@ class _Function:
             return results, (lambda arrays: traced(*arrays), out_specs[-1])
         # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a tensor.
         return results, (lambda arrays: call_flat(arrays, concrete.captured_inputs), out_specs[-1])
+
+
+def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
+    """The function itself: eager calls cost no compilation here."""
+    return fn

@@ -26,8 +26,8 @@ def conv(
     dtype = x.dtype
     if dtype.size < 4:
         x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
-    y = tf.cast(_conv(x, filters, strides, padding, dilations, groups), dtype)
-    return _finished(y, bias, channel_first)
+    y = _conv(x, filters, strides, padding, dilations, groups)
+    return _finished(y, bias, dtype, channel_first)
 
 
 def conv_transpose(
@@ -55,7 +55,7 @@ def conv_transpose(
         y = _transposed(x, filters, strides, starts, real, ends, dilations, groups)
     if any([out > r for out, r in zip(outs, real, strict=True)]):
         y = tf.pad(y, [(0, 0), *[(0, out - r) for out, r in zip(outs, real, strict=True)], (0, 0)])
-    return _finished(tf.cast(y, dtype), bias, channel_first)
+    return _finished(y, bias, dtype, channel_first)
 
 
 def _transposed(
@@ -93,20 +93,24 @@ def _transposed(
     padding = [
         (start, end - start - size) for start, end, size in zip(starts, ends, sizes, strict=True)
     ]
+    if _is_same(sizes, kernel, strides, padding, x.shape[1:-1]):
+        # Explicit padding makes the kernels of two dimensions copy, and those of three know none.
+        return _native_transposed(x, filters, strides, "SAME", sizes)
     is_plain = dims < 3 and all([max(pair) < k for pair, k in zip(padding, kernel, strict=True)])
     if is_plain:
-        return _native_transposed(x, filters, strides, padding, sizes)
-    y = _native_transposed(x, filters, strides, [(0, 0)] * dims, ends)
+        return _native_transposed(x, filters, strides, _explicit(padding), sizes)
+    y = _native_transposed(x, filters, strides, "VALID", ends)
     if sizes == ends:
         return y
     return y[(slice(None), *[slice(a, a + size) for a, size in zip(starts, sizes, strict=True)])]
 
 
 def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: Any) -> Any:
-    batch, channels = tf.shape(x)[0], filters.shape[-2]
+    batch = tf.shape(x)[0] if x.shape[0] is None else x.shape[0]
+    channels = filters.shape[-2]
     if len(strides) == 3:
         return tf.nn.conv3d_transpose(
-            x, filters, [batch, *sizes, channels], [1, *strides, 1], "VALID"
+            x, filters, [batch, *sizes, channels], [1, *strides, 1], padding
         )
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
@@ -115,12 +119,10 @@ def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: 
             filters,
             [batch, 1, *sizes, channels],
             [1, 1, *strides, 1],
-            _explicit([(0, 0), *padding]),
+            padding if isinstance(padding, str) else [[0, 0], *padding],
         )
         return tf.squeeze(y, 1)
-    return tf.nn.conv2d_transpose(
-        x, filters, [batch, *sizes, channels], [1, *strides, 1], _explicit(padding)
-    )
+    return tf.nn.conv2d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], padding)
 
 
 def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
@@ -157,14 +159,26 @@ def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
     filters = tf.reshape(filters, [*filters.shape[:-2], channels, multiplier])
     if len(strides) == 2 and _named_padding(x, filters, strides, padding) == "SAME":
         # Explicit padding makes this kernel copy its input first.
-        return tf.nn.depthwise_conv2d(x, filters, [1, *strides, 1], "SAME")
+        return _depthwise(x, filters, [1, *strides, 1], "SAME")
     x, padding = _padded_beyond_kernel(x, filters, padding)
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
         step = strides[0]
-        y = tf.nn.depthwise_conv2d(x, filters, [1, step, step, 1], _explicit([(0, 0), *padding]))
+        y = _depthwise(x, filters, [1, step, step, 1], _explicit([(0, 0), *padding]))
         return tf.squeeze(y, 1)
-    return tf.nn.depthwise_conv2d(x, filters, [1, *strides, 1], _explicit(padding))
+    return _depthwise(x, filters, [1, *strides, 1], _explicit(padding))
+
+
+def _depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+    # The kernel itself: tf.nn.depthwise_conv2d prepares for dilations first, at a tenth of a millisecond.
+    if isinstance(padding, str):
+        return tf.raw_ops.DepthwiseConv2dNative(
+            input=x, filter=filters, strides=strides, padding=padding
+        )
+    pairs = [size for pair in padding for size in pair]
+    return tf.raw_ops.DepthwiseConv2dNative(
+        input=x, filter=filters, strides=strides, padding="EXPLICIT", explicit_paddings=pairs
+    )
 
 
 def _explicit(padding: Any) -> Any:
@@ -184,11 +198,18 @@ def _named_padding(x: Any, filters: Any, strides: Any, padding: Any) -> str | No
     """ "VALID" or "SAME" where that is what the pairs say; the native conv3d knows no other."""
     if not any([max(pair) > 0 for pair in padding]):
         return "VALID"
-    for n, k, s, pair in zip(x.shape[1:-1], filters.shape[:-2], strides, padding, strict=True):
+    outs = [-(-n // s) for n, s in zip(x.shape[1:-1], strides, strict=True)]
+    is_same = _is_same(x.shape[1:-1], filters.shape[:-2], strides, padding, outs)
+    return "SAME" if is_same else None
+
+
+def _is_same(sizes: Any, kernel: Any, strides: Any, padding: Any, outs: Any) -> bool:
+    """Whether `padding` is what "SAME" means for the convolution from `sizes` to `outs`."""
+    for n, k, s, pair, out in zip(sizes, kernel, strides, padding, outs, strict=True):
         total = max((-(-n // s) - 1) * s + k - n, 0)
-        if tuple(pair) != (total // 2, total - total // 2):
-            return None
-    return "SAME"
+        if -(-n // s) != out or tuple(pair) != (total // 2, total - total // 2):
+            return False
+    return True
 
 
 def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: bool) -> Any:
@@ -240,8 +261,11 @@ def _to_last_filters(filters: Any, filter_first: bool) -> Any:
     return tf.transpose(filters, [*range(2, filters.shape.rank), 1, 0]) if filter_first else filters
 
 
-def _finished(y: Any, bias: Any, channel_first: bool) -> Any:
-    y = y if bias is None else y + bias
+def _finished(y: Any, bias: Any, dtype: Any, channel_first: bool) -> Any:
+    if bias is not None:
+        # Before halves are rounded, for the bias's derivative: a sum over the batch.
+        y = y + (bias if bias.dtype == y.dtype else tf.cast(bias, y.dtype))
+    y = tf.cast(y, dtype)
     rank = y.shape.rank
     return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y
 
@@ -282,6 +306,11 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     if dtype.is_integer and dtype not in (tf.int32, tf.int64):
         # MatMul has no kernels for these; int64 wraps around to the same result.
         x, weight = tf.cast(x, tf.int64), tf.cast(weight, tf.int64)
+    if dtype.is_floating and dtype.size < 4:
+        # Sums in float32, those of the gradients too.
+        x, weight = tf.cast(x, tf.float32), tf.cast(weight, tf.float32)
+        bias = None if bias is None else tf.cast(bias, tf.float32)
+        return tf.cast(linear(x, weight, bias), dtype)
     is_flat = x.shape.rank == 2
     rows = x if is_flat else tf.reshape(x, [-1, weight.shape[1]])
     y = tf.cast(tf.matmul(rows, weight, transpose_b=True), dtype)
@@ -298,12 +327,12 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+    dtype = value.dtype
+    if dtype.size < 4:
+        # Weights and products in float32, rounded once at the end.
+        query, key, value = [tf.cast(x, tf.float32) for x in (query, key, value)]
     weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
-    if value.dtype.size < 4:
-        return tf.cast(
-            tf.matmul(tf.cast(weights, tf.float32), tf.cast(value, tf.float32)), value.dtype
-        )
-    return tf.matmul(weights, value)
+    return tf.cast(tf.matmul(weights, value), dtype)
 
 
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

@@ -21,10 +21,13 @@ _WIDER = {
 
 def matmul(x1: _Any, x2: _Any, /) -> _Any:
     x1, x2 = _h.pair(x1, x2)
-    if x1.dtype in _WIDER:
-        wide = _WIDER[x1.dtype]
+    dtype = x1.dtype
+    if dtype is not _h.FLOAT32 and dtype in _WIDER:
+        wide = _WIDER[dtype]
         return tf.cast(matmul(tf.cast(x1, wide), tf.cast(x2, wide)), x1.dtype)
     first, second = _h.rank(x1), _h.rank(x2)
+    if first == 2 and second == 2:
+        return tf.raw_ops.MatMul(a=x1, b=x2)  # without the layers of Python above it
     if first == 0 or second == 0:
         raise _ShapeError(
             "matmul() expects arrays with at least one axis. Use multiply() for 0-d arrays."

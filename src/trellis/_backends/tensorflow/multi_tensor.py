@@ -43,6 +43,8 @@ def fused_adam(
     beta2: float,
     epsilon: float,
     weight_decay: float,
+    *,
+    reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """Adam (with decoupled decay) as one graph, called again and again; None where that does not pay.
 

@@ -134,6 +134,25 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return _draw(_bits, blocks.bits, key, shape, dtype)
 
 
+def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+    """A random mask: True with the probability 1 - threshold / 2**32."""
+    size = prod(shape)
+    half = (size + 1) // 2
+    known = _words_of(key)
+    if known is not None and half < _SMALL:
+        return tf.reshape(tf.constant(blocks.keep(known, size, threshold)), shape)
+    length = half if known is None else _roomy(half)
+    sampler = _keep if known is None and size < 4096 else _compiled(_keep, None)
+    mask = sampler(key, length, _u32(threshold))
+    if length != half:
+        mask = tf.concat([mask[:half], mask[length : length + size - half]], 0)
+    return tf.reshape(mask[:size] if size % 2 and length == half else mask, shape)
+
+
+def _keep(key: Any, size: int, threshold: Any, dtype: Any = None) -> Any:
+    return tf.concat(_hash_counters(key, size), 0) >= threshold
+
+
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
     return _draw(_uniform, blocks.uniform, key, shape, dtype)
@@ -163,7 +182,9 @@ def _compiled(sampler: Any, dtype: Any) -> Any:
     found = _compiled_samplers.get((sampler, dtype))
     if found is None:
         found = tf.function(
-            lambda key, size: sampler(key, size, dtype), jit_compile=True, autograph=False
+            lambda key, size, *more: sampler(key, size, *more, dtype),
+            jit_compile=True,
+            autograph=False,
         )
         _compiled_samplers[sampler, dtype] = found
     return found

@@ -10,6 +10,9 @@ from . import _helpers as _h
 from .datatypes import as_dtype as _as_dtype
 from .datatypes import astype as _astype
 
+# As in elementwise.py: without the layers of Python above the kernels.
+_raw = tf.raw_ops
+
 
 def _widened(x: _Any, dtype: _Any) -> _Any:
     """Sums and products of integers are counted in 64 bits."""
@@ -23,11 +26,13 @@ def _widened(x: _Any, dtype: _Any) -> _Any:
 
 
 def sum(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
-    return tf.reduce_sum(_widened(x, dtype), _axis(axis, x), keepdims)
+    if dtype is not None or x.dtype is not _h.FLOAT32:
+        x = _widened(x, dtype)
+    return _raw.Sum(input=x, axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims)
 
 
 def _axis(axis: _Any, x: _Any) -> _Any:
-    return None if axis is None else _h.axes(axis, _h.rank(x))
+    return None if axis is None else _h.reduced_axes(axis, _h.rank(x))
 
 
 def prod(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
@@ -111,7 +116,7 @@ def min(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
 
 
 def mean(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
-    return tf.reduce_mean(_h.floating(x), _axis(axis, x), keepdims)
+    return _raw.Mean(input=_h.floating(x), axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims)
 
 
 def var(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:

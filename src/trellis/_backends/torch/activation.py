@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from ._helpers import _axes
 
 __all__ = [
-    "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax", "softplus",
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "softplus",
 ]  # fmt: skip
 
 relu = torch.relu
@@ -50,3 +51,32 @@ def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.log_softmax(x, axis)
     return x - torch.logsumexp(x, _axes(axis, x.ndim), True)
+
+
+# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched off.
+_NO_CLASS = -4611686018427400249
+_INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
+    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    if targets.dtype not in _INDEX_DTYPES:
+        return None
+    if torch.compiler.is_compiling():
+        return _class_losses(logits, targets, axis, reduction)
+    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not look at it.
+    if not logits.is_cpu or torch._C._functorch.peek_interpreter_stack() is not None:
+        return None
+    try:
+        return _class_losses(logits, targets, axis, reduction)
+    except IndexError:
+        return None
+
+
+def _class_losses(logits: Any, targets: Any, axis: int, reduction: str) -> Any:
+    if logits.ndim > 2 and axis != 1:
+        logits = logits.movedim(axis, 1)
+    elif logits.ndim == 2 and axis == 0:
+        logits = logits.T
+    places = targets if targets.dtype is torch.int64 else targets.to(torch.int64)
+    return F.cross_entropy(logits, places, ignore_index=_NO_CLASS, reduction=reduction)

@@ -153,8 +153,10 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
     """A function that PyTorch also takes numbers for; `few` serves uint16 to uint64."""
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
-            return fn(x1, x2)
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+                return fn(x1, x2)
         kind = type(x2)
         if kind in _NUMBERS:
             if (x1.dtype, kind) in _NUMBER_FITS:
@@ -174,8 +176,10 @@ def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) ->
     """A function for which PyTorch wants tensors on both sides."""
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
-            return fn(x1, x2)
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+                return fn(x1, x2)
         x1, x2 = _both(x1, x2)
         return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
 
@@ -187,8 +191,10 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
     """PyTorch takes a number on the right of a comparison only."""
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype not in _FEW_KERNELS:
-            return fn(x1, x2)
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+                return fn(x1, x2)
         if type(x2) in _NUMBERS and (x1.dtype, type(x2)) in _NUMBER_FITS:
             return fn(x1, x2)
         x1, x2 = _both(x1, x2)
@@ -202,8 +208,10 @@ def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function of real floating-point arrays; integers are cast to the default float."""
 
     def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2) and x1.dtype is x2.dtype and x1.dtype in _FLOATING:
-            return fn(x1, x2)
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and dtype in _FLOATING:
+                return fn(x1, x2)
         x1, x2 = _both(x1, x2)
         return fn(_as_float(x1), _as_float(x2))
 

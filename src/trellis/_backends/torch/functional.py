@@ -15,6 +15,7 @@ from .gradients import _compiling_inside
 __all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
 
 _convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_HALVES = (torch.float16, torch.bfloat16)
 _transposed_convs = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
@@ -42,6 +43,13 @@ def conv_transpose(
 ) -> Any:  # fmt: skip
     """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
     dims = len(strides)
+    if dims == 3 and x.dtype in _HALVES and x.is_cpu:
+        # This kernel adds the elements of the filter up in half precision.
+        y = conv_transpose(
+            x.float(), filters.float(), None if bias is None else bias.float(), strides=strides, starts=starts,
+            outs=outs, dilations=dilations, groups=groups, channel_first=channel_first, filter_first=filter_first,
+        )  # fmt: skip
+        return y.to(x.dtype)
     x = x if channel_first else x.movedim(-1, 1)
     filters = filters if filter_first else _to_first_filters(filters, dims)
     ends = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(
@@ -118,9 +126,46 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
         return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
 
     def fused(query: Any, key: Any, value: Any, mask: Any) -> Any:
-        return F.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale)
+        return _fused_attention(query, key, value, mask, scale, is_causal)
 
     return _fastest(fused, formula, query, key, value, mask)
+
+
+def _fused_attention(
+    query: Any, key: Any, value: Any, mask: Any, scale: float, is_causal: bool
+) -> Any:
+    """PyTorch's fast kernel knows exactly four axes and no broadcasting; anything else falls to a slow path."""
+    q, k, v = query.shape[:-2], key.shape[:-2], value.shape[:-2]
+    is_alike = q == k == v
+    if is_alike and len(q) == 2:
+        return F.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale)
+    is_grouped = k == v and len(q) == len(k) == 3 and k[:2] == q[:2] and k[2] == 1
+    if is_grouped and (mask is None or mask.ndim in (2, 5)):
+        # (B, heads, group, Q, F) beside (B, heads, 1, K, F): one key head for each group of query heads.
+        if mask is not None and mask.ndim == 5:
+            is_shared = mask.shape[1] == mask.shape[2] == 1
+            heads = (1, 1) if is_shared else q[1:]
+            mask = mask.expand(-1, *heads, -1, -1).flatten(1, 2)
+        y = F.scaled_dot_product_attention(
+            query.flatten(1, 2), key.squeeze(2), value.squeeze(2), mask, 0.0, is_causal, scale=scale, enable_gqa=True
+        )  # fmt: skip
+        return y.unflatten(1, q[1:])
+    batch = q if is_alike else torch.broadcast_shapes(q, k, v)
+    q4, k4, v4 = [_four_axes(x, batch) for x in (query, key, value)]
+    if mask is not None and mask.ndim > 2:
+        mask = _four_axes(mask, batch)
+    y = F.scaled_dot_product_attention(q4, k4, v4, mask, 0.0, is_causal, scale=scale)
+    return y.reshape(batch + y.shape[-2:])
+
+
+def _four_axes(x: Any, batch: Any) -> Any:
+    """(..., L, F) as (1 or B, heads, L, F), stretched over the whole batch."""
+    shape = x.shape[-2:]
+    if x.shape[:-2] != batch:
+        x = x.expand(batch + shape)
+    for _ in range(2 - len(batch)):
+        x = x.unsqueeze(0)
+    return x if len(batch) < 3 else x.reshape(-1, batch[-1], *shape)
 
 
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

@@ -8,9 +8,11 @@ from ._helpers import _FEW_KERNELS, _INEXACT, _all_same, _both
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype is not x2.dtype:
+    dtype = x1.dtype
+    if dtype is not x2.dtype:
         x1, x2 = _both(x1, x2)
-    if x1.dtype in _FEW_KERNELS:
+        dtype = x1.dtype
+    if dtype in _FEW_KERNELS:
         return torch.matmul(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
     return torch.matmul(x1, x2)
 

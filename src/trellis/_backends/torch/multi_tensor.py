@@ -25,7 +25,11 @@ def _overwrites(xs: list[Any], reuse: bool) -> bool:
 
 def _operand(xs: list[Any], y: Any) -> Any:
     """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes twice as long."""
-    if isinstance(y, (list, torch.Tensor)) or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():
+        # The compiler would compute a number that depends on the step anew for every vector of every leaf, two
+        # exponentials and a root each time; to give it strides it must be in memory.
+        return y.as_strided((), ()) if isinstance(y, torch.Tensor) and y.ndim == 0 else y
+    if isinstance(y, (list, torch.Tensor)):
         return y
     first = xs[0].dtype
     is_one_kind = xs[0].is_cpu and first.is_floating_point and all([x.dtype is first for x in xs])
@@ -37,7 +41,7 @@ def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) 
         return _leaf_lists.foreach_add(xs, ys, alpha)
     add = torch._foreach_add_ if _overwrites(xs, reuse) else torch._foreach_add
     if isinstance(ys, (list, torch.Tensor)):
-        added = add(xs, ys, alpha=alpha)
+        added = add(xs, _operand(xs, ys), alpha=alpha)
     else:
         added = add(xs, _operand(xs, ys * alpha))
     return list(xs if added is None else added)
@@ -131,14 +135,18 @@ def fused_adam(
     beta2: float,
     epsilon: float,
     weight_decay: float,
+    *,
+    reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not fit.
 
-    It reads and writes each element once, which takes half the time of the operations one by one.
+    It reads and writes each element once, which takes half the time of the operations one by one. With `reuse`,
+    the moments are overwritten.
     """
-    everything = [*ws, *gs, *ms, *vs]
     first = ws[0]
     # The kernel walks through memory: all four must lie there in the same order.
+    gs = [g.contiguous() for g in gs]
+    everything = [*ws, *gs, *ms, *vs]
     if (
         torch.compiler.is_compiling()
         or torch._C._functorch.peek_interpreter_stack() is not None
@@ -149,7 +157,9 @@ def fused_adam(
         or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
     ):
         return None
-    ws, ms, vs = foreach_mul(ws, 1), foreach_mul(ms, 1), foreach_mul(vs, 1)
+    ws = _copies(ws)
+    if not reuse:
+        ms, vs = _copies(ms), _copies(vs)
     kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
     kernel(
         ws,
@@ -167,3 +177,11 @@ def fused_adam(
         maximize=False,
     )
     return ws, ms, vs
+
+
+_clone = getattr(torch, "_foreach_clone", None)
+
+
+def _copies(xs: list[Any]) -> list[Any]:
+    # Multiplying by one takes a third longer; older versions of torch have no other way.
+    return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)

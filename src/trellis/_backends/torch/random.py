@@ -164,6 +164,16 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return ((x0 ^ x1) & torch.iinfo(dtype).max).to(dtype)
 
 
+def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+    """A random mask: True with the probability 1 - threshold / 2**32."""
+    known, size = _words_of(key), prod(shape)
+    if known is not None:
+        return torch.from_numpy(blocks.keep(known, size, threshold)).reshape(shape)
+    words = torch.cat(_hashed(key, ((size + 1) // 2,)))[:size].reshape(shape)
+    # With the first bit turned, words compare as signed numbers the way they do as unsigned ones.
+    return (words ^ -(2**31)) >= threshold - 2**31
+
+
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
     known = _words_of(key)

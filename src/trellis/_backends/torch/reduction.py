@@ -27,6 +27,8 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if axis == ():
         return _unreduced(x, dtype)
+    if dtype is None and x.dtype not in _UNSIGNED:
+        return torch.sum(x, axis, keepdims)
     native = _total_dtype(x, dtype)
     if native in _FEW_KERNELS:
         return torch.sum(x.to(torch.int64), axis, keepdims).to(native)
