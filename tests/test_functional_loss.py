@@ -241,11 +241,11 @@ def test_classes_along_another_axis(array, x64):
 
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 @pytest.mark.parametrize("shape", [(5,), (5, 4), (2, 5, 3), (2, 3, 5), (2, 3, 4, 5)])
-def test_classes_of_any_rank(shape, reduction, array, x64):
+def test_classes_of_any_rank(shape, reduction, array):
     axis = shape.index(5)
-    x = np.random.default_rng(3).normal(size=shape)
-    targets = np.random.default_rng(4).integers(0, 5, size=shape[:axis] + shape[axis + 1 :])
-    shares = np.moveaxis(np.eye(5)[targets], -1, axis)
+    x = np.random.default_rng(3).normal(size=shape).astype("float32")
+    targets = np.random.default_rng(4).integers(0, 5, shape[:axis] + shape[axis + 1 :], "int32")
+    shares = np.moveaxis(np.eye(5, dtype="float32")[targets], -1, axis)
 
     def loss(x, targets):
         return trellis.sum(F.cross_entropy(x, targets, axis=axis, reduction=reduction))
