@@ -102,8 +102,8 @@ def measure(
 
     `budget` is about how many seconds the whole row may take.
     """
-    rounds = max(5, rounds // 2) if QUICK else rounds
-    budget = budget / 3 if QUICK else budget
+    rounds = max(5, rounds // 3) if QUICK else rounds
+    budget = budget / 6 if QUICK else budget
     repeats = {}
     for name, call in contestants.items():
         sample(call, 1)  # compile, allocate, warm caches

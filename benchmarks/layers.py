@@ -300,6 +300,7 @@ def numpy_rows():
     import torch
     import torch.nn.functional as F
 
+    torch.set_grad_enabled(True)
     x, w = torch.from_numpy(first(IMAGE)), torch.from_numpy(first_filters(FILTERS))
 
     def native():

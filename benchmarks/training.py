@@ -22,8 +22,8 @@ from peer_process import HAS_PEERS, Peer, PeerError
 LIMITS = {"eager": 1.25, "compiled": 1.1}
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")
 # Compiling takes most of the time of a short run.
-QUICK_CELLS = {("mlp", "eager"), ("transformer", "eager"), ("mlp", "compiled")}
-SLOW_IN_QUICK = {("jax", "transformer"), ("torch", "mlp", "compiled")}
+QUICK_CELLS = {("mlp", "eager"), ("mlp", "compiled")}
+SLOW_IN_QUICK = {("torch", "mlp", "compiled")}
 
 
 def waiting(backend, step):

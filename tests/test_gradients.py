@@ -138,7 +138,7 @@ def test_compiled_for_each_framework():
 
 
 def test_no_memory_growth(backend, xp, array):
-    """2,000 gradient steps leave nothing behind: no cycle, no tape."""
+    """Gradient steps leave nothing behind: no cycle, no tape."""
     p = array(DATA, "float32")
     step = trellis.value_and_grad(lambda p: xp.sum(xp.tanh(p) ** 2))
 
@@ -149,21 +149,22 @@ def test_no_memory_growth(backend, xp, array):
             x = trellis.gradient_descent_update(x, g, 0.01)
         return x
 
-    run(100)
-    gc.collect()
+    run(50)
+    grown = []
     tracemalloc.start()
     try:
-        run(100)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        result = run(2000)
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
+        run(50)
+        for _ in range(4):
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            result = run(500)
+            gc.collect()
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
     assert np.all(np.isfinite(trellis.to_numpy(result)))
-    # One leaked step would hold at least a node of some hundred bytes: 2,000 of them 200 kB or more.
-    assert grown < 100_000, f"{grown} bytes were left behind"
+    # A leak of one node of 100 bytes a step would show every time; a cache that is filled anew shows once.
+    assert min(grown) < 25_000, f"{grown} bytes were left behind"
 
 
 def test_threads(backend, xp, array):

@@ -297,31 +297,22 @@ def multi_head_attention(
     if is_self and in_w is not None and static_k is None and static_v is None:
         _check_projection(name, "in_proj_weights", query, in_w, rows[3])
         joint = xp.linear(query, in_w, in_proj_bias)
-        parts = [joint[..., rows[i] : rows[i + 1]] for i in range(3)]
+        q, k, v = _split_jointly(xp, joint, heads, kv_heads, rows)
     else:
-        parts = _projected(
-            name,
-            xp,
-            (query, key, value),
-            (q_w, k_w, v_w),
-            in_w,
-            in_proj_bias,
-            rows,
-            static_k,
-            static_v,
+        inputs, weights = (query, key, value), (q_w, k_w, v_w)
+        parts = _projected(name, xp, inputs, weights, in_w, in_proj_bias, rows, static_k, static_v)
+        q = _split_heads(xp, parts[0], heads)
+        size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
+        k = (
+            _split_heads(xp, parts[1], kv_heads)
+            if static_k is None
+            else _static(name, xp, "static_k", static_k, kv_heads, *size)
         )
-    q = _split_heads(xp, parts[0], heads)
-    size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
-    k = (
-        _split_heads(xp, parts[1], kv_heads)
-        if static_k is None
-        else _static(name, xp, "static_k", static_k, kv_heads, *size)
-    )
-    v = (
-        _split_heads(xp, parts[2], kv_heads)
-        if static_v is None
-        else _static(name, xp, "static_v", static_v, kv_heads, *size)
-    )
+        v = (
+            _split_heads(xp, parts[2], kv_heads)
+            if static_v is None
+            else _static(name, xp, "static_v", static_v, kv_heads, *size)
+        )
     n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
     if _differ(n_keys, v.shape[2]):
         raise ShapeError(
@@ -464,6 +455,22 @@ def _projected(
 
 def _known(*sizes: Any) -> tuple[int, ...]:
     return tuple([-1 if size is None else size for size in sizes])
+
+
+def _split_jointly(
+    xp: Any, x: Any, heads: int, kv_heads: int, rows: tuple[int, ...]
+) -> tuple[Any, Any, Any]:
+    """Queries, keys and values from one projection; all transposed at once where they have equal heads."""
+    if kv_heads == heads:
+        n, length, width = x.shape
+        apart = xp.reshape(x, (*_known(n, length), 3, heads, width // (3 * heads)))
+        q, k, v = xp.unstack(xp.permute_dims(apart, (2, 0, 3, 1, 4)), axis=0)
+        return q, k, v
+    q, k, v = [
+        _split_heads(xp, x[..., rows[i] : rows[i + 1]], heads if i == 0 else kv_heads)
+        for i in range(3)
+    ]
+    return q, k, v
 
 
 def _split_heads(xp: Any, x: Any, heads: int) -> Any:

@@ -226,8 +226,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 
 
 # Not by jax.nn.dot_product_attention: on the CPU it is the formula too, for another order of axes (batch, length, heads,
-# width), and 1.0 to 2 times slower in every case measured, with and without a mask; a row whose mask hides all keys
-# gets the mean of the values there instead of zeros, and with a mask of -inf nan.
+# width). Measured side by side at 64 to 1024 keys, this takes 0.6 to 0.9 times its time without a mask and 0.7 to 1.04
+# with one. And a row whose bool mask hides all keys gets the mean of the values there instead of zeros, one of -inf nan.
 @partial(jax.jit, static_argnames=("is_causal",))
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
     dtype = value.dtype

@@ -94,7 +94,7 @@ def _transposed(
         (start, end - start - size) for start, end, size in zip(starts, ends, sizes, strict=True)
     ]
     if _is_same(sizes, kernel, strides, padding, x.shape[1:-1]):
-        # Explicit padding makes the kernels of two dimensions copy, and those of three know none.
+        # Explicit padding is slower in two dimensions, and in three there is none.
         return _native_transposed(x, filters, strides, "SAME", sizes)
     is_plain = dims < 3 and all([max(pair) < k for pair, k in zip(padding, kernel, strict=True)])
     if is_plain:
@@ -170,7 +170,7 @@ def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
 
 
 def _depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
-    # The kernel itself: tf.nn.depthwise_conv2d prepares for dilations first, at a tenth of a millisecond.
+    # The kernel itself: tf.nn.depthwise_conv2d prepares for dilations first, which takes time.
     if isinstance(padding, str):
         return tf.raw_ops.DepthwiseConv2dNative(
             input=x, filter=filters, strides=strides, padding=padding

@@ -116,7 +116,9 @@ def min(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
 
 
 def mean(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
-    return _raw.Mean(input=_h.floating(x), axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims)
+    return _raw.Mean(
+        input=_h.floating(x), axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims
+    )
 
 
 def var(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:
