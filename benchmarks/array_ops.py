@@ -12,7 +12,7 @@ one_core()
 import contextlib
 
 import numpy as np
-from dispatch import ARITY, contestants
+from dispatch import ARITY, NATIVE, contestants
 from peer_process import HAS_PEERS, Peer, PeerError
 
 import trellis
@@ -24,6 +24,28 @@ def expected(backend, op):
     xp = trellis.namespace(backend)
     xs = [xp.asarray(np.linspace(a, b, 4).astype("float32")) for a, b in ((0.1, 0.9), (0.2, 0.8))]
     return trellis.to_numpy(getattr(trellis, op)(*xs[: ARITY[op]]))
+
+
+def large(report):
+    """What a million elements take, beside a copy of as many bytes: here the memory is the limit."""
+    for backend in ("numpy", "jax", "torch", "tensorflow"):
+        xp = trellis.namespace(backend)
+        plain = np.linspace(0.1, 0.9, 1_000_000, dtype="float32")
+        x, y = xp.asarray(plain), xp.asarray(plain[::-1].copy())
+        # Two arrays are read and one is written; a copy reads one and writes one.
+        source = np.concatenate([plain, plain[: len(plain) // 2]])
+        target = np.empty_like(source)
+        native = NATIVE[backend]["add"]
+        contestants = {
+            "native": lambda f=native, x=x, y=y: waited(backend, f(x, y)),
+            "trellis": lambda x=x, y=y: waited(backend, trellis.add(x, y)),
+            "copy of as many bytes": lambda t=target, s=source: np.copyto(t, s),
+        }
+        report.add(f"{backend} add, 1,000,000 elements", contestants, budget=1.0)
+
+
+def waited(backend, x):
+    return x.block_until_ready() if backend == "jax" else x
 
 
 def main():
@@ -50,6 +72,7 @@ def main():
                     except PeerError as error:
                         failed[f"{name} on {backend}"] = str(error)
                 report.add(f"{backend} {op}", calls, budget=1.0)
+    large(report)
     report.notes += [f"{who} does not run: {why}" for who, why in failed.items()]
     if not HAS_PEERS:
         report.notes.append("Peers are not installed: `make bench` does it.")

@@ -9,7 +9,7 @@ convolution, forward and backward, beside PyTorch's on one thread.
 
 import sys
 
-from harness import Report, one_core
+from harness import QUICK, Report, duration, one_core
 
 one_core()
 
@@ -331,6 +331,43 @@ def numpy_memory():
 ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows, "numpy": numpy_rows}
 
 
+# The short run.
+CHOSEN = ("conv2d", "scaled_dot_product_attention", "linear", "dropout", "lstm_update")
+# Not compared: other masks; layers of Keras with weights of their own.
+INCOMPARABLE = ("dropout", "tensorflow multi_head_attention", "tensorflow lstm_update")
+
+
+def check(what, native, ours):
+    """The same numbers on both sides, before anything is timed; frameworks round in another order."""
+    expected, found = [trellis.to_numpy(x) for x in (first_array(native()), first_array(ours()))]
+    if expected.shape != found.shape:  # NumPy keeps channels last
+        expected = np.moveaxis(expected, 1, -1)
+    scale = float(np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * scale, err_msg=what)
+
+
+def first_array(value):
+    while isinstance(value, (tuple, list)):
+        value = value[0]
+    return value
+
+
+def blas_limit(report):
+    """The multiplications of the convolution, forward and twice backward, as products of plain matrices."""
+    a, b = arrays((16 * 32 * 32, 288), (288, 64))
+    c = a @ b
+    row = report.add(
+        "numpy: those products in BLAS alone",
+        {"BLAS": lambda: (a @ b, a.T @ c, c @ b.T)},
+    )
+    flops = 3 * 2 * a.shape[0] * 288 * 64 / row.seconds["BLAS"]
+    ours = next(r for r in report.rows if r.what.startswith("numpy conv2d")).seconds["trellis"]
+    report.notes.append(
+        f"BLAS does {flops / 1e9:.0f} GFLOP/s here on one core: {duration(row.seconds['BLAS'])} is the least that "
+        f"conv2d forward and backward can take; ours takes {ours / row.seconds['BLAS']:.2f} times that."
+    )
+
+
 def main():
     chosen = [name for name in ROWS if name in sys.argv] or list(ROWS)
     report = Report("layers", "A layer beside the framework's own function")
@@ -338,8 +375,13 @@ def main():
         reference = "torch" if backend == "numpy" else "native"
         limit = 2.5 if backend == "numpy" else 1.1
         for what, native, ours in ROWS[backend]():
+            if QUICK and backend != "numpy" and what not in CHOSEN:
+                continue
+            if what not in INCOMPARABLE and f"{backend} {what}" not in INCOMPARABLE:
+                check(f"{backend} {what}", native, ours)
             report.add(f"{backend} {what}", {reference: native, "trellis": ours}, limit=limit)
     if "numpy" in chosen:
+        blas_limit(report)
         forward, both = numpy_memory()
         report.notes.append(
             f"numpy conv2d holds {forward:.2f} times input + output at most forward, {both:.2f} with backward (limit 3)."
