@@ -41,6 +41,9 @@ def test_bfloat16(backend):
     x = trellis.asarray([1.0, 2.5], dtype="bfloat16", backend=backend)
     assert trellis.dtype(x) == "bfloat16"
     assert_close(trellis.astype(x, "float32"), [1.0, 2.5], backend=backend)
+    total = trellis.sum(x)
+    assert trellis.dtype(total) == "bfloat16"
+    assert trellis.backend_of(total) == backend
 
 
 # The default float ---------------------------------------------------------------------------------

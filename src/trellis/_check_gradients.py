@@ -26,7 +26,7 @@ def check_gradients(
     array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks `jvp`
     along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 * max(1, |x|):
     the error of central differences is then about 1e-10 * |f|, far below the tolerances. On JAX this needs
-    64-bit types.
+    64-bit types, and a function that can be compiled is: it is called many times.
 
     >>> import numpy as np
     >>> from trellis.testing import check_gradients
@@ -58,17 +58,16 @@ def _check(
     which: str,
 ) -> None:
     points = [np.array(xp.to_numpy(x), dtype=np.float64) for x in xs]
-    outputs = [xp.to_numpy(y) for y in fn(*xs)]
-    weights = [_direction(y.shape, 3) for y in outputs]
-
     quick = xp.for_many_calls(fn, xs)
+    outputs = [xp.to_numpy(y) for y in quick(*xs)]
+    weights = [_direction(y.shape, 3) for y in outputs]
 
     def loss(values: list[Any]) -> float:
         ys = quick(*[_native(value, x, xp) for value, x in zip(values, xs, strict=True)])
         return float(sum([np.sum(w * xp.to_numpy(y)) for w, y in zip(weights, ys, strict=True)]))
 
     if "rev" in modes:
-        ys, pull = vjp(fn, *xs)
+        ys, pull = vjp(quick, *xs)
         gradients = pull([_native(w, y, xp) for w, y in zip(weights, ys, strict=True)])
         for i, (gradient, point) in enumerate(zip(gradients, points, strict=True)):
             expected = _differences(loss, points, i)
@@ -78,7 +77,7 @@ def _check(
     if "fwd" in modes:
         tangents = [_direction(point.shape, 5) for point in points]
         natives = tuple([_native(t, x, xp) for t, x in zip(tangents, xs, strict=True)])
-        _, pushed = jvp(fn, tuple(xs), natives)
+        _, pushed = jvp(quick, tuple(xs), natives)
         actual = sum([np.sum(w * xp.to_numpy(t)) for w, t in zip(weights, pushed, strict=True)])
         step = 1e-6
         ahead = loss([p + step * t for p, t in zip(points, tangents, strict=True)])

@@ -82,7 +82,9 @@ def _complex_expm1(x: Any) -> Any:
     is_far = np.isinf(a) & (a > 0) & ~np.isfinite(angle)
     with np.errstate(invalid="ignore"):  # nan is the answer there
         half = np.sin(angle / 2)
-        real_part = np.where(b == 0, np.expm1(a), np.expm1(a) * np.cos(angle) - 2 * half * half)
+        real_part = np.where(
+            b == 0, np.expm1(a) + 0.0, np.expm1(a) * np.cos(angle) - 2 * half * half
+        )
         imag_part = np.where(no_angle, np.where(b == 0, b, angle), np.exp(a) * np.sin(angle))
     return _joined(np.where(is_far, a, real_part), imag_part)
 

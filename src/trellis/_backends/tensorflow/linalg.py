@@ -132,7 +132,7 @@ def solve(x1: _Any, x2: _Any, /) -> _Any:
     a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if _h.rank(x2) == 1 else x2)
     # The kernel wants equal batch axes.
     if a.shape[:-2] != b.shape[:-2]:
-        outer_shape = _h.broadcast_shape([a[..., 0, 0], b[..., 0, 0]])
+        outer_shape = _h.broadcast_shape([tf.reduce_sum(a, [-2, -1]), tf.reduce_sum(b, [-2, -1])])
         if isinstance(outer_shape, list):
             a = _h.broadcast(a, outer_shape + _h.sizes(a)[-2:])
             b = _h.broadcast(b, outer_shape + _h.sizes(b)[-2:])
