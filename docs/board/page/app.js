@@ -1,0 +1,198 @@
+"use strict";
+// The page itself: filters, cards, keys and the address, which remembers what is shown.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const { make } = Board;
+  const state = { words: "", statuses: new Set(), hidden: new Set(), module: "", age: "", sort: "" };
+  let matrix, details, compare, view = "matrix";
+
+  const columns = () => Board.backends.map((_, index) => index).filter((index) => !state.hidden.has(index));
+
+  function refresh() {
+    const begun = performance.now();
+    const shown = columns();
+    const rows = Board.sort(Board.filter({ ...state, columns: shown }), state.sort, shown);
+    matrix.show(rows, shown, state.sort === "");
+    drawChips(rows, shown);
+    drawCards(rows);
+    const all = Board.rows.length;
+    $("count").textContent = rows.length === all ? `${all.toLocaleString("en")} tests`
+      : `${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} tests`;
+    $("nothing").hidden = rows.length > 0;
+    $("reset").hidden = !(state.words || state.statuses.size || state.hidden.size || state.module || state.age);
+    remember();
+    document.documentElement.dataset.refreshMs = (performance.now() - begun).toFixed(1);
+    document.documentElement.dataset.rows = rows.length;
+  }
+
+  // A card per backend: how much of it is green, among the rows shown. Pressed cards are columns.
+  function drawCards(rows) {
+    const focused = document.activeElement?.dataset?.backend;
+    $("cards").replaceChildren(...Board.backends.map((backend, index) => {
+      const counts = Board.count(rows, [index]);
+      const ran = rows.length - counts.at(-1);
+      const percent = ran ? Math.floor((100 * counts[0]) / ran) : 0;
+      const button = make("button", { class: "card", "aria-pressed": !state.hidden.has(index),
+        "data-backend": index, title: `Show or hide ${backend.name}` },
+      make("span", { class: "card-name" }, backend.name),
+      make("span", { class: "card-share" }, ran ? `${percent}%` : "—"),
+      Board.bar(counts.slice(0, -1), ran || 1),
+      make("span", { class: "card-text" }, ran ? `${counts[0].toLocaleString("en")} of ${ran.toLocaleString("en")} green` : "never run"));
+      button.addEventListener("click", () => {
+        if (!state.hidden.delete(index)) state.hidden.add(index);
+        if (state.hidden.size === Board.width) state.hidden.clear();
+        refresh();
+      });
+      return make("li", {}, button);
+    }));
+    if (focused !== undefined) $("cards").querySelector(`[data-backend="${focused}"]`)?.focus();
+  }
+
+  function drawChips(rows, shown) {
+    const focused = document.activeElement?.dataset?.status;
+    const counts = Board.count(rows, shown);
+    const names = [...Board.outcomes, "never run"];
+    $("chips").replaceChildren(...names.map((name, index) => {
+      const code = index === Board.outcomes.length ? Board.NEVER : index;
+      const chip = make("button", { class: `chip ${code === Board.NEVER ? "never" : name}`,
+        "aria-pressed": state.statuses.has(code), "data-status": name,
+        title: Board.meanings[name] || "no run has this cell" },
+      make("b", { "aria-hidden": "true" }, Board.GLYPHS[name] || " "), make("span", {}, name),
+      make("span", { class: "number" }, counts[index].toLocaleString("en")));
+      chip.addEventListener("click", () => {
+        if (!state.statuses.delete(code)) state.statuses.add(code);
+        refresh();
+      });
+      return chip;
+    }));
+    if (focused) $("chips").querySelector(`[data-status="${focused}"]`)?.focus();
+  }
+
+  // The address after "#" holds all that is chosen, so that a view can be sent to somebody.
+  function remember() {
+    const words = new URLSearchParams();
+    if (state.words) words.set("q", state.words);
+    if (state.statuses.size) words.set("status", [...state.statuses].map((c) => (c < 0 ? "never" : Board.outcomes[c])).join(","));
+    if (state.hidden.size) words.set("hide", [...state.hidden].map((i) => Board.backends[i].name).join(","));
+    for (const key of ["module", "age", "sort"]) if (state[key]) words.set(key, state[key]);
+    if (view === "compare") { words.set("base", compare.base.value); words.set("head", compare.head.value); }
+    history.replaceState(null, "", words.size ? `#${words}` : location.pathname + location.search);
+  }
+
+  function recall() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    const list = (key) => (words.get(key) || "").split(",").filter(Boolean);
+    state.words = words.get("q") || "";
+    state.statuses = new Set(list("status").map((name) => Board.outcomes.indexOf(name)));
+    state.hidden = new Set(list("hide").map((name) => Board.backends.findIndex((b) => b.name === name)).filter((i) => i >= 0));
+    for (const key of ["module", "age", "sort"]) state[key] = words.get(key) || "";
+    $("search").value = state.words;
+    for (const key of ["module", "age", "sort"]) $(key).value = state[key];
+    compare.choose(words.get("base"), words.get("head"));
+    if (words.has("base")) show("compare");
+  }
+
+  function show(name) {
+    view = name;
+    for (const each of ["matrix", "compare"]) {
+      $(`view-${each}`).hidden = each !== name;
+      $(`tab-${each}`).setAttribute("aria-selected", String(each === name));
+      $(`tab-${each}`).tabIndex = each === name ? 0 : -1;
+    }
+    if (name === "compare") compare.draw().catch(complain);
+    else matrix.schedule();
+    remember();
+  }
+
+  function reset() {
+    Object.assign(state, { words: "", statuses: new Set(), hidden: new Set(), module: "", age: "" });
+    for (const id of ["search", "module", "age"]) $(id).value = "";
+    refresh();
+    $("search").focus();
+  }
+
+  function drawBadges() {
+    const file = (name) => name.replace(/[^\p{L}\p{N}._-]/gu, ".").replace(/^\.+|\.+$/g, "").slice(0, 150) || "unnamed";
+    const entry = (path, name) => make("li", {}, make("img", { src: `badges/${path}`, alt: `${name} badge`, loading: "lazy" }),
+      make("code", {}, `![${name}](${new URL(`badges/${path}`, location.href).href.split("#")[0]})`));
+    $("badge-list").replaceChildren(entry("all.svg", Board.project),
+      ...Board.backends.map(({ name }) => entry(`backend.${file(name)}.svg`, name)),
+      ...Board.modules.map(({ name }) => entry(`module.${file(name)}.svg`, name)));
+    $("badges").showModal();
+  }
+
+  function drawLegend() {
+    const entries = [...Board.outcomes.map((name) => [name, Board.meanings[name]]), ["never run", "the cell stays empty"]];
+    $("legend").replaceChildren(...entries.map(([name, meaning]) => make("div", { class: name === "never run" ? "never" : name },
+      make("dt", {}, make("span", { class: "pill" }, make("b", { "aria-hidden": "true" }, Board.GLYPHS[name] || " "), make("span", {}, name))),
+      make("dd", {}, meaning))));
+  }
+
+  function keys(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const typing = event.target.matches("input, select, textarea");
+    if (event.key === "Escape" && event.target === $("search") && state.words) {
+      event.preventDefault();
+      $("search").value = state.words = "";
+      refresh();
+    }
+    if (typing) {
+      if (event.target === $("search") && event.key === "ArrowDown") { event.preventDefault(); $("grid").focus(); }
+      return;
+    }
+    const actions = {
+      "/": () => { show("matrix"); $("search").focus(); $("search").select(); },
+      m: () => show("matrix"), c: () => show("compare"), d: () => window.toggleTheme(), "?": () => $("help").showModal(),
+    };
+    if (event.key in actions) { event.preventDefault(); actions[event.key](); }
+  }
+
+  function complain(error) {
+    $("problem").textContent = error.message;
+    $("problem").hidden = false;
+  }
+
+  async function start() {
+    Board.read(await Board.load("overview"));
+    document.title = `${Board.project} · board`;
+    $("project").textContent = Board.project;
+    const [newest] = Board.runs;
+    $("subtitle").textContent = newest
+      ? `${Board.rows.length.toLocaleString("en")} tests · ${Board.width} backends · latest run ${Board.date(newest.started)} at ${Board.commit(newest.commit)}`
+      : "Nothing has been recorded yet.";
+    $("module").append(make("option", { value: "" }, "all modules"),
+      ...Board.modules.map(({ name }) => make("option", { value: name }, name)));
+    const openCell = (row, column) => details.show(row, column);
+    details = new Board.Details();
+    matrix = new Board.Matrix(openCell);
+    compare = new Board.Compare(openCell, remember);
+    drawLegend();
+    recall();
+    refresh();
+    $("search").addEventListener("input", (event) => { state.words = event.target.value; refresh(); });
+    for (const key of ["module", "age", "sort"]) {
+      $(key).addEventListener("change", (event) => { state[key] = event.target.value; refresh(); });
+    }
+    $("reset").addEventListener("click", reset);
+    $("show-badges").addEventListener("click", drawBadges);
+    $("show-help").addEventListener("click", () => $("help").showModal());
+    $("theme").addEventListener("click", () => window.toggleTheme());
+    for (const name of ["matrix", "compare"]) {
+      $(`tab-${name}`).addEventListener("click", () => show(name));
+      $(`tab-${name}`).addEventListener("keydown", (event) => {
+        if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+        const other = name === "matrix" ? "compare" : "matrix";
+        show(other);
+        $(`tab-${other}`).focus();
+      });
+    }
+    for (const dialog of document.querySelectorAll("dialog")) {
+      dialog.querySelector(".close")?.addEventListener("click", () => dialog.close());
+      dialog.addEventListener("click", (event) => { if (event.target === dialog && dialog.id !== "ask-token") dialog.close(); });
+    }
+    document.addEventListener("keydown", keys);
+    document.documentElement.dataset.ready = "true";
+  }
+
+  start().catch(complain);
+})();
