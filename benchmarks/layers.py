@@ -333,8 +333,13 @@ ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows, "nu
 
 # The short run.
 CHOSEN = ("conv2d", "scaled_dot_product_attention", "linear", "dropout", "lstm_update")
-# Not compared: other masks; layers of Keras with weights of their own.
-INCOMPARABLE = ("dropout", "tensorflow multi_head_attention", "tensorflow lstm_update")
+# Not compared: other masks; layers of torch.nn and Keras with weights of their own.
+INCOMPARABLE = (
+    "dropout",
+    "torch lstm_update",
+    "tensorflow multi_head_attention",
+    "tensorflow lstm_update",
+)
 
 
 def check(what, native, ours):

@@ -106,9 +106,10 @@ def with_tensorflow(name, w, g):
                     var=w_i.handle, accum=m_i.handle, lr=RATE, grad=g_i, momentum=0.9
                 )
             elif name == "rmsprop":
+                # This kernel adds epsilon under the root: its square is the same to us.
                 raw.ResourceApplyRMSProp(
                     var=w_i.handle, ms=v_i.handle, mom=m_i.handle, lr=RATE, rho=0.99, momentum=0.0,
-                    epsilon=1e-8, grad=g_i,
+                    epsilon=1e-16, grad=g_i,
                 )  # fmt: skip
             else:
                 if name == "adamw":

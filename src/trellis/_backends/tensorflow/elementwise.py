@@ -135,7 +135,7 @@ def minimum(x1: _Any, x2: _Any, /) -> _Any:
 
 def _shared_ties(x1: _Any, x2: _Any, extreme: _Any) -> _Any:
     """The same values; at ties each side gets half of the gradient, where tf gives all to the first."""
-    if x1.dtype not in _h.FLOATING or not _h.may_differentiate():
+    if not _h.may_differentiate() or x1.dtype not in _h.FLOATING:
         return extreme
     is_tie = tf.equal(x1, x2) & tf.math.is_finite(x1)
     return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)

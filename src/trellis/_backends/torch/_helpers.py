@@ -89,6 +89,9 @@ def _filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
         wrapped = int(value)
         wrapped = wrapped - 2**64 if wrapped >= 2**63 else wrapped
         return torch.full(shape, wrapped, dtype=torch.int64, device=device).to(dtype)
+    if isinstance(value, float) and dtype.is_floating_point and abs(value) > torch.finfo(dtype).max:
+        # torch.full refuses these; rounding gives the largest number or infinity, as everywhere else.
+        return torch.full(shape, value, dtype=torch.float64, device=device).to(dtype)
     return torch.full(shape, value, dtype=dtype, device=device)
 
 

@@ -143,7 +143,9 @@ def eye(
         return torch.eye(n_rows, columns, dtype=native, device=device)
     row = torch.arange(n_rows, device=device)
     column = torch.arange(columns, device=device)
-    return (column == row[:, None] + k).to(native)
+    # Beyond the corners there is nothing more to see, and int64 to overflow.
+    offset = max(-n_rows, min(k, columns))
+    return (column == row[:, None] + offset).to(native)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:

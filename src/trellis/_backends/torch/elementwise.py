@@ -48,7 +48,6 @@ sin = torch.sin
 sinh = torch.sinh
 sqrt = torch.sqrt
 tan = torch.tan
-tanh = torch.tanh
 trunc = torch.trunc
 erf = torch.erf
 
@@ -66,6 +65,17 @@ def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
 negative = _unary("negative", torch.neg)
 square = _unary("square", torch.square)
+
+
+def tanh(x: Any, /) -> Any:
+    return torch.tanh(x) if x.dtype not in _COMPLEX else _complex_tanh(x)
+
+
+def _complex_tanh(x: Any) -> Any:
+    """At the infinities PyTorch gives the imaginary zero the sign of another branch."""
+    y = torch.tanh(x)
+    limit = torch.complex(y.real, torch.copysign(torch.zeros_like(y.imag), x.imag))
+    return torch.where(torch.isinf(x.real) & torch.isfinite(x.imag), limit, y)
 
 
 # The complex cases of the next three have the standard's signs and infinities, which PyTorch misses.

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from ..._errors import ShapeError as _ShapeError
 from ._helpers import _FEW_KERNELS, _INEXACT, _all_same, _both
 
 
@@ -32,6 +33,10 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if x1.dtype is not x2.dtype:
         x1, x2 = _both(x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise _ShapeError(
+            f"vecdot() of vectors with {x1.shape[axis]} and {x2.shape[axis]} elements."
+        )
     if x1.dtype in _INEXACT:
         return torch.linalg.vecdot(x1, x2, dim=axis)
     if x1.dtype in _FEW_KERNELS:
