@@ -34,6 +34,8 @@ HEADS = arrays((4, 8, 256, 64), (4, 8, 256, 64), (4, 8, 256, 64))
 FEW_HEADS = arrays((4, 2, 256, 64), (4, 2, 256, 64))
 DENSE, WEIGHT, WEIGHT_BIAS = arrays((512, 512), (1024, 512), (1024,))
 SEQUENCE = arrays((32, 64, 128), (32, 128), (32, 128), (128, 512), (128, 512), (512,))
+# Of usual size: with large weights a recurrence is chaotic, and rounding would tell the two sides apart.
+SEQUENCE[3:] = [0.1 * a for a in SEQUENCE[3:]]
 TOKENS, IN_PROJ, OUT_PROJ = arrays((8, 256, 256), (768, 256), (256, 256))
 IN_BIAS, OUT_BIAS = arrays((768,), (256,))
 
@@ -344,17 +346,20 @@ INCOMPARABLE = (
 
 def check(what, native, ours):
     """The same numbers on both sides, before anything is timed; frameworks round in another order."""
-    expected, found = [trellis.to_numpy(x) for x in (first_array(native()), first_array(ours()))]
-    if expected.shape != found.shape:  # NumPy keeps channels last
-        expected = np.moveaxis(expected, 1, -1)
+    expected, found = [
+        trellis.to_numpy(x) for x in (largest_array(native()), largest_array(ours()))
+    ]
+    # Native layouts differ: channels first, heads behind the positions, steps before the batch.
+    layouts = [expected]
+    if expected.ndim > 2:
+        layouts += [np.moveaxis(expected, 1, -1)] + [np.swapaxes(expected, 1, i) for i in (0, 2)]
+    expected = next(x for x in layouts if x.shape == found.shape)
     scale = float(np.abs(expected).max())
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * scale, err_msg=what)
 
 
-def first_array(value):
-    while isinstance(value, (tuple, list)):
-        value = value[0]
-    return value
+def largest_array(value):
+    return max(trellis.tree.leaves(value), key=lambda x: int(np.prod(tuple(x.shape))))
 
 
 def blas_limit(report):

@@ -57,11 +57,13 @@ def tanh(z: Any, value: Any) -> Any:
 
 
 def acos(z: Any, value: Any) -> Any:
-    return _mend(value, (z.real == 0) & jnp.isnan(z.imag), jnp.pi / 2, jnp.nan)
+    real = jnp.where(z.real == 0, jnp.pi / 2, jnp.nan).astype(z.real.dtype)
+    return _mend(value, jnp.isfinite(z.real) & jnp.isnan(z.imag), real, jnp.nan)
 
 
 def acosh(z: Any, value: Any) -> Any:
-    return _mend(value, (z.real == 0) & jnp.isnan(z.imag), jnp.nan, jnp.pi / 2)
+    imag = jnp.where(z.real == 0, jnp.pi / 2, jnp.nan).astype(z.real.dtype)
+    return _mend(value, jnp.isfinite(z.real) & jnp.isnan(z.imag), jnp.nan, imag)
 
 
 def asinh(z: Any, value: Any) -> Any:
