@@ -21,7 +21,7 @@ TOLERANCES = {"float32": 1e-3, "float64": 1e-8}
 
 OPTIMIZERS = {
     "adam": lambda: trellis.optim.Adam(lr=3e-3),
-    "momentum": lambda: trellis.optim.SGD(0.01, momentum=0.9),
+    "momentum": lambda: trellis.optim.SGD(0.003, momentum=0.9),
     "adamw": lambda: trellis.optim.AdamW(lr=3e-3, weight_decay=0.1),
 }
 
