@@ -38,7 +38,6 @@ sinh = np.sinh
 square = np.square
 sqrt = np.sqrt
 tan = np.tan
-tanh = np.tanh
 trunc = np.trunc
 add = np.add
 atan2 = np.arctan2
@@ -67,6 +66,17 @@ not_equal = np.not_equal
 pow = np.power
 remainder = np.remainder
 subtract = np.subtract
+
+
+def tanh(x: Any, /) -> Any:
+    return _complex_tanh(x) if x.dtype.kind == "c" else np.tanh(x)
+
+
+def _complex_tanh(x: Any) -> Any:
+    """At the infinities the imaginary zero has the sign of x, where NumPy follows sin(2x)."""
+    y, b = np.tanh(x), np.imag(x)
+    limit = _joined(np.real(y), np.copysign(np.zeros_like(b), b))
+    return np.where(np.isinf(np.real(x)) & np.isfinite(b), limit, y)
 
 
 def expm1(x: Any, /) -> Any:

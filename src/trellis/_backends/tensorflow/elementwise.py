@@ -317,7 +317,16 @@ def cosh(x: _Any, /) -> _Any:
 
 
 def tanh(x: _Any, /) -> _Any:
-    return _raw.Tanh(x=_h.floating(x))
+    x = _h.floating(x)
+    y = _raw.Tanh(x=x)
+    return y if x.dtype is _h.FLOAT32 or x.dtype in _h.FLOATING else _complex_tanh(x, y)
+
+
+def _complex_tanh(x: _Any, y: _Any) -> _Any:
+    """At the infinities the imaginary zero has the sign of x, where the kernel follows sin(2x)."""
+    a, b = tf.math.real(x), tf.math.imag(x)
+    limit = tf.complex(tf.math.real(y), copysign(tf.zeros_like(b), b))
+    return tf.where(tf.math.is_inf(a) & tf.math.is_finite(b), limit, y)
 
 
 def asinh(x: _Any, /) -> _Any:

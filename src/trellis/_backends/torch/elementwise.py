@@ -92,7 +92,8 @@ def expm1(x: Any, /) -> Any:
     if x.dtype in _COMPLEX:
         exponential = torch.exp(x)
         exact = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
-        real_part = torch.where(torch.isfinite(exact), exact, exponential.real - 1)
+        # Adding 0 makes +0 of -0, as the standard has it.
+        real_part = torch.where(torch.isfinite(exact), exact + 0.0, exponential.real - 1)
         return torch.complex(real_part, exponential.imag)
     return torch.expm1(x)
 

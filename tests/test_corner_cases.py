@@ -1,0 +1,51 @@
+"""Corners that the public Array API suite found, kept here because its examples are drawn anew each time."""
+
+import numpy as np
+import pytest
+
+from trellis.testing import assert_close
+
+
+def test_eye_with_a_diagonal_outside(backend, xp):
+    for k in (2**63, -(2**63) - 1):
+        assert_close(xp.eye(2, 3, k=k), np.zeros((2, 3), "float32"), backend=backend)
+
+
+def test_vecdot_of_other_lengths(backend, xp, array):
+    for other in (1, 2):
+        with pytest.raises((ValueError, TypeError)):
+            xp.vecdot(array(np.ones((2, 3), "float32")), array(np.ones((2, other), "float32")))
+
+
+def test_a_number_beyond_float32_rounds(backend, xp):
+    # The first rounds to the largest float32, the second to infinity.
+    for value in (3.402823466385289e38, 1e39):
+        with np.errstate(over="ignore"):
+            expected = np.asarray(value).astype("float32")
+            found = xp.asarray(value)
+        assert_close(found, expected, backend=backend, rtol=0, atol=0)
+
+
+def signs(xp, x):
+    return [bool(xp.signbit(part)[0]) for part in (xp.real(x), xp.imag(x))]
+
+
+def test_complex_zeros_have_the_sign_of_the_standard(backend, xp, array):
+    x = xp.tanh(array(np.array([complex(np.inf, 2.0)], "complex64")))
+    assert_close(x, np.array([1.0 + 0j], "complex64"), backend=backend, rtol=0, atol=0)
+    assert signs(xp, x) == [False, False]
+    x = xp.expm1(array(np.array([complex(-0.0, 0.0)], "complex64")))
+    assert_close(x, np.array([0j], "complex64"), backend=backend, rtol=0, atol=0)
+    assert signs(xp, x) == [False, False]
+
+
+def test_acos_of_a_large_number_and_nan(backend, xp, array):
+    x = xp.acos(array(np.array([complex(1e30, np.nan)], "complex64")))
+    assert bool(xp.isnan(xp.real(x))[0]) and bool(xp.isnan(xp.imag(x))[0])
+    assert xp.dtype_name(x.dtype) == "complex64"
+
+
+def test_solve_of_nothing_with_other_batches(backend, xp, array):
+    a, b = np.zeros((2, 1, 0, 0), "float32"), np.zeros((3, 0, 4), "float32")
+    found = xp.linalg.solve(array(a), array(b))
+    assert_close(found, np.zeros((2, 3, 0, 4), "float32"), backend=backend)
