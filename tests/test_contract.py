@@ -224,6 +224,20 @@ def test_import_loads_no_framework():
     assert done.stdout.strip() == "[]"
 
 
+def test_rooms_open_together_and_the_door_is_taken_away():
+    """A module with a `__getattr__` has slow look-ups; an unknown name must not open anything."""
+    program = (
+        "import sys, trellis\n"
+        "print(hasattr(trellis, 'unknown'), 'trellis.nn' in sys.modules, '__getattr__' in vars(trellis))\n"
+        "print(trellis.Module is trellis.nn.Module, trellis.train.__name__, '__getattr__' in vars(trellis))\n"
+        "print(hasattr(trellis, 'unknown'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == "False False True True trellis.train False False".split()
+
+
 def python_files(folder):
     return [path for path in sorted(folder.rglob("*.py")) if "__pycache__" not in path.parts]
 

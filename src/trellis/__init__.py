@@ -285,7 +285,7 @@ from .gradients import value_and_grad as value_and_grad
 from .gradients import vjp as vjp
 from .gradients import vmap as vmap
 
-# Rooms that open when they are first entered
+# Rooms that open when one of them is first entered
 from ._rooms import enter as __getattr__  # noqa: F401
 
 if TYPE_CHECKING:

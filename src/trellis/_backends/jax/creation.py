@@ -77,7 +77,7 @@ def _from_numbers(obj: Any, kinds: set[Any], dtype: Any, device: Any) -> Any:
         widest = [kind for kind in (complex, float, int, bool) if kind in kinds]
         dtype = _default_of(widest[0] if widest else float)
     try:
-        return jnp.asarray(np.array(obj, dtype), device=device)
+        return jax.device_put(np.array(obj, dtype), device)
     except OverflowError as error:
         if jax.config.jax_enable_x64:
             raise
@@ -132,6 +132,8 @@ def arange(
         start, stop = 0, start
     is_integer = not any([isinstance(value, float) for value in (start, stop, step)])
     dtype = as_dtype(dtype) or (_default_int() if is_integer else _default_of(float))
+    if start == 0 and step == 1:  # one program where the general form compiles three
+        return jnp.arange(stop, dtype=dtype, device=_as_device(device))
     return jnp.arange(start, stop, step, dtype=dtype, device=_as_device(device))
 
 

@@ -50,8 +50,8 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | N
     if dtype is None:
         _check_precision(x.dtype)
     if copy is not False:
-        # NumPy makes the copy: JAX would compile a program for it, once per shape.
-        return jnp.asarray(np.array(x, dtype=dtype), device=device)
+        # NumPy makes the copy, and device_put hands it over: jnp.asarray would compile a program for each shape.
+        return jax.device_put(np.array(x, dtype=dtype), device)
     reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")

@@ -68,8 +68,11 @@ remainder = np.remainder
 subtract = np.subtract
 
 
+_np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`
+
+
 def tanh(x: Any, /) -> Any:
-    return _complex_tanh(x) if x.dtype.kind == "c" else np.tanh(x)
+    return _complex_tanh(x) if x.dtype.kind == "c" else _np_tanh(x)
 
 
 def _complex_tanh(x: Any) -> Any:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch import matmul as _torch_matmul  # a name of its own is found faster than one in a module
 
 from ..._errors import ShapeError as _ShapeError
 from ._helpers import _FEW_KERNELS, _INEXACT, _all_same, _both
@@ -15,7 +16,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
         dtype = x1.dtype
     if dtype in _FEW_KERNELS:
         return torch.matmul(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
-    return torch.matmul(x1, x2)
+    return _torch_matmul(x1, x2)
 
 
 def matrix_transpose(x: Any, /) -> Any:

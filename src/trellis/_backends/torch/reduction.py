@@ -4,6 +4,8 @@ import builtins
 from typing import Any
 
 import torch
+from torch import mean as _torch_mean  # names of their own are found faster than those in a module
+from torch import sum as _torch_sum
 
 from ..._errors import ShapeError as _ShapeError
 from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
@@ -28,7 +30,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     if axis == ():
         return _unreduced(x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
-        return torch.sum(x, axis, keepdims)
+        return _torch_sum(x, axis, keepdims)
     native = _total_dtype(x, dtype)
     if native in _FEW_KERNELS:
         return torch.sum(x.to(torch.int64), axis, keepdims).to(native)
@@ -77,7 +79,7 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis == ():
         return _as_float(x).clone()
-    return torch.mean(_as_float(x), axis, keepdims)
+    return _torch_mean(_as_float(x), axis, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
