@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from trellis.testing import assert_close
+import trellis
+from trellis.testing import assert_close, check_gradients
 
 
 def test_eye_with_a_diagonal_outside(backend, xp):
@@ -49,3 +50,27 @@ def test_solve_of_nothing_with_other_batches(backend, xp, array):
     a, b = np.zeros((2, 1, 0, 0), "float32"), np.zeros((3, 0, 4), "float32")
     found = xp.linalg.solve(array(a), array(b))
     assert_close(found, np.zeros((2, 3, 0, 4), "float32"), backend=backend)
+
+
+@pytest.mark.parametrize("name", ["log", "log2", "log10", "log1p", "sign"])
+def test_complex_numbers_of_any_size(name, backend, xp, array):
+    z = np.array([3e30 - 2e30j, -3e-30 + 2e-30j, 2e-25 + 5e20j, 0.3 + 0.4j, 2e-9 + 3e-9j])
+    z = z.astype("complex64").astype("complex128")
+    # Of numbers this small log1p(z) is z itself to 16 digits; NumPy's own loses them.
+    small = np.abs(z) < 1e-8
+    expected = {"log1p": lambda z: np.where(small, z - z * z / 2, np.log1p(z))}.get(
+        name, getattr(np, name)
+    )(z)
+    found = getattr(xp, name)(array(z.astype("complex64")))
+    # 3 units of float32 in each part's size relative to the whole.
+    error = np.abs(trellis.to_numpy(found) - expected) / np.abs(expected)
+    assert error.max() < 4e-7
+    assert trellis.backend_of(found) == backend and xp.dtype_name(found.dtype) == "complex64"
+
+
+def test_gradient_of_a_complex_logarithm(backend, xp, array, x64):
+    with x64():
+        x, y = array(np.array([0.3, -2.0])), array(np.array([0.4, 1.5]))
+        joined = lambda x, y: xp.add(x, xp.multiply(1j, y))  # noqa: E731
+        check_gradients(lambda x, y: xp.real(xp.log(joined(x, y))), (x, y), order=1)
+        check_gradients(lambda x, y: xp.imag(xp.log1p(joined(x, y))), (x, y), order=1)

@@ -154,7 +154,8 @@ def test_gradient_of_ties_goes_to_the_first(array):
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_gradients(dims, array, x64):
-    x = rng.permutation(2 * 4**dims * 2).reshape(2, *[4] * dims, 2) / 7
+    samples = 2 if dims < 3 else 1  # finite differences call once for each number
+    x = rng.permutation(samples * 4**dims * 2).reshape(samples, *[4] * dims, 2) / 7
     with x64():
         check_gradients(lambda x: MAX[dims](x, 3, 2, "SAME"), (array(x),), order=1)
         check_gradients(lambda x: AVG[dims](x, 3, 2, "SAME"), (array(x),), order=1)

@@ -154,17 +154,17 @@ def test_no_memory_growth(backend, xp, array):
     tracemalloc.start()
     try:
         run(50)
-        for _ in range(3):
+        while len(grown) < 10 and not (grown and grown[-1] < 3_000):
             gc.collect()
             before = tracemalloc.get_traced_memory()[0]
-            result = run(200)
+            result = run(60)
             gc.collect()
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
     assert np.all(np.isfinite(trellis.to_numpy(result)))
-    # A leak of one node of 100 bytes a step would show every time; a cache that is filled anew shows once.
-    assert min(grown) < 10_000, f"{grown} bytes were left behind"
+    # A leak of one node of 100 bytes a step would show every time; a cache that fills up shows less and less.
+    assert grown[-1] < 3_000, f"{grown} bytes were left behind"
 
 
 def test_threads(backend, xp, array):

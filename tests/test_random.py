@@ -177,17 +177,17 @@ def check_compiled(draw, backend, xp, tolerance):
         with trellis.random.stream(key):
             return draw(None, xp), draw(None, xp)
 
-    static = compile_with(backend, lambda x: draw(3, xp) + xp.astype(x, draw(3, xp).dtype))(
-        xp.asarray(0)
-    )
-    traced = compile_with(backend, lambda seed: draw(seed, xp))
+    def in_every_way(seed, key):
+        return draw(3, xp), draw(seed, xp), draw(key, xp), *in_stream(key)
+
     key = trellis.random.key(3)
-    for got in (static, traced(xp.asarray(3)), traced(key)):
-        np.testing.assert_allclose(plain(got), eager, rtol=1e-6, atol=tolerance)
     first, second = in_stream(key)
-    for got, expected in zip(compile_with(backend, in_stream)(key), (first, second), strict=True):
-        np.testing.assert_allclose(plain(got), plain(expected), rtol=1e-6, atol=tolerance)
     assert (plain(first) != plain(second)).any()
+    found = compile_with(backend, in_every_way)(xp.asarray(3), key)
+    for got, expected in zip(
+        found, (eager, eager, eager, plain(first), plain(second)), strict=True
+    ):
+        np.testing.assert_allclose(plain(got), expected, rtol=1e-6, atol=tolerance)
     for attempt in (lambda x: draw(None, xp), lambda x: trellis.seed(0) or x):
         with pytest.raises(RuntimeError, match="stream\\(key\\)"):
             compile_with(backend, attempt)(xp.asarray(0.0))

@@ -24,7 +24,6 @@ isfinite = np.isfinite
 isinf = np.isinf
 isnan = np.isnan
 log = np.log
-log1p = np.log1p
 log2 = np.log2
 log10 = np.log10
 logical_not = np.logical_not
@@ -100,6 +99,19 @@ def _complex_expm1(x: Any) -> Any:
         )
         imag_part = np.where(no_angle, np.where(b == 0, b, angle), np.exp(a) * np.sin(angle))
     return _joined(np.where(is_far, a, real_part), imag_part)
+
+
+def log1p(x: Any, /) -> Any:
+    return _complex_log1p(x) if x.dtype.kind == "c" else np.log1p(x)
+
+
+def _complex_log1p(x: Any) -> Any:
+    """NumPy adds the 1 before the logarithm, which loses the real part of a small number."""
+    y, a, b = np.log1p(x), np.real(x), np.imag(x)
+    is_small, zero = (np.abs(a) < 0.5) & (np.abs(b) < 0.5), np.zeros((), a.dtype)
+    a, b = np.where(is_small, a, zero), np.where(is_small, b, zero)
+    near = np.log1p(a * (2 + a) + b * b) / 2
+    return _joined(np.where(is_small, near, np.real(y)), np.imag(y))
 
 
 def _joined(real_part: Any, imag_part: Any) -> Any:

@@ -93,7 +93,18 @@ def abs(x: _Any, /) -> _Any:
 def sign(x: _Any, /) -> _Any:
     if x.dtype in _h.UNSIGNED:
         return tf.cast(tf.not_equal(x, tf.zeros([], x.dtype)), x.dtype)
-    return tf.sign(x)
+    return _complex_sign(x) if x.dtype in _h.COMPLEX else tf.sign(x)
+
+
+def _complex_sign(x: _Any) -> _Any:
+    """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
+    a, b = tf.math.real(x), tf.math.imag(x)
+    largest = tf.maximum(tf.abs(a), tf.abs(b))
+    is_zero = tf.equal(largest, 0)
+    scale = tf.where(is_zero, tf.ones_like(largest), largest)
+    a, b = a / scale, b / scale
+    length = tf.where(is_zero, tf.ones_like(a), tf.sqrt(a * a + b * b))
+    return tf.complex(a / length, b / length)
 
 
 def square(x: _Any, /) -> _Any:
@@ -228,7 +239,14 @@ def _complex_expm1(x: _Any) -> _Any:
 
 
 def log(x: _Any, /) -> _Any:
-    return _raw.Log(x=_h.floating(x))
+    x = _h.floating(x)
+    return _complex_log(x, 1.0) if x.dtype in _h.COMPLEX else _raw.Log(x=x)
+
+
+def _complex_log(x: _Any, unit: float) -> _Any:
+    """The kernel squares the parts: NaN from 1e19 on, and below 1e-19, in complex64."""
+    a, b = tf.math.real(x), tf.math.imag(x)
+    return tf.complex(tf.math.log(hypot(a, b)) / unit, tf.math.atan2(b, a) / unit)
 
 
 def log1p(x: _Any, /) -> _Any:
@@ -249,11 +267,15 @@ def _complex_log1p(x: _Any) -> _Any:
 
 def log2(x: _Any, /) -> _Any:
     x = _h.floating(x)
+    if x.dtype in _h.COMPLEX:
+        return _complex_log(x, _LN2)
     return tf.math.log(x) / tf.constant(_LN2, x.dtype)
 
 
 def log10(x: _Any, /) -> _Any:
     x = _h.floating(x)
+    if x.dtype in _h.COMPLEX:
+        return _complex_log(x, _LN10)
     return tf.math.log(x) / tf.constant(_LN10, x.dtype)
 
 
