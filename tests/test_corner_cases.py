@@ -35,6 +35,7 @@ def test_complex_zeros_have_the_sign_of_the_standard(backend, xp, array):
     x = xp.tanh(array(np.array([complex(np.inf, 2.0)], "complex64")))
     assert_close(x, np.array([1.0 + 0j], "complex64"), backend=backend, rtol=0, atol=0)
     assert signs(xp, x) == [False, False]
+    assert signs(xp, xp.sign(array(np.array([complex(-0.0, -0.0)], "complex64")))) == [False, False]
     x = xp.expm1(array(np.array([complex(-0.0, 0.0)], "complex64")))
     assert_close(x, np.array([0j], "complex64"), backend=backend, rtol=0, atol=0)
     assert signs(xp, x) == [False, False]
@@ -44,6 +45,17 @@ def test_acos_of_a_large_number_and_nan(backend, xp, array):
     x = xp.acos(array(np.array([complex(1e30, np.nan)], "complex64")))
     assert bool(xp.isnan(xp.real(x))[0]) and bool(xp.isnan(xp.imag(x))[0])
     assert xp.dtype_name(x.dtype) == "complex64"
+
+
+@pytest.mark.parametrize("size", [1e-25, 1.0, 1e25])
+def test_qr_of_numbers_of_any_size(size, backend, xp, array):
+    for x in (np.array([[1.0, 2.0], [3.0, -4.0]]), np.array([[1.0, 2j], [3.0 + 1j, -4.0]])):
+        x = (x * size).astype("float32" if x.dtype == np.float64 else "complex64")
+        q, r = xp.linalg.qr(array(x))
+        # A product of 2 by 2 matrices: some units of float32 relative to the largest.
+        assert_close(xp.matmul(q, r), x, backend=backend, rtol=0, atol=1e-6 * 5 * size)
+    q, r = xp.linalg.qr(array(np.zeros((2, 0), "float32")))
+    assert tuple(q.shape) == (2, 0) and tuple(r.shape) == (0, 0)
 
 
 def test_solve_of_nothing_with_other_batches(backend, xp, array):
@@ -66,6 +78,13 @@ def test_complex_numbers_of_any_size(name, backend, xp, array):
     error = np.abs(trellis.to_numpy(found) - expected) / np.abs(expected)
     assert error.max() < 4e-7
     assert trellis.backend_of(found) == backend and xp.dtype_name(found.dtype) == "complex64"
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_log1p_where_a_part_is_infinite(shape, backend, xp, array):
+    for z in (complex(np.inf, np.nan), complex(-np.inf, np.nan), complex(np.nan, np.inf)):
+        found = trellis.to_numpy(xp.log1p(array(np.full(shape, z, "complex64"))))
+        assert found.shape == shape and np.isposinf(found.real).all() and np.isnan(found.imag).all()
 
 
 def test_gradient_of_a_complex_logarithm(backend, xp, array, x64):

@@ -116,7 +116,8 @@ def _complex_log1p(x: Any) -> Any:
 
 def _joined(real_part: Any, imag_part: Any) -> Any:
     """A complex array from its parts; `a + 1j * b` alone would make nan of an infinite `b`."""
-    if not (isinstance(real_part, np.ndarray) and isinstance(imag_part, np.ndarray)):
+    plain = (np.ndarray, np.generic)
+    if not (isinstance(real_part, plain) and isinstance(imag_part, plain)):
         return real_part + 1j * imag_part  # traced: the sum has a derivative
     joined = np.empty(real_part.shape, dtype=np.result_type(real_part, np.complex64))
     joined.real, joined.imag = real_part, imag_part

@@ -100,10 +100,10 @@ def _complex_sign(x: _Any) -> _Any:
     """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     largest = tf.maximum(tf.abs(a), tf.abs(b))
-    is_zero = tf.equal(largest, 0)
-    scale = tf.where(is_zero, tf.ones_like(largest), largest)
-    a, b = a / scale, b / scale
-    length = tf.where(is_zero, tf.ones_like(a), tf.sqrt(a * a + b * b))
+    is_zero, zero, one = tf.equal(largest, 0), tf.zeros([], a.dtype), tf.ones([], a.dtype)
+    scale = tf.where(is_zero, one, largest)
+    a, b = tf.where(is_zero, zero, a / scale), tf.where(is_zero, zero, b / scale)
+    length = tf.where(is_zero, one, tf.sqrt(tf.where(is_zero, one, a * a + b * b)))
     return tf.complex(a / length, b / length)
 
 

@@ -4,6 +4,7 @@ import math as _math
 from typing import Any as _Any
 from typing import NamedTuple as _NamedTuple
 
+import numpy as _np
 import tensorflow as tf
 
 from ..._errors import ArgumentError as _ArgumentError
@@ -224,8 +225,25 @@ def eigvalsh(x: _Any, /) -> _Any:
 def qr(x: _Any, /, *, mode: str = "reduced") -> _QRResult:
     if mode not in ("reduced", "complete"):
         raise _ArgumentError(f"qr() expects mode 'reduced' or 'complete', got {mode!r}.")
-    q, r = tf.linalg.qr(_matrix(x), full_matrices=mode == "complete")
-    return _QRResult(_back(q, x), _back(r, x))
+    matrix = _matrix(x)
+    scale = _extreme_size(matrix)
+    q, r = tf.linalg.qr(matrix / scale, full_matrices=mode == "complete")
+    return _QRResult(_back(q, x), _back(r * scale, x))
+
+
+def _extreme_size(x: _Any) -> _Any:
+    """The largest part of each matrix where its square would overflow or vanish, 1 elsewhere.
+
+    The kernel takes lengths by squares: infinite from 1e19 on in float32.
+    """
+    parts = [tf.math.real(x), tf.math.imag(x)] if x.dtype in _h.COMPLEX else [x]
+    # Without rows or columns there is nothing to measure, and the 1 remains.
+    sizes = [tf.reduce_max(tf.abs(part), [-2, -1], keepdims=True) for part in parts]
+    size = tf.stop_gradient(sizes[0] if len(sizes) == 1 else tf.maximum(*sizes))
+    limits = _np.finfo(size.dtype.as_numpy_dtype)
+    low, high = float(limits.tiny) ** 0.5 * 2**10, float(limits.max) ** 0.5 / 2**10
+    is_extreme = ((size > high) | ((size < low) & (size > limits.tiny))) & tf.math.is_finite(size)
+    return tf.cast(tf.where(is_extreme, size, tf.ones([], size.dtype)), x.dtype)
 
 
 def svd(x: _Any, /, *, full_matrices: bool = True) -> _SVDResult:
