@@ -1,6 +1,7 @@
 """Every test with the argument `backend` runs on all four; a missing framework is an error, not a skip."""
 
 import contextlib
+import gc
 import os
 
 # TensorFlow announces its build on standard error at every start otherwise.
@@ -16,6 +17,9 @@ import numpy as np
 import pytest
 
 import trellis
+
+# Four frameworks and all they have compiled are looked through at each collection: let them be fewer.
+gc.set_threshold(50_000, 20, 20)
 
 BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 

@@ -15,7 +15,7 @@ from trellis import nn
 from trellis.testing import assert_close
 from trellis.train import fit
 
-STEPS = 20
+STEPS = 15
 # Relative to the loss at that step.
 TOLERANCES = {"float32": 1e-3, "float64": 1e-8}
 
