@@ -421,3 +421,18 @@ def test_ctc_bad_input(change, message, array):
             blank=9,
             time_major=True,
         )
+
+
+def test_compiled_with_constants_around_it(array, compiled):
+    """Labels, weights or indices that a compiled function closes over cannot be looked at inside it."""
+    scores = array(rng.normal(size=(4, 8)).astype("float32"))
+    labels = array(np.array([1, 2, 3, 0], "int32"))
+    signs = array(np.array([1.0, -1.0, -1.0, 1.0], "float32"))
+    weights = array(np.array([1.0, 2.0, 3.0], "float32"))
+    for fn in (
+        lambda x: F.cross_entropy(x, labels),
+        lambda x: F.hinge_loss(x[:, 0], signs),
+        lambda x: F.embedding(labels, x),
+        lambda x: trellis.add(x[0, 0], trellis.multinomial(0, 4, probs=weights, seed=1)),
+    ):
+        assert_close(compiled(fn)(scores), fn(scores))

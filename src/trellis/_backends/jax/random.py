@@ -82,8 +82,8 @@ def is_tracing() -> bool:
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now."""
-    return not isinstance(x, jax.core.Tracer)
+    """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a constant is symbolic."""
+    return not isinstance(x, jax.core.Tracer) and not is_tracing()
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
