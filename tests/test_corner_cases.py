@@ -93,3 +93,18 @@ def test_gradient_of_a_complex_logarithm(backend, xp, array, x64):
         joined = lambda x, y: xp.add(x, xp.multiply(1j, y))  # noqa: E731
         check_gradients(lambda x, y: xp.real(xp.log(joined(x, y))), (x, y), order=1)
         check_gradients(lambda x, y: xp.imag(xp.log1p(joined(x, y))), (x, y), order=1)
+
+
+def test_clip_with_a_bound_of_nan(backend, xp, array):
+    x, bound = array(np.array([1.0, -2.0], "float32")), array(np.array([np.nan, -3.0], "float32"))
+    nan = np.full(2, np.nan, "float32")
+    assert_close(xp.clip(x, min=np.nan), nan, backend=backend)
+    assert_close(xp.clip(x, max=np.nan), nan, backend=backend)
+    assert_close(xp.clip(x, min=bound), np.array([np.nan, -2.0], "float32"), backend=backend)
+    assert_close(xp.clip(x, max=bound), np.array([np.nan, -3.0], "float32"), backend=backend)
+
+
+def test_an_imaginary_number_is_true(backend, xp, array):
+    x = array(np.array([2j, 0j], "complex64"))
+    assert_close(xp.any(x, axis=()), np.array([True, False]), backend=backend)
+    assert_close(xp.all(x, axis=()), np.array([True, False]), backend=backend)

@@ -384,12 +384,12 @@ def isclose(
 
 @_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    # The gradient passes at the bounds themselves; jnp.clip halves it there.
+    # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives NaN.
     y = jnp.asarray(x)
     if min is not None:
-        y = jnp.where(y < min, jnp.asarray(min, y.dtype), y)
+        y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)
     if max is not None:
-        y = jnp.where(y > max, jnp.asarray(max, y.dtype), y)
+        y = jnp.where((y > max) | (max != max), jnp.asarray(max, y.dtype), y)
     return y
 
 

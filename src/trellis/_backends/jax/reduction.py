@@ -20,12 +20,17 @@ def _floats(x: Any) -> Any:
     return x.astype(as_dtype(default_dtype())) if x.dtype.kind in "iub" else x
 
 
+def _truth(x: Any) -> Any:
+    """A cast to bool, as jnp.any makes it, looks at the real part of a complex number only."""
+    return x != 0 if x.dtype.kind == "c" else x
+
+
 def all(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    return jnp.all(x, axis, keepdims=keepdims)
+    return jnp.all(_truth(x), axis, keepdims=keepdims)
 
 
 def any(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
-    return jnp.any(x, axis, keepdims=keepdims)
+    return jnp.any(_truth(x), axis, keepdims=keepdims)
 
 
 def cumulative_prod(

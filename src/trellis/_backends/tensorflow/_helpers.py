@@ -119,6 +119,11 @@ def common(xs: Any) -> list[Any]:
     return [scalar(x, dtype) if isinstance(x, SCALARS) else cast(x, dtype) for x in xs]
 
 
+def truth(x: Any) -> Any:
+    """Whether each element is not 0; a cast to bool looks at the real part of a complex number only."""
+    return tf.not_equal(x, tf.zeros([], x.dtype)) if x.dtype in COMPLEX else tf.cast(x, tf.bool)
+
+
 def cast(x: Any, dtype: Any) -> Any:
     return x if x.dtype is dtype else tf.cast(x, dtype)
 

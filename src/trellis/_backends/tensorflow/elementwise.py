@@ -153,14 +153,14 @@ def _shared_ties(x1: _Any, x2: _Any, extreme: _Any) -> _Any:
 
 
 def clip(x: _Any, /, min: _Any = None, max: _Any = None) -> _Any:
-    # The gradient passes at the bounds themselves.
+    # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
         result, low = _h.pair(result, min)
-        result = tf.where(result < low, low, result)
+        result = tf.where((result < low) | tf.not_equal(low, low), low, result)
     if max is not None:
         result, high = _h.pair(result, max)
-        result = tf.where(result > high, high, result)
+        result = tf.where((result > high) | tf.not_equal(high, high), high, result)
     return _h.cast(result, x.dtype)
 
 
@@ -477,7 +477,7 @@ def conj(x: _Any, /) -> _Any:
 
 
 def _bools(x1: _Any, x2: _Any) -> tuple[_Any, _Any]:
-    return tf.cast(x1, tf.bool), tf.cast(x2, tf.bool)
+    return _h.truth(x1), _h.truth(x2)
 
 
 def logical_and(x1: _Any, x2: _Any, /) -> _Any:
@@ -493,7 +493,7 @@ def logical_xor(x1: _Any, x2: _Any, /) -> _Any:
 
 
 def logical_not(x: _Any, /) -> _Any:
-    return tf.logical_not(tf.cast(x, tf.bool))
+    return tf.logical_not(_h.truth(x))
 
 
 def bitwise_and(x1: _Any, x2: _Any, /) -> _Any:

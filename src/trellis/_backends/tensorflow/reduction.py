@@ -139,11 +139,11 @@ def std(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: boo
 
 
 def all(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
-    return tf.reduce_all(tf.cast(x, tf.bool), _axis(axis, x), keepdims)
+    return tf.reduce_all(_h.truth(x), _axis(axis, x), keepdims)
 
 
 def any(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
-    return tf.reduce_any(tf.cast(x, tf.bool), _axis(axis, x), keepdims)
+    return tf.reduce_any(_h.truth(x), _axis(axis, x), keepdims)
 
 
 def logsumexp(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
