@@ -1,4 +1,4 @@
-"""Corners that the public Array API suite found, kept here because its examples are drawn anew each time."""
+"""Corners that the public Array API suite and comparisons with mpmath found; the suite draws its examples anew each time."""
 
 import numpy as np
 import pytest

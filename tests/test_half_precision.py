@@ -125,9 +125,9 @@ def test_sums_run_in_float32(row, dtype, backend, array):
     fn, values = ROWS[row]
     xs = [trellis.astype(array(a.astype("float32")), dtype) for a in values]
     exact = [trellis.to_numpy(trellis.astype(x, "float32")).astype("float64") for x in xs]
+    run = lambda *xs: results(fn, xs)  # noqa: E731
     # One operation after another, JAX would compile each of them.
-    run = compile_with("jax", lambda *xs: results(fn, xs)) if backend == "jax" else None
-    found = run(*xs) if run else results(fn, xs)
+    found = (compile_with("jax", run) if backend == "jax" else run)(*xs)
     for i, (y, z) in enumerate(zip(found, results(fn, exact)[: len(found)], strict=True)):
         assert trellis.dtype(y) == dtype and trellis.backend_of(y) == backend
         got = trellis.to_numpy(trellis.astype(y, "float32")).astype("float64")

@@ -117,7 +117,7 @@ def check_properties(vector, result, backend, xp):
 # The part R that every sampler has ------------------------------------------------------------------------
 
 
-def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None, compiled=True):
+def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
     """`draw(seed, xp)` is the sampler with one set of arguments; `stored` its first draws for seeds 0 and 1."""
     before = native_states()
     with trellis.using_backend(backend):
@@ -145,8 +145,7 @@ def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None, compile
         np.testing.assert_array_equal(plain(draw(None, xp)), second)
         assert (first != second).any()
         check_seeds(draw, xp)
-        if compiled:
-            check_compiled(draw, backend, xp, tolerance)
+        check_compiled(draw, backend, xp, tolerance)
         if leafwise is not None:
             check_leafwise(leafwise, draw, xp)
     assert native_states() == before
@@ -380,8 +379,7 @@ def test_multinomial(backend, xp, array):
             [[9, 1, 5, 0, 4, 8, 3, 7, 6, 2], [9, 0, 4, 7, 1, 8, 6, 2, 5, 3]],
         ),
     ):
-        # Without weights these are randint and shuffle, whose tests compile them.
-        check_draws(call, backend, xp, stored, compiled=False)
+        check_draws(call, backend, xp, stored)
     check_draws(
         lambda seed, xp: trellis.multinomial(0, 6, probs=xp.asarray(weights), seed=seed),
         backend,

@@ -62,6 +62,15 @@ def test_reasons_texts_and_counts(run_pytest, sample):
     assert all(c.duration is not None and c.duration >= 0 for c in cells.values())
 
 
+def test_messages_name_files_from_the_root(run_pytest, sample):
+    lines = "def test_it():", "    raise OSError(__file__)"
+    (sample / "test_paths.py").write_text("\n".join(lines))
+    run_pytest("--board=b.sqlite", "test_paths.py")
+    (cell,) = latest_cells(sample / "b.sqlite").values()
+    assert "OSError: test_paths.py" in cell.message
+    assert str(sample) not in cell.message
+
+
 def test_the_last_attempt_counts(run_pytest, sample):
     run_pytest("--board=b.sqlite", "--reruns=2", "test_cells.py", "-k", "rerun or test_failure")
     cells = latest_cells(sample / "b.sqlite")

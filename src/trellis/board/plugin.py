@@ -119,7 +119,7 @@ class _Session:
         from .destination import open_destination
 
         self._started = time.time()
-        self._recorder = Recorder()
+        self._recorder = Recorder(config.rootpath)
         self._interrupted = False
         self._said = ""
         project = config.option.board_project or os.environ.get("BOARD_PROJECT")

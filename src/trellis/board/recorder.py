@@ -7,8 +7,10 @@ sends nothing more; xdist then reports a failure of no particular phase, which b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -34,9 +36,13 @@ class _Attempt:
 
 
 class Recorder:
-    """Collects the reports of a session; `results` are its cells."""
+    """Collects the reports of a session; `results` are its cells.
 
-    def __init__(self) -> None:
+    Messages name files from `root` on: a board is public, and where a checkout lies is nobody's business.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = f"{root}{os.sep}"
         self._attempts: dict[str, _Attempt] = {}
         self._broken: dict[str, str] = {}
 
@@ -79,7 +85,7 @@ class Recorder:
                 duration=attempt.duration,
                 comparisons=attempt.comparisons,
                 attempts=attempt.number,
-                message=attempt.message,
+                message=attempt.message.replace(self._root, ""),
                 at=attempt.at,
             )
             by_cell[cell] = merge(by_cell[cell], result) if cell in by_cell else result
@@ -87,7 +93,10 @@ class Recorder:
 
     def broken_modules(self) -> list[BrokenModule]:
         """The modules that could not be collected."""
-        return [BrokenModule(module, message) for module, message in self._broken.items()]
+        return [
+            BrokenModule(module, message.replace(self._root, ""))
+            for module, message in self._broken.items()
+        ]
 
 
 def _conclude(attempt: _Attempt, report: pytest.TestReport, failed: str) -> None:

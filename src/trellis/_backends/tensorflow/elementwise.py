@@ -99,11 +99,11 @@ def sign(x: _Any, /) -> _Any:
 def _complex_sign(x: _Any) -> _Any:
     """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
-    largest = tf.maximum(tf.abs(a), tf.abs(b))
-    is_zero, zero, one = tf.equal(largest, 0), tf.zeros([], a.dtype), tf.ones([], a.dtype)
-    scale = tf.where(is_zero, one, largest)
-    a, b = tf.where(is_zero, zero, a / scale), tf.where(is_zero, zero, b / scale)
-    length = tf.where(is_zero, one, tf.sqrt(tf.where(is_zero, one, a * a + b * b)))
+    length, zero = hypot(a, b), tf.zeros([], a.dtype)
+    is_zero = tf.equal(length, zero)
+    length = tf.where(is_zero, tf.ones([], a.dtype), length)
+    # A zero has no sign in the answer, whatever its own.
+    a, b = tf.where(is_zero, zero, a), tf.where(is_zero, zero, b)
     return tf.complex(a / length, b / length)
 
 
