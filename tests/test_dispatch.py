@@ -328,11 +328,11 @@ def test_tensorflow_traces_once(recwarn):
 
 
 def test_the_table_does_not_grow():
-    from trellis import _dispatch
+    from trellis._core import dispatch
 
     for name in BACKENDS:
         trellis.namespace(name)
-    before = len(_dispatch._by_type)
+    before = len(dispatch._by_type)
     for x in one_of_each().values():
         model(x)
 
@@ -340,15 +340,15 @@ def test_the_table_does_not_grow():
         pass
 
     model(np.ones(2).view(Special))
-    assert len(_dispatch._by_type) == before
+    assert len(dispatch._by_type) == before
 
 
 def test_dispatch_looks_up_and_no_more(monkeypatch):
     """The warm path is one look-up: the cold path is not entered for arrays of a loaded backend."""
-    from trellis import _dispatch
+    from trellis._core import dispatch
 
     arrays = one_of_each()
     monkeypatch.setattr(_dispatch, "_resolve", lambda x: pytest.fail("cold path"))
     for name, x in arrays.items():
-        assert _dispatch.xp_of(x) is trellis.namespace(name)
-        assert _dispatch.xp_of_pair(x, x) is trellis.namespace(name)
+        assert dispatch.xp_of(x) is trellis.namespace(name)
+        assert dispatch.xp_of_pair(x, x) is trellis.namespace(name)

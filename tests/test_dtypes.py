@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import trellis
-from trellis import _dtypes, errors
+from trellis import errors
+from trellis._core import dtypes
 from trellis.testing import assert_close
 
-NAMES = ("bool", *_dtypes.INTEGER, "float16", "float32", "float64", *_dtypes.COMPLEX)
+NAMES = ("bool", *dtypes.INTEGER, "float16", "float32", "float64", *dtypes.COMPLEX)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,32 +138,32 @@ def test_types_survive(backend, array, x64):
 
 
 def test_promotion_table():
-    assert _dtypes.promote("int8", "uint8") == "int16"
-    assert _dtypes.promote("uint32", "int8") == "int64"
-    assert _dtypes.promote("float32", "float64") == "float64"
-    assert _dtypes.promote("float64", "complex64") == "complex128"
-    for a, b in itertools.product(_dtypes.NUMERIC, repeat=2):
-        if (a, b) in _dtypes._promotion:
-            assert _dtypes.promote(a, b) == _dtypes.promote(b, a)
-            assert a != b or _dtypes.promote(a, b) == a
+    assert dtypes.promote("int8", "uint8") == "int16"
+    assert dtypes.promote("uint32", "int8") == "int64"
+    assert dtypes.promote("float32", "float64") == "float64"
+    assert dtypes.promote("float64", "complex64") == "complex128"
+    for a, b in itertools.product(dtypes.NUMERIC, repeat=2):
+        if (a, b) in dtypes._promotion:
+            assert dtypes.promote(a, b) == dtypes.promote(b, a)
+            assert a != b or dtypes.promote(a, b) == a
     with pytest.raises(KeyError):
-        _dtypes.promote("int64", "uint64")
+        dtypes.promote("int64", "uint64")
 
 
 def standard_pairs():
     """Pairs that the standard's table promotes: within floats and complex, and within integers."""
-    kinds = (_dtypes.INTEGER, ("float32", "float64", "complex64", "complex128"))
+    kinds = (dtypes.INTEGER, ("float32", "float64", "complex64", "complex128"))
     return [
         (a, b)
         for kind in kinds
         for a, b in itertools.combinations_with_replacement(kind, 2)
-        if (a, b) in _dtypes._promotion
+        if (a, b) in dtypes._promotion
     ]
 
 
 @pytest.mark.parametrize("a, b", standard_pairs())
 def test_promotion(a, b, backend, array, x64):
-    wanted = _dtypes.promote(a, b)
+    wanted = dtypes.promote(a, b)
     with x64():
         x, y = array([1, 2], a), array([3, 4], b)
         assert_close(trellis.add(x, y), np.array([4, 6], wanted), backend=backend)

@@ -16,7 +16,7 @@ from typing import Any
 import trellis
 from trellis import functional as F
 from trellis import nn
-from trellis._dispatch import BACKENDS
+from trellis._core.dispatch import BACKENDS
 
 
 class DigitReader(trellis.Module):

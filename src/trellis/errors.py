@@ -1,15 +1,15 @@
 """Every error that Trellis raises on purpose; each is also the builtin error that it refines."""
 
-from ._errors import ArgumentError as ArgumentError
-from ._errors import ArgumentTypeError as ArgumentTypeError
-from ._errors import BackendNotInstalledError as BackendNotInstalledError
-from ._errors import CopyError as CopyError
-from ._errors import DeviceError as DeviceError
-from ._errors import DtypeError as DtypeError
-from ._errors import KeyChainError as KeyChainError
-from ._errors import MixedBackendsError as MixedBackendsError
-from ._errors import NotSupportedError as NotSupportedError
-from ._errors import PrecisionError as PrecisionError
-from ._errors import ShapeError as ShapeError
-from ._errors import TracingError as TracingError
-from ._errors import TrellisError as TrellisError
+from ._core.errors import ArgumentError as ArgumentError
+from ._core.errors import ArgumentTypeError as ArgumentTypeError
+from ._core.errors import BackendNotInstalledError as BackendNotInstalledError
+from ._core.errors import CopyError as CopyError
+from ._core.errors import DeviceError as DeviceError
+from ._core.errors import DtypeError as DtypeError
+from ._core.errors import KeyChainError as KeyChainError
+from ._core.errors import MixedBackendsError as MixedBackendsError
+from ._core.errors import NotSupportedError as NotSupportedError
+from ._core.errors import PrecisionError as PrecisionError
+from ._core.errors import ShapeError as ShapeError
+from ._core.errors import TracingError as TracingError
+from ._core.errors import TrellisError as TrellisError

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from ._check_gradients import check_gradients as check_gradients
-from ._datatypes import dtype as dtype_of
-from ._dispatch import backend_of, xp_of
-from ._dtypes import COMPLEX, FLOATING, name_of
+from ._array.casting import dtype as dtype_of
+from ._core.dispatch import backend_of, xp_of
+from ._core.dtypes import COMPLEX, FLOATING, name_of
+from ._core.tree import is_nest
+from ._gradients.checking import check_gradients as check_gradients
 from .board import comparisons
-from .tree import is_nest
 
 # (rtol, atol relative to the largest expected element). Half precisions: about twice their epsilon.
 TOLERANCES = {

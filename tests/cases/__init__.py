@@ -1,15 +1,15 @@
 """One row per op and corner: what goes in, what comes out, and whether it has a gradient."""
 
 from . import (
+    casting,
     control,
     creation,
-    datatypes,
     elementwise,
     fft,
     indexing,
     linalg,
-    linear_algebra,
     manipulation,
+    products,
     reduction,
     searching,
     sets,
@@ -20,12 +20,12 @@ from .case import Case as Case
 _rooms = (
     control,
     creation,
-    datatypes,
+    casting,
     elementwise,
     fft,
     indexing,
     linalg,
-    linear_algebra,
+    products,
     manipulation,
     reduction,
     searching,

@@ -21,6 +21,19 @@ from .activation import softmax as softmax
 from .activation import softplus as softplus
 from .activation import softsign as softsign
 from .activation import swiglu as swiglu
+from .attention import multi_head_attention as multi_head_attention
+from .attention import scaled_dot_product_attention as scaled_dot_product_attention
+from .convolution import conv1d as conv1d
+from .convolution import conv1d_transpose as conv1d_transpose
+from .convolution import conv2d as conv2d
+from .convolution import conv2d_transpose as conv2d_transpose
+from .convolution import conv3d as conv3d
+from .convolution import conv3d_transpose as conv3d_transpose
+from .convolution import conv_general_dilated as conv_general_dilated
+from .convolution import conv_general_transpose as conv_general_transpose
+from .convolution import depthwise_conv2d as depthwise_conv2d
+from .dense import dropout as dropout
+from .dense import linear as linear
 from .embedding import embedding as embedding
 from .loss import binary_cross_entropy as binary_cross_entropy
 from .loss import cross_entropy as cross_entropy
@@ -64,6 +77,7 @@ from .rearrange import pixel_shuffle as pixel_shuffle
 from .rearrange import pixel_unshuffle as pixel_unshuffle
 from .rearrange import unfold as unfold
 from .recurrent import gru_update as gru_update
+from .recurrent import lstm_update as lstm_update
 from .recurrent import rnn_update as rnn_update
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize

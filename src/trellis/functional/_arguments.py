@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._dispatch import xp_of, xp_of_all
-from .._dtypes import COMPLEX, FLOATING, default_dtype
-from .._errors import ArgumentError, DtypeError, ShapeError
-from .._layer_arguments import as_floats
-from .._shapes import normal_axes
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of, xp_of_all
+from .._core.dtypes import COMPLEX, FLOATING, default_dtype
+from .._core.errors import ArgumentError, DtypeError, ShapeError
+from .._core.shapes import normal_axes
+from .._core.tree import call_leafwise
+from ._checks import as_floats
 
 _PRECISE = ("float32", "float64")
 
@@ -172,7 +172,7 @@ def one_of(name: str, what: str, value: Any, known: Sequence[str]) -> str:
 def check_range(name: str, what: str, x: Any, low: float, high: float, instead: str) -> None:
     """Raise if a value is outside low..high. Compiled code has no values to look at: there it passes."""
     xp = xp_of(x)
-    if not xp.random.is_concrete(x) or 0 in tuple(x.shape):
+    if not xp.is_concrete(x) or 0 in tuple(x.shape):
         return
     x = xp.stop_gradient(x)
     as_number = float if xp.dtype_name(x.dtype) in FLOATING else int
@@ -190,7 +190,7 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
         raise DtypeError(
             f"{name}() expects integer {what}, got an array of {kind}. Write astype({what}, 'int64')."
         )
-    if not xp.random.is_concrete(indices):
+    if not xp.is_concrete(indices):
         return
     if also is not None:
         indices = xp.where(indices == also, 0, indices)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from .._dispatch import xp_of, xp_of_pair
-from .._errors import ShapeError
-from .._layer_arguments import has_nest
-from .._shapes import normal_axis
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of, xp_of_pair
+from .._core.errors import ShapeError
+from .._core.shapes import normal_axis
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import all_precise, along, applied
+from ._checks import has_nest
 
 # Self-normalising constants: https://arxiv.org/abs/1706.02515
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

@@ -1,11 +1,11 @@
 """Tables of vectors, read by index. `trellis.one_hot` is the same thing as a matrix."""
 
-from .._dispatch import xp_of_pair
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import has_nest, whole_number
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of_pair
+from .._core.errors import ArgumentError, ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import check_indices
+from ._checks import has_nest, whole_number
 
 
 def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> A:

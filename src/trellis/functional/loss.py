@@ -7,12 +7,11 @@ code has none, and there the result of such input is the framework's own.
 import math
 from typing import Any
 
-from .._dispatch import xp_of_all
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import has_nest, probability
-from .._shapes import normal_axis
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of_all
+from .._core.errors import ArgumentError, ShapeError
+from .._core.shapes import normal_axis
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import (
     all_precise,
     along,
@@ -23,6 +22,7 @@ from ._arguments import (
     reduced,
     same_shape,
 )
+from ._checks import has_nest, probability
 from .activation import log_softmax_of, softplus_of
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -434,7 +434,7 @@ def hinge_loss(predictions: A, targets: A, /, *, margin: float = 1.0, reduction:
 def _check_signs(name: str, targets: Any) -> None:
     """Raise unless all targets are -1 or 1, where values can be looked at."""
     xp = xp_of_all(targets)
-    if not xp.random.is_concrete(targets) or 0 in tuple(targets.shape):
+    if not xp.is_concrete(targets) or 0 in tuple(targets.shape):
         return
     values = xp.stop_gradient(targets)
     if float(xp.min(xp.abs(values))) != 1 or float(xp.max(xp.abs(values))) != 1:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from .._dispatch import xp_of_all
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import has_nest, whole_number
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of_all
+from .._core.errors import ArgumentError, ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import all_precise, check_indices, check_range, precise, reduced, same_shape
+from ._checks import has_nest, whole_number
 from .loss import _check_signs
 
 # Stands for log(0): finite, so that gradients are, and far below any logarithm of a probability.

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from .._dispatch import xp_of_pair
-from .._dtypes import default_dtype
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import has_nest, whole_number
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of_pair
+from .._core.dtypes import default_dtype
+from .._core.errors import ArgumentError, ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import check_indices, one_of, same_shape
+from ._checks import has_nest, whole_number
 
 
 def accuracy(predictions: A, targets: A, /) -> A:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from .._dispatch import xp_of, xp_of_all
-from .._errors import ShapeError
-from .._layer_arguments import has_nest, whole_number
-from .._shapes import normal_axis
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of, xp_of_all
+from .._core.errors import ShapeError
+from .._core.shapes import normal_axis
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import along, axes_of, parameter, precise
+from ._checks import has_nest, whole_number
 
 
 def layer_norm(

@@ -7,14 +7,14 @@ row-major order wins, with all of the gradient.
 from collections.abc import Sequence
 from typing import Any
 
-from .._convolution import Padding, Steps, _forward_pairs
-from .._dispatch import xp_of
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import per_axis
-from .._typing import A
-from .._windows import larger, positions
-from ..tree import call_leafwise
+from .._backends.shared.windows import larger, positions
+from .._core.dispatch import xp_of
+from .._core.errors import ArgumentError, ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import along, is_channel_first, precise, spatial_sizes
+from ._checks import per_axis
+from .convolution import Padding, Steps, _forward_pairs
 
 # Windows ---------------------------------------------------------------------------------------------
 

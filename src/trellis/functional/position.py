@@ -3,13 +3,13 @@
 import math
 from typing import Any
 
-from .._dispatch import xp_of, xp_of_all
-from .._dtypes import FLOATING, default_dtype
-from .._errors import ShapeError
-from .._layer_arguments import has_nest, whole_number
-from .._typing import A, DTypeLike
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of, xp_of_all
+from .._core.dtypes import FLOATING, default_dtype
+from .._core.errors import ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A, DTypeLike
 from ._arguments import precise
+from ._checks import has_nest, whole_number
 
 
 def sinusoidal_encoding(

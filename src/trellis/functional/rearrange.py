@@ -5,13 +5,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from .._convolution import Padding, Steps, _forward_pairs
-from .._dispatch import xp_of
-from .._errors import ArgumentError, ShapeError
-from .._layer_arguments import per_axis, whole_number
-from .._typing import A
-from ..tree import call_leafwise
+from .._core.dispatch import xp_of
+from .._core.errors import ArgumentError, ShapeError
+from .._core.tree import call_leafwise
+from .._core.typing import A
 from ._arguments import is_channel_first, spatial_sizes
+from ._checks import per_axis, whole_number
+from .convolution import Padding, Steps, _forward_pairs
 
 # Pixels ----------------------------------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ knows them passes them, otherwise the last axis counts as in, the one before it 
 from math import prod, sqrt
 from typing import Any
 
-from .. import random as _random
-from .._creation import full as _full
-from .._dispatch import default_xp, load, xp_of
-from .._dtypes import default_dtype
-from .._errors import ArgumentError, ShapeError
-from .._random_arguments import as_shape
-from .._random_rows import scaled_uniform
-from .._stream import is_key, next_key
+from .._array.creation import full as _full
+from .._core.dispatch import default_xp, load, xp_of
+from .._core.dtypes import default_dtype
+from .._core.errors import ArgumentError, ShapeError
+from .._random import distributions
+from .._random.arguments import as_shape
+from .._random.seeded import scaled_uniform
+from .._random.stream import is_key, next_key
 
 
 class Initializer:
@@ -117,7 +117,7 @@ class _Random(Initializer):
             key = (
                 next_key(xp, device)
                 if key is None
-                else _random.key(key, backend=backend, device=device)
+                else distributions.key(key, backend=backend, device=device)
             )
         dtype = default_dtype() if dtype is None else dtype
         drawn = self._draw(xp, key, sizes, dtype, _fans(sizes, fan_in, fan_out))
@@ -139,7 +139,7 @@ def _fans(shape: tuple[int, ...], fan_in: int | None, fan_out: int | None) -> tu
 
 
 def _uniform(xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, low: float, high: float) -> Any:
-    u = _random.uniform(key, shape, dtype)
+    u = distributions.uniform(key, shape, dtype)
     bounds = [
         xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)
     ]
@@ -189,7 +189,7 @@ class Normal(_Random):
     def _draw(
         self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
     ) -> Any:
-        return _scaled(xp, _random.normal(key, shape, dtype), self.std, self.mean)
+        return _scaled(xp, distributions.normal(key, shape, dtype), self.std, self.mean)
 
 
 class TruncatedNormal(_Random):
@@ -210,7 +210,7 @@ class TruncatedNormal(_Random):
     def _draw(
         self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
     ) -> Any:
-        cut = _random.truncated_normal(key, -self.bound, self.bound, shape, dtype)
+        cut = distributions.truncated_normal(key, -self.bound, self.bound, shape, dtype)
         return _scaled(xp, cut, self.std, self.mean)
 
 
@@ -247,8 +247,8 @@ class VarianceScaling(_Random):
             limit = sqrt(3 * variance)
             return _uniform(xp, key, shape, dtype, -limit, limit)
         if self.distribution == "normal":
-            return _scaled(xp, _random.normal(key, shape, dtype), sqrt(variance))
-        cut = _random.truncated_normal(key, -2.0, 2.0, shape, dtype)
+            return _scaled(xp, distributions.normal(key, shape, dtype), sqrt(variance))
+        cut = distributions.truncated_normal(key, -2.0, 2.0, shape, dtype)
         return _scaled(xp, cut, sqrt(variance) / _TRUNCATED_STD)
 
 
@@ -345,7 +345,7 @@ class Orthogonal(_Random):
     ) -> Any:
         if len(shape) < 2:
             raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
-        matrix = _random.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
+        matrix = distributions.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
         return _scaled(xp, xp.reshape(matrix, shape), self.gain)
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .. import tree
-from .._container import Container
-from .._dispatch import xp_of
-from .._errors import ArgumentError
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import xp_of
+from .._core.errors import ArgumentError
 from ._pairs import Transformation, init_rules
 
 
@@ -40,11 +40,11 @@ def accumulate_gradients(inner: Transformation, every: int) -> Transformation:
         xp = xp_of(count)
         total = tree.map(lambda s, g: s + _like(xp, g, s), state["gradients"], grads)
         zeros = tree.map(xp.zeros_like, total)
-        if xp.random.is_concrete(count) and int(count) < every:
+        if xp.is_concrete(count) and int(count) < every:
             return zeros, Container(count=count, gradients=total, inner=state["inner"])
         mean = tree.map(lambda s: s / every, total)
         updates, new_inner = inner.update(mean, state["inner"], params)
-        if xp.random.is_concrete(count):
+        if xp.is_concrete(count):
             start = Container(count=xp.zeros_like(count), gradients=zeros, inner=new_inner)
             return updates, start
         is_due = count >= every

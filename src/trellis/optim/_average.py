@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._container import Container
+from .._core.container import Container
 from ._moments import ema
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .. import tree
-from .._dispatch import xp_of_all
-from .._dtypes import name_of
+from .._core import tree
+from .._core.dispatch import xp_of_all
+from .._core.dtypes import name_of
 from ._pairs import Leaves, Now, Rule, Transformation, from_rules
 from ._scalars import like, norms
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from .. import tree
-from .._container import Container
+from .._core import tree
+from .._core.container import Container
 from ._pairs import Leaves, Now, Rule, Transformation, from_rules, needed_params
 
 # A nest of bools (a bool in place of a sub-nest serves all of it), or a function from the parameters to one.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._dispatch import xp_of
+from .._core.dispatch import xp_of
 from ._decay import Mask, add_decayed_weights
 from ._factored import scale_by_factored_rms
 from ._moments import ema, trace

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._dtypes import name_of
+from .._core.dtypes import name_of
 from ._pairs import Leaves, Now, Rule, Transformation, from_rules
 from ._scalars import _HALF, like
 

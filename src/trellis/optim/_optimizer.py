@@ -4,10 +4,10 @@ import copy
 import math
 from typing import Any
 
-from .. import tree
-from .._container import Container
-from .._errors import ArgumentError
-from ..gradients import stop_gradient
+from .._core import tree
+from .._core.container import Container
+from .._core.errors import ArgumentError
+from .._gradients.transforms import stop_gradient
 from ._accumulation import accumulate_gradients
 from ._pairs import (
     Held,

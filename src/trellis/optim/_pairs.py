@@ -7,10 +7,10 @@ keeps one step counter for all and calls the frameworks' multi-tensor operations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .. import tree
-from .._container import Container
-from .._dispatch import xp_of, xp_of_all, xp_of_any
-from .._errors import ArgumentError
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import xp_of, xp_of_all, xp_of_any
+from .._core.errors import ArgumentError
 from ._walk import Rebuild, aligned
 
 Leaves = list[Any]
@@ -185,7 +185,7 @@ def open_nests(
         step = state["step"] + 1
         xp = xp_of(step)
         nests = [lead, grads, *[state[name] for name in names]]
-        columns, rebuild, shape = aligned(nests, xp.random.is_concrete(step))
+        columns, rebuild, shape = aligned(nests, xp.is_concrete(step))
         slots = dict(zip(names, columns[2:], strict=True))
     leaves, updates = columns[0], columns[1]
     if leaves:

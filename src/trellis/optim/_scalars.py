@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._dtypes import name_of
+from .._core.dtypes import name_of
 from ._pairs import Leaves, Now
 
 _HALF = ("float16", "bfloat16")

@@ -7,8 +7,8 @@ node by node, which for 200 small leaves takes a third of the time of the arithm
 from collections.abc import Callable
 from typing import Any
 
-from .. import tree
-from .._container import Container
+from .._core import tree
+from .._core.container import Container
 
 Rebuild = Callable[[list[Any]], Any]
 

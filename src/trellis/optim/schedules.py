@@ -14,9 +14,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .._dispatch import load, xp_of
-from .._dtypes import FLOATING, default_dtype, name_of
-from .._errors import ArgumentError
+from .._core.dispatch import load, xp_of
+from .._core.dtypes import FLOATING, default_dtype, name_of
+from .._core.errors import ArgumentError
 
 Schedule = Callable[[Any], Any]
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._errors import ArgumentError, ArgumentTypeError
+from .._core.errors import ArgumentError, ArgumentTypeError
 
 
 class Callback:

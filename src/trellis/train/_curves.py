@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .._array_files import replace_file
-from .._errors import ArgumentError, BackendNotInstalledError
+from .._core.errors import ArgumentError, BackendNotInstalledError
+from .._core.files import replace_file
 
 Path = str | os.PathLike[str]
 

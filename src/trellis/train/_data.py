@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import tree
-from .._datatypes import dtype as dtype_of
-from .._device import device as device_of
-from .._dispatch import backend_of, load
-from .._dtypes import FLOATING
-from .._errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
-from .._indexing import take
-from .._threefry import Words, fold_in_words
-from ..interchange import to_backend, to_numpy
+from .._array.casting import dtype as dtype_of
+from .._array.device import device as device_of
+from .._array.indexing import take
+from .._array.interchange import to_backend, to_numpy
+from .._core import tree
+from .._core.dispatch import backend_of, load
+from .._core.dtypes import FLOATING
+from .._core.errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
+from .._core.threefry import Words, fold_in_words
 
 
 @dataclass(frozen=True)

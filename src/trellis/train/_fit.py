@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import tree
-from .._container import Container
-from .._dispatch import load
-from .._errors import ArgumentError, ArgumentTypeError
-from .._manipulation import concat
-from .._stream import key_words, next_key
-from .._threefry import Words, fold_in_words
-from ..compilation import compile as compiled
-from ..interchange import to_numpy
+from .._array.compilation import compile as compiled
+from .._array.interchange import to_numpy
+from .._array.manipulation import concat
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import load
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.threefry import Words, fold_in_words
+from .._random.stream import key_words, next_key
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,

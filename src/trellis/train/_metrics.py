@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .._datatypes import astype
-from .._dispatch import xp_of
-from .._errors import ArgumentError, ArgumentTypeError
-from .._reduction import mean
-from .._searching import argmax
+from .._array.casting import astype
+from .._array.reduction import mean
+from .._array.searching import argmax
+from .._core.dispatch import xp_of
+from .._core.errors import ArgumentError, ArgumentTypeError
 
 Metric = Callable[..., Any]
 

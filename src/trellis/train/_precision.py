@@ -7,15 +7,15 @@ good ones doubles it.
 
 from typing import Any
 
-from .. import tree
-from .._container import Container
-from .._creation import asarray
-from .._datatypes import astype
-from .._datatypes import dtype as dtype_of
-from .._dtypes import FLOATING
-from .._errors import ArgumentError, NotSupportedError
-from .._reduction import all as all_true
-from .._searching import where
+from .._array.casting import astype
+from .._array.casting import dtype as dtype_of
+from .._array.creation import asarray
+from .._array.reduction import all as all_true
+from .._array.searching import where
+from .._core import tree
+from .._core.container import Container
+from .._core.dtypes import FLOATING
+from .._core.errors import ArgumentError, NotSupportedError
 
 FIRST_SCALE = 2.0**15
 GROWTH_INTERVAL = 200

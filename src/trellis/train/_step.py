@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from .. import tree
-from .._container import Container
-from .._dispatch import load
-from .._stream import stream
-from ..compilation import compile as compiled
-from ..gradients import stop_gradient, value_and_grad
+from .._array.compilation import compile as compiled
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import load
+from .._gradients.transforms import stop_gradient, value_and_grad
+from .._random.stream import stream
 from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
 

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import tree
-from .._array_files import read_arrays, write_arrays
-from .._container import Container
-from .._creation import asarray
-from .._datatypes import dtype as dtype_of
-from .._device import device as device_of
-from .._dispatch import backend_of, load, xp_of
-from .._dtypes import INTEGER
-from .._errors import ArgumentError, ArgumentTypeError, ShapeError
-from .._stream import is_key
-from ..interchange import to_numpy
+from .._array.casting import dtype as dtype_of
+from .._array.creation import asarray
+from .._array.device import device as device_of
+from .._array.interchange import to_numpy
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import backend_of, load, xp_of
+from .._core.dtypes import INTEGER
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.files import read_arrays, write_arrays
+from .._random.stream import is_key
 
 Path = str | os.PathLike[str]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from ..._errors import TracingError
+from ..._core.errors import TracingError
 
 
 def is_array(x: Any) -> bool:

@@ -5,7 +5,12 @@ from typing import Any
 
 import jax
 
-from ..._errors import TracingError
+from ..._core.errors import TracingError
+
+__all__ = [
+    "compile_function",
+    "for_many_calls",
+]
 
 
 def compile_function(

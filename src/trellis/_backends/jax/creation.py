@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._errors import ArgumentTypeError, CopyError, PrecisionError
+from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
 from ._helpers import is_array
-from .datatypes import _default_int, _default_of, as_dtype
+from .casting import _default_int, _default_of, as_dtype
 from .device import _as_device
 from .interchange import _from_numpy, from_dlpack
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from ..._errors import DeviceError
+from ..._core.errors import DeviceError
 from ._helpers import is_abstract
 
 __all__ = ["default_device", "device", "same_device", "to_device"]

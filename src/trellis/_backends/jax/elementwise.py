@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.scipy.special import erf
 
 from . import _complex
-from .datatypes import _default_of
+from .casting import _default_of
 
 __all__ = [
     "abs",

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from .datatypes import _default_of, as_dtype
+from .casting import _default_of, as_dtype
 from .device import _as_device
 
 __all__ = [

@@ -6,7 +6,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .random import is_tracing as is_tracing
+__all__ = [
+    "FLOAT_DTYPES",
+    "checkpoint",
+    "custom_vjp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "vjp",
+    "vmap",
+]
+
 
 FLOAT_DTYPES = frozenset(
     [jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")]

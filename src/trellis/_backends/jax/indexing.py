@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..._errors import ShapeError, TracingError
+from ..._core.errors import ShapeError, TracingError
 from ._helpers import is_abstract
 
 __all__ = [

@@ -4,10 +4,10 @@ from typing import Any
 
 import jax
 
-from ..._dtypes import KINDS, default_complex, default_dtype
-from ..._errors import ArgumentError
-from . import datatypes
-from .datatypes import _default_int, _lookup, _needs_x64
+from ..._core.dtypes import KINDS, default_complex, default_dtype
+from ..._core.errors import ArgumentError
+from . import casting as datatypes
+from .casting import _default_int, _lookup, _needs_x64
 from .device import default_device
 
 __all__ = ["__array_namespace_info__"]

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._dtypes import name_of
-from ..._errors import CopyError, DtypeError, PrecisionError, TracingError
+from ..._core.dtypes import name_of
+from ..._core.errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
-from .datatypes import _names, _needs_x64, bfloat16
+from .casting import _names, _needs_x64, bfloat16
 from .device import _as_device
 
 __all__ = ["check_leaving", "from_numpy", "to_numpy"]

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from .datatypes import as_dtype
+from .casting import as_dtype
 from .elementwise import abs as absolute
-from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from .products import matmul, matrix_transpose, tensordot, vecdot
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",

@@ -5,8 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._errors import ShapeError
-from ..._shapes import normal_axes, normal_axis, pad_pairs
+from ..._core.errors import ShapeError
+from ..._core.shapes import normal_axes, normal_axis, pad_pairs
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",

@@ -5,28 +5,41 @@ digits of wide integers, so that nothing here needs 64-bit types.
 """
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import get_opaque_trace_state
 from jax.extend.random import threefry_2x32
 
-from ..._threefry import MASK
+from ..._core.threefry import MASK
+
+__all__ = [
+    "add_words",
+    "as_raw_key",
+    "bits",
+    "erfinv",
+    "fold_in",
+    "from_words",
+    "gamma",
+    "keep",
+    "key_device",
+    "key_of_seed",
+    "log2_fraction",
+    "make_key",
+    "multiply_words",
+    "normal",
+    "permutation",
+    "poisson",
+    "randint",
+    "split",
+    "to_words",
+    "uniform",
+    "words",
+]
 
 _HALF = 0xFFFF
-
-
-def _trace_state_at_rest() -> Any:
-    # In a new thread, where nothing can be in the middle of a trace.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(get_opaque_trace_state).result()
-
-
-_NO_TRACE = _trace_state_at_rest()
 
 
 def _stream_layout() -> Any:
@@ -71,19 +84,6 @@ def as_raw_key(key: Any) -> Any:
 def key_device(x: Any) -> Any:
     """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
     return None
-
-
-def is_tracing() -> bool:
-    """Whether a function is being compiled; differentiating or vectorising eagerly does not count."""
-    if get_opaque_trace_state() == _NO_TRACE:
-        return False
-    # Inside `jit` even a new constant is symbolic; under an eager `grad` or `vmap` it is not.
-    return isinstance(jnp.zeros(()) + 0, jax.core.Tracer)
-
-
-def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a constant is symbolic."""
-    return not isinstance(x, jax.core.Tracer) and not is_tracing()
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..._dtypes import default_dtype
-from .datatypes import as_dtype
+from ..._core.dtypes import default_dtype
+from .casting import as_dtype
 
 __all__ = [
     "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min", "prod", "std",

@@ -6,9 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..._errors import ArgumentError
+from ..._core.errors import ArgumentError
 from ._helpers import refuse_abstract
-from .datatypes import _default_int
+from .casting import _default_int
 from .elementwise import _scalars
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]

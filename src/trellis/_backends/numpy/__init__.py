@@ -1,48 +1,37 @@
-"""The NumPy backend; the package itself is the Array API namespace."""
+"""The NumPy backend: the package itself is an Array API namespace, and what Trellis needs beyond it."""
 
-import sys
-
-import numpy as np
-
-from ..._dispatch import register
+from ..._core.constants import e as e
+from ..._core.constants import inf as inf
+from ..._core.constants import nan as nan
+from ..._core.constants import newaxis as newaxis
+from ..._core.constants import pi as pi
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random
-from . import (
-    rules_elementwise,
-    rules_fft,
-    rules_indexing,
-    rules_linalg,
-    rules_reduction,
-    rules_shape,
-)
 from .activation import *
+from .casting import *
 from .compilation import *
 from .control import *
 from .creation import *
-from .datatypes import *
 from .device import *
 from .elementwise import *
+from .foreach import *
 from .functional import *
 from .gradients import *
 from .indexing import *
-from .inspection import __array_namespace_info__ as __array_namespace_info__
+from .inspection import *
 from .interchange import *
-from .linear_algebra import *
 from .manipulation import *
-from .multi_tensor import *
 from .normalization import *
 from .pooling import *
+from .products import *
 from .reduction import *
 from .searching import *
 from .sets import *
 from .sorting import *
-from .tape import TracedArray
+from .tracing import *
+
+# Last, when everything is there: from now on arrays of this framework find the backend.
+from . import _register as _register  # isort: skip
 
 __array_api_version__ = "2024.12"
-e, pi, inf, nan, newaxis = np.e, np.pi, np.inf, np.nan, None
-
-register(sys.modules[__name__], np.ndarray, TracedArray, *np.sctypeDict.values())
-# Star imports bring the framework's own name along.
-del np, sys, register, builtins  # type: ignore[name-defined]
-del rules_elementwise, rules_fft, rules_indexing, rules_linalg, rules_reduction, rules_shape

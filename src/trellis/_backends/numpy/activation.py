@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from ._tape import differentiable
 from .elementwise import erf
-from .tape import differentiable
 
 __all__ = [
     "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",

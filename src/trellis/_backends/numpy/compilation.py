@@ -3,6 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+__all__ = [
+    "compile_function",
+    "for_many_calls",
+]
+
 
 def compile_function(
     fn: Callable[..., Any], *, static_argnums: tuple[int, ...], static_argnames: tuple[str, ...]

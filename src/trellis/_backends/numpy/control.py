@@ -5,7 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import tree
+from ..._core import tree
+
+__all__ = [
+    "cond",
+    "scan",
+    "while_loop",
+]
 
 
 def cond(
@@ -28,7 +34,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(y)
     if not outputs:
-        from ..._errors import ShapeError
+        from ..._core.errors import ShapeError
 
         raise ShapeError("scan() over an axis of length 0 cannot know the shape of its outputs.")
     return carry, tree.map(lambda *ys: np.stack(ys), *outputs)

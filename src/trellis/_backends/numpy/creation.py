@@ -4,9 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from ..._dtypes import default_complex, default_dtype
-from ..._errors import CopyError
-from .datatypes import _check_device, as_dtype
+from ..._core.dtypes import default_complex, default_dtype
+from ..._core.errors import CopyError
+from .casting import _check_device, as_dtype
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 
 def _float(dtype: Any) -> Any:
@@ -42,7 +61,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     try:
         if type(obj) is np.ndarray or isinstance(obj, np.ndarray):
             return np.array(obj, dtype=dtype, copy=copy, subok=False)
-        from .tape import TracedArray, array_from
+        from ._tape import TracedArray, array_from
 
         if isinstance(obj, TracedArray):
             return obj if dtype is None or obj.dtype == dtype else np.astype(obj, dtype)

@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from .datatypes import _check_device
+from .casting import _check_device
+
+__all__ = [
+    "default_device",
+    "device",
+    "same_device",
+    "to_device",
+]
 
 
 def device(x: Any, /) -> str:

@@ -4,8 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from ..._dtypes import default_dtype
-from .datatypes import _check_device, as_dtype
+from ..._core.dtypes import default_dtype
+from .casting import _check_device, as_dtype
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:

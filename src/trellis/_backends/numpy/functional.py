@@ -15,7 +15,7 @@ from autograd.extend import defvjp, primitive
 from numpy.lib.stride_tricks import as_strided
 from scipy.special import expit
 
-from .tape import differentiable
+from ._tape import differentiable
 
 __all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
 

@@ -9,17 +9,23 @@ from autograd.extend import defvjp_argnums, primitive
 from autograd.tracer import new_box, trace_stack
 from autograd.util import toposort
 
-from ... import tree
-from .tape import TracedArray, stop
+from ..._core import tree
+from ._tape import TracedArray, stop
+
+__all__ = [
+    "FLOAT_DTYPES",
+    "checkpoint",
+    "custom_vjp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "vjp",
+    "vmap",
+]
 
 FLOAT_DTYPES = frozenset([np.dtype(name) for name in ("float16", "float32", "float64")])
 
 stop_gradient = stop
-
-
-def is_tracing() -> bool:
-    """NumPy has no compiler."""
-    return False
 
 
 def vjp(

@@ -4,13 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from .rules_indexing import (
+from ._rules.indexing import (
     index_add_at,
     index_extreme_at,
     index_multiply_at,
     index_set_at,
     segment_sum_rows,
 )
+
+__all__ = [
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_multiply",
+    "index_set",
+    "segment_sum",
+    "take",
+    "take_along_axis",
+]
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:

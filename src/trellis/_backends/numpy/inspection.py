@@ -4,8 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes
-from .datatypes import as_dtype
+from ..._core import dtypes
+from .casting import as_dtype
+
+__all__ = [
+    "Info",
+    "__array_namespace_info__",
+]
 
 
 class Info:
@@ -21,8 +26,8 @@ class Info:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         return {
-            "real floating": as_dtype(_dtypes.default_dtype()),
-            "complex floating": as_dtype(_dtypes.default_complex()),
+            "real floating": as_dtype(dtypes.default_dtype()),
+            "complex floating": as_dtype(dtypes.default_complex()),
             "integral": np.dtype("int64"),
             "indexing": np.dtype("int64"),
         }
@@ -31,8 +36,8 @@ class Info:
         return ["cpu"]
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        names = [name for name in ("bool", *_dtypes.NUMERIC) if name not in ("bfloat16", "float16")]
-        return {name: as_dtype(name) for name in _dtypes.names_of_kind(names, kind)}
+        names = [name for name in ("bool", *dtypes.NUMERIC) if name not in ("bfloat16", "float16")]
+        return {name: as_dtype(name) for name in dtypes.names_of_kind(names, kind)}
 
 
 def __array_namespace_info__() -> Info:

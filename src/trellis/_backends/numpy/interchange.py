@@ -4,8 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._errors import TracingError
-from .tape import TracedArray
+from ..._core.errors import TracingError
+from ._tape import TracedArray
+
+__all__ = [
+    "check_leaving",
+    "from_numpy",
+    "to_numpy",
+]
 
 
 def check_leaving(x: Any, /) -> None:

@@ -4,13 +4,39 @@ from typing import Any
 
 import numpy as np
 
-from ..._dtypes import name_of
-from ..._errors import ShapeError
-from .datatypes import as_dtype
-from .linear_algebra import matmul as matmul
-from .linear_algebra import matrix_transpose as matrix_transpose
-from .linear_algebra import tensordot as tensordot
-from .linear_algebra import vecdot as vecdot
+from ..._core.dtypes import name_of
+from ..._core.errors import ShapeError
+from .casting import as_dtype
+from .products import matmul as matmul
+from .products import matrix_transpose as matrix_transpose
+from .products import tensordot as tensordot
+from .products import vecdot as vecdot
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:

@@ -4,7 +4,26 @@ from typing import Any
 
 import numpy as np
 
-from ..._shapes import normal_axis, pad_pairs
+from ..._core.shapes import normal_axis, pad_pairs
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "pad",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "sliding_window",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .tape import stop
+from ._tape import stop
 
 __all__ = ["layer_norm"]
 

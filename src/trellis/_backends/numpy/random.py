@@ -10,10 +10,34 @@ import numpy as np
 from autograd.tracer import getval
 from scipy.special import gammainc, gammaln
 
-from ... import _rejection
-from ... import _threefry_blocks as blocks
-from ..._threefry import MASK, PARITY
-from .tape import differentiable
+from ..._core.threefry import MASK, PARITY
+from ..shared import rejection
+from ..shared import threefry_blocks as blocks
+from ._tape import differentiable
+
+__all__ = [
+    "add_words",
+    "as_raw_key",
+    "bits",
+    "erfinv",
+    "fold_in",
+    "from_words",
+    "gamma",
+    "keep",
+    "key_device",
+    "key_of_seed",
+    "log2_fraction",
+    "make_key",
+    "multiply_words",
+    "normal",
+    "permutation",
+    "poisson",
+    "randint",
+    "split",
+    "to_words",
+    "uniform",
+    "words",
+]
 
 _U32, _U64 = np.uint32, np.uint64
 
@@ -38,16 +62,6 @@ def as_raw_key(key: Any) -> Any:
 def key_device(x: Any) -> Any:
     """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
     return None
-
-
-def is_tracing() -> bool:
-    """Whether a compiled function is being traced: NumPy has no compiler."""
-    return False
-
-
-def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now."""
-    return isinstance(x, (np.ndarray, np.generic))
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
@@ -223,7 +237,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 def _draw_gamma(a: Any, key: Any, log_space: bool) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _rejection.gamma(_Ops, split(key, a.shape), a, log_space).astype(a.dtype)
+        return rejection.gamma(_Ops, split(key, a.shape), a, log_space).astype(a.dtype)
 
 
 def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
@@ -245,4 +259,4 @@ _gamma = differentiable(_draw_gamma, _gamma_vjp)
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _rejection.poisson(_Ops, key, lam.astype(np.float32), lam.shape).astype(dtype)
+        return rejection.poisson(_Ops, key, lam.astype(np.float32), lam.shape).astype(dtype)

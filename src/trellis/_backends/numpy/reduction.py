@@ -4,7 +4,23 @@ from typing import Any
 
 import numpy as np
 
-from .datatypes import _default_float, as_dtype
+from .casting import _default_float, as_dtype
+
+__all__ = [
+    "all",
+    "any",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def _floating(x: Any) -> Any:
@@ -66,7 +82,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    from .tape import stop
+    from ._tape import stop
 
     x = _floating(x)
     peak = stop(np.max(x, axis=axis, keepdims=True))

@@ -4,7 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._shapes import normal_axis
+from ..._core.shapes import normal_axis
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
+    "topk",
+    "where",
+]
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:

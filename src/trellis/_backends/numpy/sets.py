@@ -4,6 +4,13 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
 unique_all = np.unique_all
 unique_counts = np.unique_counts
 

@@ -4,8 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._shapes import normal_axis
+from ..._core.shapes import normal_axis
 from .searching import _descending_order
+
+__all__ = [
+    "argsort",
+    "sort",
+]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

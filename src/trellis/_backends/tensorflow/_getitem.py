@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..._errors import ShapeError
+from ..._core.errors import ShapeError
 from . import _helpers as _h
 
 _NATIVE = (int, slice, type(None), type(Ellipsis), np.integer)

@@ -14,8 +14,8 @@ except ImportError:  # TensorFlow has no public name for it
         return True
 
 
-from ... import _dtypes
-from ..._errors import ArgumentError, DtypeError, ShapeError
+from ..._core import dtypes
+from ..._core.errors import ArgumentError, DtypeError, ShapeError
 
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
@@ -26,8 +26,8 @@ SIGNED = frozenset([tf.int8, tf.int16, tf.int32, tf.int64])
 UNSIGNED = frozenset([tf.uint8, tf.uint16, tf.uint32, tf.uint64])
 SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 
-_by_name = {name: tf.as_dtype(name) for name in ("bool", *_dtypes.NUMERIC)}
-_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in _dtypes._promotion.items()}
+_by_name = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
+_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes._promotion.items()}
 _int_range = {d: (int(d.min), int(d.max)) for d in SIGNED | UNSIGNED}
 
 
@@ -40,11 +40,11 @@ def may_differentiate() -> bool:
 
 
 def default_float() -> Any:
-    return _by_name[_dtypes.default_dtype()]
+    return _by_name[dtypes.default_dtype()]
 
 
 def default_complex() -> Any:
-    return _by_name[_dtypes.default_complex()]
+    return _by_name[dtypes.default_complex()]
 
 
 def promote(a: Any, b: Any) -> Any:

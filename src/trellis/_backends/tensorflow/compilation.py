@@ -5,7 +5,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from ... import tree
+from ..._core import tree
+
+__all__ = [
+    "compile_function",
+    "for_many_calls",
+]
 
 _Tensor = type(tf.constant(0))
 _static_types = (bool, int, float, complex, str)

@@ -1,53 +1,57 @@
 """Branches and loops that become part of the graph while tf.function traces, and plain Python otherwise."""
 
-from collections.abc import Callable as _Callable
-from typing import Any as _Any
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
-from ... import tree as _tree
-from ..._errors import ShapeError as _ShapeError
+from ..._core import tree
+from ..._core.errors import ShapeError
+
+__all__ = [
+    "cond",
+    "scan",
+    "while_loop",
+]
 
 
-def _flat(nest: _Any) -> tuple[list[_Any], _Any]:
-    leaves, structure = _tree.flatten(nest)
+def _flat(nest: Any) -> tuple[list[Any], Any]:
+    leaves, structure = tree.flatten(nest)
     return [tf.convert_to_tensor(leaf) for leaf in leaves], structure
 
 
-def _is_symbolic(x: _Any) -> bool:
+def _is_symbolic(x: Any) -> bool:
     return isinstance(x, (tf.Tensor, tf.Variable)) and not tf.executing_eagerly()
 
 
 def cond(
-    pred: _Any, true_fn: _Callable[..., _Any], false_fn: _Callable[..., _Any], *operands: _Any
-) -> _Any:
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
     if not _is_symbolic(pred):
         return true_fn(*operands) if bool(pred) else false_fn(*operands)
     structures = []
 
-    def on_true() -> list[_Any]:
+    def on_true() -> list[Any]:
         leaves, structure = _flat(true_fn(*operands))
         structures.append(structure)
         return leaves
 
-    def on_false() -> list[_Any]:
+    def on_false() -> list[Any]:
         leaves, structure = _flat(false_fn(*operands))
         structures.append(structure)
         return leaves
 
     leaves = tf.cond(tf.cast(pred, tf.bool), on_true, on_false)
     if structures[0] != structures[-1]:
-        raise _ShapeError(
+        raise ShapeError(
             f"Both branches of cond() must return the same structure, got {structures[0]} and {structures[-1]}."
         )
     # TensorFlow unpacks a list of one.
     leaves = leaves if isinstance(leaves, (list, tuple)) else [leaves]
-    return _tree.unflatten(structures[0], leaves)
+    return tree.unflatten(structures[0], leaves)
 
 
-def while_loop(
-    cond_fn: _Callable[[_Any], _Any], body_fn: _Callable[[_Any], _Any], init: _Any
-) -> _Any:
+def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
     if tf.executing_eagerly():
         state = init
         while bool(cond_fn(state)):
@@ -55,29 +59,29 @@ def while_loop(
         return state
     leaves, structure = _flat(init)
 
-    def goes_on(*leaves: _Any) -> _Any:
-        return tf.cast(cond_fn(_tree.unflatten(structure, leaves)), tf.bool)
+    def goes_on(*leaves: Any) -> Any:
+        return tf.cast(cond_fn(tree.unflatten(structure, leaves)), tf.bool)
 
-    def body(*leaves: _Any) -> list[_Any]:
-        return _same_structure(body_fn(_tree.unflatten(structure, leaves)), structure, "while_loop")
+    def body(*leaves: Any) -> list[Any]:
+        return _same_structure(body_fn(tree.unflatten(structure, leaves)), structure, "while_loop")
 
-    return _tree.unflatten(structure, tf.while_loop(goes_on, body, leaves))
+    return tree.unflatten(structure, tf.while_loop(goes_on, body, leaves))
 
 
-def _same_structure(nest: _Any, structure: _Any, name: str) -> list[_Any]:
+def _same_structure(nest: Any, structure: Any, name: str) -> list[Any]:
     leaves, found = _flat(nest)
     if found != structure:
-        raise _ShapeError(
+        raise ShapeError(
             f"The state of {name}() changed its structure from {structure} to {found}."
         )
     return leaves
 
 
-def scan(fn: _Callable[[_Any, _Any], tuple[_Any, _Any]], init: _Any, xs: _Any) -> tuple[_Any, _Any]:
+def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
     """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry, ys)`."""
     columns, of_x = _flat(xs)
     if not columns:
-        raise _ShapeError("scan() got no array to scan over.")
+        raise ShapeError("scan() got no array to scan over.")
     carry, of_carry = _flat(init)
     length = columns[0].shape[0]
     if tf.executing_eagerly() and length > 0:
@@ -85,26 +89,24 @@ def scan(fn: _Callable[[_Any, _Any], tuple[_Any, _Any]], init: _Any, xs: _Any) -
     return _scan_graph(fn, carry, of_carry, columns, of_x)
 
 
-def _scan_eagerly(fn: _Any, carry: _Any, columns: list[_Any], of_x: _Any) -> tuple[_Any, _Any]:
+def _scan_eagerly(fn: Any, carry: Any, columns: list[Any], of_x: Any) -> tuple[Any, Any]:
     rows = [tf.unstack(column) for column in columns]
     outputs = []
     for i in range(len(rows[0])):
-        carry, y = fn(carry, _tree.unflatten(of_x, [row[i] for row in rows]))
-        outputs.append(_tree.flatten(y))
+        carry, y = fn(carry, tree.unflatten(of_x, [row[i] for row in rows]))
+        outputs.append(tree.flatten(y))
     leaves = [tf.stack([output[0][j] for output in outputs]) for j in range(len(outputs[0][0]))]
-    return carry, _tree.unflatten(outputs[0][1], leaves)
+    return carry, tree.unflatten(outputs[0][1], leaves)
 
 
 def _scan_graph(
-    fn: _Any, carry: list[_Any], of_carry: _Any, columns: list[_Any], of_x: _Any
-) -> tuple[_Any, _Any]:
+    fn: Any, carry: list[Any], of_carry: Any, columns: list[Any], of_x: Any
+) -> tuple[Any, Any]:
     count = len(carry)
     of_y = []
 
-    def step(*leaves: _Any) -> list[_Any]:
-        result = fn(
-            _tree.unflatten(of_carry, leaves[:count]), _tree.unflatten(of_x, leaves[count:])
-        )
+    def step(*leaves: Any) -> list[Any]:
+        result = fn(tree.unflatten(of_carry, leaves[:count]), tree.unflatten(of_x, leaves[count:]))
         ys, structure = _flat(result[1])
         of_y.append(structure)
         return _same_structure(result[0], of_carry, "scan") + ys
@@ -120,10 +122,10 @@ def _scan_graph(
     arrays = [tf.TensorArray(y.dtype, size, element_shape=y.shape) for y in outputs]
     inputs = [tf.TensorArray(x.dtype, size, element_shape=x.shape[1:]).unstack(x) for x in columns]
 
-    def goes_on(i: _Any, *_: _Any) -> _Any:
+    def goes_on(i: Any, *_: Any) -> Any:
         return i < size
 
-    def body(i: _Any, carry: list[_Any], arrays: list[_Any]) -> tuple[_Any, list[_Any], list[_Any]]:
+    def body(i: Any, carry: list[Any], arrays: list[Any]) -> tuple[Any, list[Any], list[Any]]:
         leaves = step(*carry, *[x.read(i) for x in inputs])
         written = [a.write(i, y) for a, y in zip(arrays, leaves[count:], strict=True)]
         return i + 1, leaves[:count], written
@@ -134,4 +136,4 @@ def _scan_graph(
     ys = [
         tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)
     ]
-    return _tree.unflatten(of_carry, carry), _tree.unflatten(of_y[0], ys)
+    return tree.unflatten(of_carry, carry), tree.unflatten(of_y[0], ys)

@@ -1,43 +1,60 @@
 """New arrays."""
 
-import math as _math
-from typing import Any as _Any
+import math
+from typing import Any
 
-import numpy as _np
+import numpy as np
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import CopyError as _CopyError
+from ..._core.errors import ArgumentError, CopyError
 from . import _helpers as _h
-from .datatypes import as_dtype as _as_dtype
-from .datatypes import astype as _astype
-from .device import to_device as _to_device
+from .casting import as_dtype, astype
+from .device import to_device
 
-_CONTIGUOUS_TYPES = (_np.ndarray, _np.generic)
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+_CONTIGUOUS_TYPES = (np.ndarray, np.generic)
 
 
-def asarray(obj: _Any, /, *, dtype: _Any = None, device: _Any = None, copy: _Any = None) -> _Any:
-    dtype = _as_dtype(dtype)
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    dtype = as_dtype(dtype)
     if isinstance(obj, (tf.Tensor, tf.Variable)):
         x = tf.convert_to_tensor(obj)
         if copy is False and dtype is not None and dtype is not x.dtype:
-            raise _CopyError(
+            raise CopyError(
                 f"copy=False: {x.dtype.name} cannot become {dtype.name} without a copy."
             )
         if dtype is not None:
-            x = _astype(x, dtype, copy=False)
+            x = astype(x, dtype, copy=False)
         if copy or isinstance(obj, tf.Variable):
             x = tf.identity(x)
     elif copy is False:
-        raise _CopyError(
+        raise CopyError(
             "copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out copy."
         )
     else:
         x = _from_python(obj, dtype)
-    return x if device is None else _to_device(x, device)
+    return x if device is None else to_device(x, device)
 
 
-def _from_python(obj: _Any, dtype: _Any) -> _Any:
+def _from_python(obj: Any, dtype: Any) -> Any:
     leaf = obj
     while isinstance(leaf, (list, tuple)) and len(leaf) > 0:
         leaf = leaf[0]
@@ -45,21 +62,21 @@ def _from_python(obj: _Any, dtype: _Any) -> _Any:
         # Stacking keeps gradients and symbolic tensors.
         parts = _h.common([x if isinstance(x, _h.SCALARS) else asarray(x) for x in obj])
         x = tf.stack(parts)
-        return x if dtype is None else _astype(x, dtype)
+        return x if dtype is None else astype(x, dtype)
     if dtype is not None and not isinstance(obj, _CONTIGUOUS_TYPES):
         return _h.numpy_value(obj, dtype)
-    values = _np.asarray(obj)
+    values = np.asarray(obj)
     if isinstance(leaf, (list, tuple)) or type(leaf) in (float, complex, bool, int):
         # Python's numbers have no width: they take the defaults.
-        if values.dtype == _np.float64:
+        if values.dtype == np.float64:
             values = values.astype(_h.default_float().as_numpy_dtype)
-        elif values.dtype == _np.complex128:
+        elif values.dtype == np.complex128:
             values = values.astype(_h.default_complex().as_numpy_dtype)
     x = tf.constant(values)
-    return x if dtype is None else _astype(x, dtype, copy=False)
+    return x if dtype is None else astype(x, dtype, copy=False)
 
 
-def _holds_tensor(obj: _Any) -> bool:
+def _holds_tensor(obj: Any) -> bool:
     for x in obj:
         if isinstance(x, (tf.Tensor, tf.Variable)):
             return True
@@ -68,81 +85,81 @@ def _holds_tensor(obj: _Any) -> bool:
     return False
 
 
-def from_dlpack(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, (tf.Tensor, tf.Variable)):
         return asarray(x, device=device, copy=copy)
     try:
         result = tf.experimental.dlpack.from_dlpack(x.__dlpack__())
     except (BufferError, RuntimeError, ValueError, tf.errors.OpError) as error:
         if copy is False:
-            raise _CopyError(
+            raise CopyError(
                 f"TensorFlow cannot share this memory: {error} Leave copy=False out."
             ) from error
-        if not isinstance(x, _np.ndarray):
+        if not isinstance(x, np.ndarray):
             raise
         result = tf.constant(x)
-    if "CPU" in result.device and not _h.is_aligned(_np.asarray(result)):
+    if "CPU" in result.device and not _h.is_aligned(np.asarray(result)):
         if copy is False:
-            raise _CopyError(
+            raise CopyError(
                 "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
             )
         copy = True
     if copy:
         # tf.identity would share the foreign memory, which its owner may still write to.
-        result = tf.constant(_np.array(result))
-    return result if device is None else _to_device(result, device)
+        result = tf.constant(np.array(result))
+    return result if device is None else to_device(result, device)
 
 
-def _on(device: _Any) -> _Any:
+def _on(device: Any) -> Any:
     return tf.device(device)
 
 
-def zeros(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
-    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
     with _on(device):
         return tf.zeros(_h.as_shape(shape), dtype)
 
 
-def ones(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
-    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
     with _on(device):
         return tf.ones(_h.as_shape(shape), dtype)
 
 
-def empty(shape: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return zeros(shape, dtype=dtype, device=device)
 
 
-def full(shape: _Any, fill_value: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     with _on(device):
         return tf.fill(_h.as_shape(shape), asarray(fill_value, dtype=dtype))
 
 
-def zeros_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     with _on(device):
-        return tf.zeros_like(x, _as_dtype(dtype))
+        return tf.zeros_like(x, as_dtype(dtype))
 
 
-def ones_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     with _on(device):
-        return tf.ones_like(x, _as_dtype(dtype))
+        return tf.ones_like(x, as_dtype(dtype))
 
 
-def empty_like(x: _Any, /, *, dtype: _Any = None, device: _Any = None) -> _Any:
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     return zeros_like(x, dtype=dtype, device=device)
 
 
-def full_like(x: _Any, /, fill_value: _Any, *, dtype: _Any = None, device: _Any = None) -> _Any:
-    dtype = x.dtype if dtype is None else _as_dtype(dtype)
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    dtype = x.dtype if dtype is None else as_dtype(dtype)
     return full(_h.sizes(x), fill_value, dtype=dtype, device=device)
 
 
 def arange(
-    start: _Any, /, stop: _Any = None, step: _Any = 1, *, dtype: _Any = None, device: _Any = None
-) -> _Any:
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Any:
     if stop is None:
         start, stop = 0, start
-    dtype = _as_dtype(dtype)
+    dtype = as_dtype(dtype)
     with _on(device):
         if (
             isinstance(start, tf.Tensor)
@@ -150,37 +167,37 @@ def arange(
             or isinstance(step, tf.Tensor)
         ):
             x = tf.range(start, stop, step)
-            return x if dtype is None else _astype(x, dtype, copy=False)
+            return x if dtype is None else astype(x, dtype, copy=False)
         if step == 0:
-            raise _ArgumentError("arange() expects a step other than 0.")
+            raise ArgumentError("arange() expects a step other than 0.")
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if dtype is None:
             dtype = tf.int64 if whole else _h.default_float()
         # Whole numbers are counted exactly: dividing them as floats is off by one beyond 2**53.
-        count = -((start - stop) // step) if whole else _math.ceil((stop - start) / step)
+        count = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
         index = tf.range(max(count, 0), dtype=tf.int64)
         if dtype.is_integer and whole:
             # int64 wraps around, so uint64 beyond its range comes out right as well.
             return tf.cast(index * _int64(step) + _int64(start), dtype)
         values = tf.cast(index, tf.float64) * float(step) + float(start)
-        return _astype(values, dtype, copy=False)
+        return astype(values, dtype, copy=False)
 
 
-def _int64(value: int) -> _Any:
+def _int64(value: int) -> Any:
     return tf.constant((value + 2**63) % 2**64 - 2**63, tf.int64)
 
 
 def linspace(
-    start: _Any,
-    stop: _Any,
+    start: Any,
+    stop: Any,
     /,
     num: int,
     *,
-    dtype: _Any = None,
-    device: _Any = None,
+    dtype: Any = None,
+    device: Any = None,
     endpoint: bool = True,
-) -> _Any:
-    dtype = _as_dtype(dtype)
+) -> Any:
+    dtype = as_dtype(dtype)
     with _on(device):
         first, last = asarray(start), asarray(stop)
         if dtype is None:
@@ -196,20 +213,20 @@ def linspace(
             values = tf.where(index == num - 1, last, values)
         if dtype.is_integer:
             values = tf.floor(values)
-        return _astype(values, dtype, copy=False)
+        return astype(values, dtype, copy=False)
 
 
 def eye(
-    n_rows: int, n_cols: _Any = None, /, *, k: int = 0, dtype: _Any = None, device: _Any = None
-) -> _Any:
-    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+    n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Any:
+    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
     with _on(device):
         return tf.cast(
             tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), _int32(k)), dtype
         )
 
 
-def _offsets(n_rows: _Any, n_cols: _Any) -> _Any:
+def _offsets(n_rows: Any, n_cols: Any) -> Any:
     """Column number minus row number: the number of the diagonal that each entry is on."""
     return tf.range(n_cols)[None, :] - tf.range(n_rows)[:, None]
 
@@ -219,19 +236,19 @@ def _int32(k: int) -> int:
     return max(-(2**31), min(k, 2**31 - 1))
 
 
-def tril(x: _Any, /, *, k: int = 0) -> _Any:
+def tril(x: Any, /, *, k: int = 0) -> Any:
     n_rows, n_cols = _h.sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) <= _int32(k), x, tf.zeros([], x.dtype))
 
 
-def triu(x: _Any, /, *, k: int = 0) -> _Any:
+def triu(x: Any, /, *, k: int = 0) -> Any:
     n_rows, n_cols = _h.sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
 
 
-def meshgrid(*arrays: _Any, indexing: str = "xy") -> list[_Any]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     if indexing not in ("xy", "ij"):
-        raise _ArgumentError(f"meshgrid() expects indexing 'xy' or 'ij', got {indexing!r}.")
+        raise ArgumentError(f"meshgrid() expects indexing 'xy' or 'ij', got {indexing!r}.")
     count = len(arrays)
     lengths = [_h.size(x) for x in arrays]
     places = list(range(count))

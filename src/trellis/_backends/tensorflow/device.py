@@ -1,10 +1,17 @@
 """Devices are TensorFlow's device names, in the full form that `tensor.device` has."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ..._errors import DeviceError as _DeviceError
+from ..._core.errors import DeviceError
+
+__all__ = [
+    "default_device",
+    "device",
+    "same_device",
+    "to_device",
+]
 
 
 def default_device() -> str:
@@ -13,14 +20,14 @@ def default_device() -> str:
     return _full_name(gpus[0].name if gpus else "/device:CPU:0")
 
 
-def device(x: _Any, /) -> str:
+def device(x: Any, /) -> str:
     # A symbolic tensor has no device before the graph is placed: its name is then empty.
     return x.device or default_device()
 
 
-def to_device(x: _Any, device: _Any, /, *, stream: _Any = None) -> _Any:
+def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
-        raise _DeviceError(
+        raise DeviceError(
             "TensorFlow has no streams to choose from. Leave out the argument stream."
         )
     try:
@@ -28,15 +35,15 @@ def to_device(x: _Any, device: _Any, /, *, stream: _Any = None) -> _Any:
             return tf.identity(x)
     except (ValueError, tf.errors.InvalidArgumentError) as error:
         known = ", ".join([d.name for d in tf.config.list_logical_devices()])
-        raise _DeviceError(f"Unknown device {device!r}. TensorFlow sees {known}.") from error
+        raise DeviceError(f"Unknown device {device!r}. TensorFlow sees {known}.") from error
 
 
-def same_device(*xs: _Any) -> None:
+def same_device(*xs: Any) -> None:
     """Raise where the arrays live on different devices; symbolic tensors fit anywhere."""
     found = [x.device for x in xs if getattr(x, "device", "")]
     for name in found[1:]:
         if name != found[0]:
-            raise _DeviceError(
+            raise DeviceError(
                 f"Arrays on different devices: {found[0]} and {name}. "
                 f"Move one first, for example trellis.to_device(x, {found[0]!r})."
             )

@@ -1,58 +1,131 @@
 """Functions of each element by itself, or of two elements at the same place."""
 
-import math as _math
-from typing import Any as _Any
+import math
+from typing import Any
 
 import tensorflow as tf
 
 from . import _helpers as _h
 
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "ceil",
+    "clip",
+    "conj",
+    "copysign",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "imag",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "nan_to_num",
+    "negative",
+    "nextafter",
+    "not_equal",
+    "positive",
+    "pow",
+    "real",
+    "reciprocal",
+    "remainder",
+    "round",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of Python above
 # them, which take twice as long as the kernel of a small tensor.
 _raw = tf.raw_ops
 
-_LN2, _LN10 = _math.log(2), _math.log(10)
+_LN2, _LN10 = math.log(2), math.log(10)
 
 
 # Arithmetic ------------------------------------------------------------------------------------------
 
 
-def add(x1: _Any, x2: _Any, /) -> _Any:
+def add(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.logical_or(x1, x2) if x1.dtype is tf.bool else _raw.AddV2(x=x1, y=x2)
 
 
-def subtract(x1: _Any, x2: _Any, /) -> _Any:
+def subtract(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return _raw.Sub(x=x1, y=x2)
 
 
-def multiply(x1: _Any, x2: _Any, /) -> _Any:
+def multiply(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else _raw.Mul(x=x1, y=x2)
 
 
-def divide(x1: _Any, x2: _Any, /) -> _Any:
+def divide(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     return _raw.RealDiv(x=x1, y=x2)
 
 
-def floor_divide(x1: _Any, x2: _Any, /) -> _Any:
+def floor_divide(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.math.floordiv(x1, x2)
 
 
-def remainder(x1: _Any, x2: _Any, /) -> _Any:
+def remainder(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     result = tf.math.floormod(x1, x2)
     return _zero_signed_by(result, _h.tensor(x2)) if x1.dtype in _h.FLOATING else result
 
 
 @tf.custom_gradient
-def _zero_signed_by(x: _Any, divisor: _Any) -> _Any:
+def _zero_signed_by(x: Any, divisor: Any) -> Any:
     """The zeros among remainders take the sign of the divisor; the gradient passes as if nothing was done."""
 
-    def grad(upstream: _Any) -> _Any:
+    def grad(upstream: Any) -> Any:
         return upstream, tf.zeros_like(divisor)
 
     zero = tf.zeros([], x.dtype)
@@ -60,7 +133,7 @@ def _zero_signed_by(x: _Any, divisor: _Any) -> _Any:
     return tf.where(tf.equal(x, zero), signed, x), grad
 
 
-def pow(x1: _Any, x2: _Any, /) -> _Any:
+def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if x1.dtype in _h.UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
@@ -72,17 +145,17 @@ def pow(x1: _Any, x2: _Any, /) -> _Any:
     return tf.pow(x1, x2)
 
 
-def negative(x: _Any, /) -> _Any:
+def negative(x: Any, /) -> Any:
     if x.dtype in _h.UNSIGNED:
         return tf.subtract(tf.zeros([], x.dtype), x)
     return _raw.Neg(x=x)
 
 
-def positive(x: _Any, /) -> _Any:
+def positive(x: Any, /) -> Any:
     return tf.identity(x)
 
 
-def abs(x: _Any, /) -> _Any:
+def abs(x: Any, /) -> Any:
     if x.dtype is _h.FLOAT32:
         return _raw.Abs(x=x)
     if x.dtype in _h.UNSIGNED or x.dtype is tf.bool:
@@ -90,13 +163,13 @@ def abs(x: _Any, /) -> _Any:
     return tf.abs(x)
 
 
-def sign(x: _Any, /) -> _Any:
+def sign(x: Any, /) -> Any:
     if x.dtype in _h.UNSIGNED:
         return tf.cast(tf.not_equal(x, tf.zeros([], x.dtype)), x.dtype)
     return _complex_sign(x) if x.dtype in _h.COMPLEX else tf.sign(x)
 
 
-def _complex_sign(x: _Any) -> _Any:
+def _complex_sign(x: Any) -> Any:
     """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     length, zero = hypot(a, b), tf.zeros([], a.dtype)
@@ -107,19 +180,19 @@ def _complex_sign(x: _Any) -> _Any:
     return tf.complex(a / length, b / length)
 
 
-def square(x: _Any, /) -> _Any:
+def square(x: Any, /) -> Any:
     return _raw.Square(x=x)
 
 
-def sqrt(x: _Any, /) -> _Any:
+def sqrt(x: Any, /) -> Any:
     return _raw.Sqrt(x=_h.floating(x))
 
 
-def reciprocal(x: _Any, /) -> _Any:
+def reciprocal(x: Any, /) -> Any:
     return _raw.Reciprocal(x=_h.floating(x))
 
 
-def hypot(x1: _Any, x2: _Any, /) -> _Any:
+def hypot(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     one = tf.ones([], x1.dtype)
     # Scaled by the larger one, so that squares neither overflow nor vanish.
@@ -127,24 +200,24 @@ def hypot(x1: _Any, x2: _Any, /) -> _Any:
     scale = tf.where(tf.math.is_finite(scale) & (scale > 0), scale, one)
     length = scale * _h.safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
     infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
-    return tf.where(infinite, tf.constant(_math.inf, x1.dtype), length)
+    return tf.where(infinite, tf.constant(math.inf, x1.dtype), length)
 
 
-def maximum(x1: _Any, x2: _Any, /) -> _Any:
+def maximum(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_or(x1, x2)
     return _shared_ties(x1, x2, _raw.Maximum(x=x1, y=x2))
 
 
-def minimum(x1: _Any, x2: _Any, /) -> _Any:
+def minimum(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_and(x1, x2)
     return _shared_ties(x1, x2, _raw.Minimum(x=x1, y=x2))
 
 
-def _shared_ties(x1: _Any, x2: _Any, extreme: _Any) -> _Any:
+def _shared_ties(x1: Any, x2: Any, extreme: Any) -> Any:
     """The same values; at ties each side gets half of the gradient, where tf gives all to the first."""
     if not _h.may_differentiate() or x1.dtype not in _h.FLOATING:
         return extreme
@@ -152,7 +225,7 @@ def _shared_ties(x1: _Any, x2: _Any, extreme: _Any) -> _Any:
     return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)
 
 
-def clip(x: _Any, /, min: _Any = None, max: _Any = None) -> _Any:
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
@@ -164,20 +237,20 @@ def clip(x: _Any, /, min: _Any = None, max: _Any = None) -> _Any:
     return _h.cast(result, x.dtype)
 
 
-def copysign(x1: _Any, x2: _Any, /) -> _Any:
+def copysign(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     size = tf.abs(x1)
     return tf.where(signbit(x2), -size, size)
 
 
-def nextafter(x1: _Any, x2: _Any, /) -> _Any:
+def nextafter(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     if x1.dtype in (tf.float32, tf.float64):
         return tf.math.nextafter(x1, x2)
     return _nextafter_half(x1, x2)
 
 
-def _nextafter_half(x1: _Any, x2: _Any) -> _Any:
+def _nextafter_half(x1: Any, x2: Any) -> Any:
     """The 16-bit floats have no kernel: count in bit patterns instead."""
     x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
     pattern = _h.bits(x1)
@@ -193,21 +266,21 @@ def _nextafter_half(x1: _Any, x2: _Any) -> _Any:
 # Rounding --------------------------------------------------------------------------------------------
 
 
-def floor(x: _Any, /) -> _Any:
+def floor(x: Any, /) -> Any:
     return tf.floor(x) if x.dtype in _h.FLOATING else tf.identity(x)
 
 
-def ceil(x: _Any, /) -> _Any:
+def ceil(x: Any, /) -> Any:
     return tf.math.ceil(x) if x.dtype in _h.FLOATING else tf.identity(x)
 
 
-def trunc(x: _Any, /) -> _Any:
+def trunc(x: Any, /) -> Any:
     if x.dtype not in _h.FLOATING:
         return tf.identity(x)
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
-def round(x: _Any, /) -> _Any:
+def round(x: Any, /) -> Any:
     if x.dtype in _h.COMPLEX:
         return tf.complex(tf.round(tf.math.real(x)), tf.round(tf.math.imag(x)))
     return tf.round(x) if x.dtype in _h.FLOATING else tf.identity(x)
@@ -216,16 +289,16 @@ def round(x: _Any, /) -> _Any:
 # Exponentials and logarithms -------------------------------------------------------------------------
 
 
-def exp(x: _Any, /) -> _Any:
+def exp(x: Any, /) -> Any:
     return _raw.Exp(x=_h.floating(x))
 
 
-def expm1(x: _Any, /) -> _Any:
+def expm1(x: Any, /) -> Any:
     x = _h.floating(x)
     return _complex_expm1(x) if x.dtype in _h.COMPLEX else tf.math.expm1(x)
 
 
-def _complex_expm1(x: _Any) -> _Any:
+def _complex_expm1(x: Any) -> Any:
     """TensorFlow's kernel loses digits near zero and is NaN at the infinities."""
     a, b = tf.math.real(x), tf.math.imag(x)
     zero = tf.zeros([], a.dtype)
@@ -238,23 +311,23 @@ def _complex_expm1(x: _Any) -> _Any:
     return tf.complex(real_part, imag_part)
 
 
-def log(x: _Any, /) -> _Any:
+def log(x: Any, /) -> Any:
     x = _h.floating(x)
     return _complex_log(x, 1.0) if x.dtype in _h.COMPLEX else _raw.Log(x=x)
 
 
-def _complex_log(x: _Any, unit: float) -> _Any:
+def _complex_log(x: Any, unit: float) -> Any:
     """The kernel squares the parts: NaN from 1e19 on, and below 1e-19, in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     return tf.complex(tf.math.log(hypot(a, b)) / unit, tf.math.atan2(b, a) / unit)
 
 
-def log1p(x: _Any, /) -> _Any:
+def log1p(x: Any, /) -> Any:
     x = _h.floating(x)
     return _complex_log1p(x) if x.dtype in _h.COMPLEX else tf.math.log1p(x)
 
 
-def _complex_log1p(x: _Any) -> _Any:
+def _complex_log1p(x: Any) -> Any:
     """TensorFlow's kernel is NaN at the infinities."""
     a, b = tf.math.real(x), tf.math.imag(x)
     near = (tf.abs(a) < 0.5) & (tf.abs(b) < 0.5)
@@ -265,21 +338,21 @@ def _complex_log1p(x: _Any) -> _Any:
     return tf.complex(tf.where(near, close, far), tf.math.atan2(b, 1 + a))
 
 
-def log2(x: _Any, /) -> _Any:
+def log2(x: Any, /) -> Any:
     x = _h.floating(x)
     if x.dtype in _h.COMPLEX:
         return _complex_log(x, _LN2)
     return tf.math.log(x) / tf.constant(_LN2, x.dtype)
 
 
-def log10(x: _Any, /) -> _Any:
+def log10(x: Any, /) -> Any:
     x = _h.floating(x)
     if x.dtype in _h.COMPLEX:
         return _complex_log(x, _LN10)
     return tf.math.log(x) / tf.constant(_LN10, x.dtype)
 
 
-def logaddexp(x1: _Any, x2: _Any, /) -> _Any:
+def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     first = x1 >= x2
     high, low = tf.where(first, x1, x2), tf.where(first, x2, x1)
@@ -289,7 +362,7 @@ def logaddexp(x1: _Any, x2: _Any, /) -> _Any:
     return tf.where(level, high, high + tf.math.softplus(distance))
 
 
-def erf(x: _Any, /) -> _Any:
+def erf(x: Any, /) -> Any:
     x = _h.floating(x)
     if x.dtype is tf.float64:
         # The float64 kernel answers infinities with nan; from 10 on erf is 1 to the last digit.
@@ -301,111 +374,111 @@ def erf(x: _Any, /) -> _Any:
 # Angles ----------------------------------------------------------------------------------------------
 
 
-def sin(x: _Any, /) -> _Any:
+def sin(x: Any, /) -> Any:
     return _raw.Sin(x=_h.floating(x))
 
 
-def cos(x: _Any, /) -> _Any:
+def cos(x: Any, /) -> Any:
     return _raw.Cos(x=_h.floating(x))
 
 
-def tan(x: _Any, /) -> _Any:
+def tan(x: Any, /) -> Any:
     return _raw.Tan(x=_h.floating(x))
 
 
-def asin(x: _Any, /) -> _Any:
+def asin(x: Any, /) -> Any:
     return _raw.Asin(x=_h.floating(x))
 
 
-def acos(x: _Any, /) -> _Any:
+def acos(x: Any, /) -> Any:
     return _raw.Acos(x=_h.floating(x))
 
 
-def atan(x: _Any, /) -> _Any:
+def atan(x: Any, /) -> Any:
     return _raw.Atan(x=_h.floating(x))
 
 
-def atan2(x1: _Any, x2: _Any, /) -> _Any:
+def atan2(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     return tf.math.atan2(x1, x2)
 
 
-def sinh(x: _Any, /) -> _Any:
+def sinh(x: Any, /) -> Any:
     return _raw.Sinh(x=_h.floating(x))
 
 
-def cosh(x: _Any, /) -> _Any:
+def cosh(x: Any, /) -> Any:
     return _raw.Cosh(x=_h.floating(x))
 
 
-def tanh(x: _Any, /) -> _Any:
+def tanh(x: Any, /) -> Any:
     x = _h.floating(x)
     y = _raw.Tanh(x=x)
     return y if x.dtype is _h.FLOAT32 or x.dtype in _h.FLOATING else _complex_tanh(x, y)
 
 
-def _complex_tanh(x: _Any, y: _Any) -> _Any:
+def _complex_tanh(x: Any, y: Any) -> Any:
     """At the infinities the imaginary zero has the sign of x, where the kernel follows sin(2x)."""
     a, b = tf.math.real(x), tf.math.imag(x)
     limit = tf.complex(tf.math.real(y), copysign(tf.zeros_like(b), b))
     return tf.where(tf.math.is_inf(a) & tf.math.is_finite(b), limit, y)
 
 
-def asinh(x: _Any, /) -> _Any:
+def asinh(x: Any, /) -> Any:
     return _raw.Asinh(x=_h.floating(x))
 
 
-def acosh(x: _Any, /) -> _Any:
+def acosh(x: Any, /) -> Any:
     return _raw.Acosh(x=_h.floating(x))
 
 
-def atanh(x: _Any, /) -> _Any:
+def atanh(x: Any, /) -> Any:
     return _raw.Atanh(x=_h.floating(x))
 
 
 # Comparisons -----------------------------------------------------------------------------------------
 
 
-def equal(x1: _Any, x2: _Any, /) -> _Any:
+def equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return _raw.Equal(x=x1, y=x2)
 
 
-def not_equal(x1: _Any, x2: _Any, /) -> _Any:
+def not_equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return _raw.NotEqual(x=x1, y=x2)
 
 
-def _ordered_pair(x1: _Any, x2: _Any) -> tuple[_Any, _Any]:
+def _ordered_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
     x1, x2 = _h.pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.cast(x1, tf.uint8), tf.cast(x2, tf.uint8)
     return x1, x2
 
 
-def less(x1: _Any, x2: _Any, /) -> _Any:
+def less(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _ordered_pair(x1, x2)
     return _raw.Less(x=x1, y=x2)
 
 
-def less_equal(x1: _Any, x2: _Any, /) -> _Any:
+def less_equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _ordered_pair(x1, x2)
     return _raw.LessEqual(x=x1, y=x2)
 
 
-def greater(x1: _Any, x2: _Any, /) -> _Any:
+def greater(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _ordered_pair(x1, x2)
     return _raw.Greater(x=x1, y=x2)
 
 
-def greater_equal(x1: _Any, x2: _Any, /) -> _Any:
+def greater_equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _ordered_pair(x1, x2)
     return _raw.GreaterEqual(x=x1, y=x2)
 
 
 def isclose(
-    x1: _Any, x2: _Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> _Any:
+    x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     near = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
     result = tf.equal(x1, x2) | (near & isfinite(x1) & isfinite(x2))
@@ -415,7 +488,7 @@ def isclose(
 # Kinds of values -------------------------------------------------------------------------------------
 
 
-def _of_parts(fn: _Any, x: _Any, join: _Any, otherwise: _Any) -> _Any:
+def _of_parts(fn: Any, x: Any, join: Any, otherwise: Any) -> Any:
     if x.dtype in _h.FLOATING:
         return fn(x)
     if x.dtype in _h.COMPLEX:
@@ -423,25 +496,25 @@ def _of_parts(fn: _Any, x: _Any, join: _Any, otherwise: _Any) -> _Any:
     return otherwise(x, tf.bool)
 
 
-def isnan(x: _Any, /) -> _Any:
+def isnan(x: Any, /) -> Any:
     return _of_parts(tf.math.is_nan, x, tf.logical_or, tf.zeros_like)
 
 
-def isinf(x: _Any, /) -> _Any:
+def isinf(x: Any, /) -> Any:
     return _of_parts(tf.math.is_inf, x, tf.logical_or, tf.zeros_like)
 
 
-def isfinite(x: _Any, /) -> _Any:
+def isfinite(x: Any, /) -> Any:
     return _of_parts(tf.math.is_finite, x, tf.logical_and, tf.ones_like)
 
 
-def signbit(x: _Any, /) -> _Any:
+def signbit(x: Any, /) -> Any:
     return tf.less(_h.bits(tf.convert_to_tensor(x)), 0) if x.dtype in _h.FLOATING else tf.less(x, 0)
 
 
 def nan_to_num(
-    x: _Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> _Any:
+    x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
     if x.dtype in _h.COMPLEX:
         parts = [
             nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
@@ -461,68 +534,68 @@ def nan_to_num(
 # Complex numbers -------------------------------------------------------------------------------------
 
 
-def real(x: _Any, /) -> _Any:
+def real(x: Any, /) -> Any:
     return tf.math.real(x) if x.dtype in _h.COMPLEX else tf.identity(x)
 
 
-def imag(x: _Any, /) -> _Any:
+def imag(x: Any, /) -> Any:
     return tf.math.imag(x) if x.dtype in _h.COMPLEX else tf.zeros_like(x)
 
 
-def conj(x: _Any, /) -> _Any:
+def conj(x: Any, /) -> Any:
     return tf.math.conj(x) if x.dtype in _h.COMPLEX else tf.identity(x)
 
 
 # Logic and bits --------------------------------------------------------------------------------------
 
 
-def _bools(x1: _Any, x2: _Any) -> tuple[_Any, _Any]:
+def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
     return _h.truth(x1), _h.truth(x2)
 
 
-def logical_and(x1: _Any, x2: _Any, /) -> _Any:
+def logical_and(x1: Any, x2: Any, /) -> Any:
     return tf.logical_and(*_bools(x1, x2))
 
 
-def logical_or(x1: _Any, x2: _Any, /) -> _Any:
+def logical_or(x1: Any, x2: Any, /) -> Any:
     return tf.logical_or(*_bools(x1, x2))
 
 
-def logical_xor(x1: _Any, x2: _Any, /) -> _Any:
+def logical_xor(x1: Any, x2: Any, /) -> Any:
     return tf.not_equal(*_bools(x1, x2))
 
 
-def logical_not(x: _Any, /) -> _Any:
+def logical_not(x: Any, /) -> Any:
     return tf.logical_not(_h.truth(x))
 
 
-def bitwise_and(x1: _Any, x2: _Any, /) -> _Any:
+def bitwise_and(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_and(x1, x2)
 
 
-def bitwise_or(x1: _Any, x2: _Any, /) -> _Any:
+def bitwise_or(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_or(x1, x2)
 
 
-def bitwise_xor(x1: _Any, x2: _Any, /) -> _Any:
+def bitwise_xor(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     return tf.not_equal(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_xor(x1, x2)
 
 
-def bitwise_invert(x: _Any, /) -> _Any:
+def bitwise_invert(x: Any, /) -> Any:
     return tf.logical_not(x) if x.dtype is tf.bool else tf.bitwise.invert(x)
 
 
-def bitwise_left_shift(x1: _Any, x2: _Any, /) -> _Any:
+def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
     inside = x2 < x1.dtype.size * 8
     return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
 
 
-def bitwise_right_shift(x1: _Any, x2: _Any, /) -> _Any:
+def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     width = x1.dtype.size * 8
     if x1.dtype in _h.SIGNED:

@@ -1,31 +1,47 @@
 """The Fourier transform extension of the standard."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import DtypeError as _DtypeError
+from ..._core.errors import ArgumentError, DtypeError
 from . import _helpers as _h
-from .datatypes import as_dtype as _as_dtype
-from .manipulation import roll as _roll
+from .casting import as_dtype
+from .manipulation import roll
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
 
 
-def _complex(x: _Any) -> _Any:
+def _complex(x: Any) -> Any:
     if x.dtype in _h.COMPLEX:
         return x
     return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
 
 
-def _real(x: _Any, name: str) -> _Any:
+def _real(x: Any, name: str) -> Any:
     if x.dtype in _h.COMPLEX:
-        raise _DtypeError(
+        raise DtypeError(
             f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
         )
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 
-def _sized(x: _Any, n: _Any) -> _Any:
+def _sized(x: Any, n: Any) -> Any:
     """The last axis cut off or filled with zeros to length n."""
     length = _h.sizes(x)[-1]
     if isinstance(length, int) and isinstance(n, int):
@@ -38,22 +54,22 @@ def _sized(x: _Any, n: _Any) -> _Any:
     return tf.pad(x, [[0, 0]] * (_h.rank(x) - 1) + [[0, tf.maximum(n - length, 0)]])
 
 
-def _scaled(x: _Any, n: _Any, norm: str, whole: str) -> _Any:
+def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
     """Multiply by 1/n for the norm `whole`, by n for its opposite, by a root for "ortho"."""
     if norm not in ("backward", "ortho", "forward"):
-        raise _ArgumentError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
+        raise ArgumentError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
     real = x.dtype.real_dtype
     count = tf.cast(n, real)
     factor = 1 / (tf.sqrt(count) if norm == "ortho" else count)
     return x * tf.cast(factor if whole == "divide" else 1 / factor, x.dtype)
 
 
-def _check_length(n: _Any) -> None:
+def _check_length(n: Any) -> None:
     if isinstance(n, int) and n < 1:
-        raise _ArgumentError(f"A Fourier transform needs at least one point, got n={n}.")
+        raise ArgumentError(f"A Fourier transform needs at least one point, got n={n}.")
 
 
-def fft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
     _check_length(n)
@@ -63,7 +79,7 @@ def fft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return _h.move(result, -1, axis)
 
 
-def ifft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
     _check_length(n)
@@ -73,7 +89,7 @@ def ifft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return _h.move(result, -1, axis)
 
 
-def rfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_real(x, "rfft"), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
     _check_length(n)
@@ -83,7 +99,7 @@ def rfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return _h.move(result, -1, axis)
 
 
-def irfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
     _check_length(n)
@@ -93,19 +109,19 @@ def irfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _h.move(result, -1, axis)
 
 
-def _half_spectrum(x: _Any, n: _Any) -> _Any:
+def _half_spectrum(x: Any, n: Any) -> Any:
     return tf.signal.rfft(x, [n])
 
 
-def _from_half_spectrum(x: _Any, n: _Any) -> _Any:
+def _from_half_spectrum(x: Any, n: Any) -> Any:
     return tf.signal.irfft(x, [n])
 
 
-def hfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     return irfft(tf.math.conj(_complex(x)), n=n, axis=axis, norm=_OPPOSITE[norm])
 
 
-def ihfft(x: _Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> _Any:
+def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     return tf.math.conj(rfft(x, n=n, axis=axis, norm=_OPPOSITE[norm]))
 
 
@@ -115,33 +131,33 @@ _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 # Several axes ----------------------------------------------------------------------------------------
 
 
-def _plan(x: _Any, s: _Any, axes: _Any) -> list[tuple[int, _Any]]:
+def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
     """Axis and length of every transform."""
     ndim = _h.rank(x)
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
     places = [_h.one_axis(a, ndim) for a in axes]
     if s is not None and len(s) != len(places):
-        raise _ArgumentError(f"s has {len(s)} lengths for {len(places)} axes.")
+        raise ArgumentError(f"s has {len(s)} lengths for {len(places)} axes.")
     lengths = [None] * len(places) if s is None else [None if n == -1 else n for n in s]
     return list(zip(places, lengths, strict=True))
 
 
-def fftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     x = _complex(x)
     for axis, n in _plan(x, s, axes):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def ifftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     x = _complex(x)
     for axis, n in _plan(x, s, axes):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def rfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     plan = _plan(x, s, axes)
     axis, n = plan[-1]
     x = rfft(x, n=n, axis=axis, norm=norm)
@@ -150,7 +166,7 @@ def rfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backwar
     return x
 
 
-def irfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backward") -> _Any:
+def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     plan = _plan(x, s, axes)
     for axis, n in plan[:-1]:
         x = ifft(x, n=n, axis=axis, norm=norm)
@@ -161,29 +177,29 @@ def irfftn(x: _Any, /, *, s: _Any = None, axes: _Any = None, norm: str = "backwa
 # Frequencies -----------------------------------------------------------------------------------------
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: _Any = None, device: _Any = None) -> _Any:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     with tf.device(device):
         index = tf.concat([tf.range((n + 1) // 2), tf.range(-(n // 2), 0)], 0)
         return _frequencies(index, n * d, dtype)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: _Any = None, device: _Any = None) -> _Any:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     with tf.device(device):
         return _frequencies(tf.range(n // 2 + 1), n * d, dtype)
 
 
-def _frequencies(index: _Any, duration: float, dtype: _Any) -> _Any:
-    dtype = _h.default_float() if dtype is None else _as_dtype(dtype)
+def _frequencies(index: Any, duration: float, dtype: Any) -> Any:
+    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
     return tf.cast(tf.cast(index, tf.float64) / duration, dtype)
 
 
-def fftshift(x: _Any, /, *, axes: _Any = None) -> _Any:
+def fftshift(x: Any, /, *, axes: Any = None) -> Any:
     places = _h.axes(axes, _h.rank(x))
     shape = _h.sizes(x)
-    return _roll(x, [shape[a] // 2 for a in places], axis=places)
+    return roll(x, [shape[a] // 2 for a in places], axis=places)
 
 
-def ifftshift(x: _Any, /, *, axes: _Any = None) -> _Any:
+def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     places = _h.axes(axes, _h.rank(x))
     shape = _h.sizes(x)
-    return _roll(x, [-(shape[a] // 2) for a in places], axis=places)
+    return roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -5,14 +5,20 @@ from typing import Any
 
 import tensorflow as tf
 
+__all__ = [
+    "FLOAT_DTYPES",
+    "checkpoint",
+    "custom_vjp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "vjp",
+    "vmap",
+]
+
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 
 stop_gradient = tf.stop_gradient
-
-
-def is_tracing() -> bool:
-    """Whether code runs inside tf.function."""
-    return bool(tf.inside_function())
 
 
 def vjp(

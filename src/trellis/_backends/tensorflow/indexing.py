@@ -1,29 +1,40 @@
 """Selecting by index arrays, and functional updates of what an index names."""
 
-from typing import Any as _Any
+from typing import Any
 
-import numpy as _np
+import numpy as np
 import tensorflow as tf
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
 from . import _helpers as _h
-from ._getitem import getitem as _getitem
+from ._getitem import getitem
+
+__all__ = [
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_multiply",
+    "index_set",
+    "segment_sum",
+    "take",
+    "take_along_axis",
+]
 
 
-def take(x: _Any, indices: _Any, /, *, axis: int | None = None) -> _Any:
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
         if _h.rank(x) != 1:
-            raise _ShapeError(f"take() needs axis for an array with {_h.rank(x)} axes.")
+            raise ShapeError(f"take() needs axis for an array with {_h.rank(x)} axes.")
         axis = 0
     axis = _h.one_axis(axis, _h.rank(x))
     return tf.gather(x, _h.wrapped(_h.tensor(indices), _h.sizes(x)[axis]), axis=axis)
 
 
-def take_along_axis(x: _Any, indices: _Any, /, *, axis: int = -1) -> _Any:
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     x, indices = _h.tensor(x), _h.tensor(indices)
     ndim = _h.rank(x)
     if _h.rank(indices) != ndim:
-        raise _ShapeError(
+        raise ShapeError(
             f"take_along_axis() expects indices with {ndim} axes, got {_h.rank(indices)}."
         )
     axis = _h.one_axis(axis, ndim)
@@ -44,12 +55,12 @@ def take_along_axis(x: _Any, indices: _Any, /, *, axis: int = -1) -> _Any:
 
 
 @tf.custom_gradient
-def _gathered(x: _Any, indices: _Any) -> _Any:
+def _gathered(x: Any, indices: Any) -> Any:
     """tf.gather along the last axis; its own gradient takes 60 operations, this one 5."""
     width, rows = x.shape[-1], x.shape[:-1].num_elements()
-    offsets = (_np.arange(rows) * width).reshape(-1, 1).astype(indices.dtype.as_numpy_dtype)
+    offsets = (np.arange(rows) * width).reshape(-1, 1).astype(indices.dtype.as_numpy_dtype)
 
-    def pull(g: _Any) -> _Any:
+    def pull(g: Any) -> Any:
         places = tf.reshape(tf.reshape(indices, (rows, indices.shape[-1])) + offsets, (-1,))
         summed = tf.math.unsorted_segment_sum(tf.reshape(g, (-1,)), places, rows * width)
         return tf.reshape(summed, x.shape), None
@@ -57,7 +68,7 @@ def _gathered(x: _Any, indices: _Any) -> _Any:
     return tf.gather(x, indices, batch_dims=len(x.shape) - 1), pull
 
 
-def _known(x: _Any, indices: _Any) -> bool:
+def _known(x: Any, indices: Any) -> bool:
     if not (x.shape.is_fully_defined() and indices.shape.is_fully_defined()):
         return False
     return bool(x.shape[:-1] != indices.shape[:-1])
@@ -66,7 +77,7 @@ def _known(x: _Any, indices: _Any) -> bool:
 # Functional updates ----------------------------------------------------------------------------------
 
 
-def _rows(x: _Any, idx: _Any) -> _Any:
+def _rows(x: Any, idx: Any) -> Any:
     """Row numbers, where `idx` names whole rows of the first axis by integers; else None."""
     if type(idx) is int:
         idx = tf.constant(idx, tf.int64)
@@ -75,13 +86,13 @@ def _rows(x: _Any, idx: _Any) -> _Any:
     return _h.wrapped(idx, _h.sizes(x)[0])
 
 
-def _targets(x: _Any, idx: _Any) -> _Any:
+def _targets(x: Any, idx: Any) -> Any:
     """The flat positions that `x[idx]` names."""
     shape = _h.sizes(x)
-    return _getitem(tf.reshape(tf.range(_h.size(x)), shape), idx)
+    return getitem(tf.reshape(tf.range(_h.size(x)), shape), idx)
 
 
-def _update(scatter: _Any, x: _Any, idx: _Any, value: _Any) -> _Any:
+def _update(scatter: Any, x: Any, idx: Any, value: Any) -> Any:
     """`scatter(x, indices, value)` at rows where that will do, else element by element."""
     x = _h.tensor(x)
     value = _h.scalar(value, x.dtype) if isinstance(value, _h.SCALARS) else _cast(value, x.dtype)
@@ -96,12 +107,12 @@ def _update(scatter: _Any, x: _Any, idx: _Any, value: _Any) -> _Any:
     return tf.reshape(flat, _h.sizes(x))
 
 
-def _cast(value: _Any, dtype: _Any) -> _Any:
+def _cast(value: Any, dtype: Any) -> Any:
     value = _h.tensor(value)
     return _h.cast(value, dtype)
 
 
-def _spread(value: _Any, shape: _Any) -> _Any:
+def _spread(value: Any, shape: Any) -> Any:
     """Broadcast a value to the selected places; leading axes of length one may be too many."""
     extra = _h.rank(value) - len(shape)
     if extra > 0:
@@ -109,31 +120,31 @@ def _spread(value: _Any, shape: _Any) -> _Any:
     return _h.broadcast(value, shape)
 
 
-def index_set(x: _Any, idx: _Any, value: _Any) -> _Any:
+def index_set(x: Any, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_update, x, idx, value)
 
 
-def index_add(x: _Any, idx: _Any, value: _Any) -> _Any:
+def index_add(x: Any, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_add, x, idx, value)
 
 
-def index_multiply(x: _Any, idx: _Any, value: _Any) -> _Any:
+def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     return _update(_scatter_multiply, x, idx, value)
 
 
-def index_min(x: _Any, idx: _Any, value: _Any) -> _Any:
+def index_min(x: Any, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_min, x, idx, value)
 
 
-def index_max(x: _Any, idx: _Any, value: _Any) -> _Any:
+def index_max(x: Any, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_max, x, idx, value)
 
 
-def _scatter_multiply(x: _Any, index: _Any, value: _Any) -> _Any:
+def _scatter_multiply(x: Any, index: Any, value: Any) -> Any:
     """There is no such scatter: multiply the factors of each row first, one where there is none."""
     return x * tf.math.unsorted_segment_prod(value, index[..., 0], _h.sizes(x)[0])
 
 
-def segment_sum(x: _Any, segment_ids: _Any, /, *, num_segments: int) -> _Any:
+def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Sum the rows that share a segment number; rows with a negative number are left out."""
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)

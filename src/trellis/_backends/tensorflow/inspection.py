@@ -1,27 +1,31 @@
 """What the namespace can do: `__array_namespace_info__` of the standard."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ... import _dtypes
+from ..._core import dtypes
 from . import _helpers as _h
 from .device import _full_name
 from .device import default_device as _default_device
 
-_EVERY: tuple[str, ...] = ("bool", *_dtypes.NUMERIC)
+__all__ = [
+    "__array_namespace_info__",
+]
+
+_EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
 
 
 class _Info:
     """The inspection object of the standard."""
 
-    def capabilities(self) -> dict[str, _Any]:
+    def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
 
     def default_device(self) -> str:
         return _default_device()
 
-    def default_dtypes(self, *, device: _Any = None) -> dict[str, _Any]:
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         return {
             "real floating": _h.default_float(),
             "complex floating": _h.default_complex(),
@@ -29,13 +33,13 @@ class _Info:
             "indexing": tf.int64,
         }
 
-    def dtypes(self, *, device: _Any = None, kind: _Any = None) -> dict[str, _Any]:
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         if kind is None:
             names = _EVERY
         elif isinstance(kind, tuple):
-            names = tuple([name for k in kind for name in _dtypes.KINDS[k]])
+            names = tuple([name for k in kind for name in dtypes.KINDS[k]])
         else:
-            names = _dtypes.KINDS[kind]
+            names = dtypes.KINDS[kind]
         return {name: tf.as_dtype(name) for name in names if name not in ("float16", "bfloat16")}
 
     def devices(self) -> list[str]:

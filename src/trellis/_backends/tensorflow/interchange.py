@@ -1,25 +1,30 @@
 """To and from NumPy."""
 
-from typing import Any as _Any
+from typing import Any
 
-import numpy as _np
+import numpy as np
 import tensorflow as tf
 
-from ..._errors import CopyError as _CopyError
-from ..._errors import TracingError as _TracingError
+from ..._core.errors import CopyError, TracingError
 from . import _helpers as _h
 
+__all__ = [
+    "check_leaving",
+    "from_numpy",
+    "to_numpy",
+]
 
-def check_leaving(x: _Any, /) -> None:
+
+def check_leaving(x: Any, /) -> None:
     """Raise where `x` has no value yet."""
     if not hasattr(x, "numpy"):
-        raise _TracingError(
+        raise TracingError(
             "While tf.function is tracing, a tensor has no value yet, so it cannot leave TensorFlow. "
             "Return the tensor from the function and convert the result."
         )
 
 
-def to_numpy(x: _Any, /) -> _Any:
+def to_numpy(x: Any, /) -> Any:
     """The values as a NumPy array; a read-only view of the tensor's memory on the CPU.
 
     bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
@@ -28,21 +33,21 @@ def to_numpy(x: _Any, /) -> _Any:
     tensor = tf.convert_to_tensor(x)
     if tensor.shape.rank == 0:
         # NumPy refuses the scalar that a 0-d bfloat16 tensor answers `__array__` with; this way nothing is copied.
-        return _np.asarray(tf.reshape(tensor, [1])).reshape(())
-    return _np.asarray(tensor)
+        return np.asarray(tf.reshape(tensor, [1])).reshape(())
+    return np.asarray(tensor)
 
 
-def from_numpy(x: _Any, /, *, device: _Any = None, copy: _Any = None) -> _Any:
+def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the memory."""
     if copy is False:
         if not _h.is_aligned(x):
-            raise _CopyError(
+            raise CopyError(
                 "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
             )
         try:
             return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
         except Exception as error:
-            raise _CopyError(
+            raise CopyError(
                 "copy=False: TensorFlow can share only writeable, contiguous CPU memory of a plain data type. "
                 "Leave out copy."
             ) from error

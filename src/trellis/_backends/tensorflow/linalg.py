@@ -1,60 +1,76 @@
 """The linear algebra extension of the standard."""
 
-import math as _math
-from typing import Any as _Any
-from typing import NamedTuple as _NamedTuple
+import math
+from typing import Any, NamedTuple
 
-import numpy as _np
+import numpy as np
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ArgumentError, ShapeError
 from . import _helpers as _h
-from .linear_algebra import (
-    matmul as matmul,
-)
-from .linear_algebra import (
-    matrix_transpose as matrix_transpose,
-)
-from .linear_algebra import (
-    tensordot as tensordot,
-)
-from .linear_algebra import (
-    vecdot as vecdot,
-)
-from .reduction import sum as _sum
+from .products import matmul as matmul
+from .products import matrix_transpose as matrix_transpose
+from .products import tensordot as tensordot
+from .products import vecdot as vecdot
+from .reduction import sum
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 
-class _EighResult(_NamedTuple):
-    eigenvalues: _Any
-    eigenvectors: _Any
+class _EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
 
 
-class _QRResult(_NamedTuple):
-    Q: _Any
-    R: _Any
+class _QRResult(NamedTuple):
+    Q: Any
+    R: Any
 
 
-class _SlogdetResult(_NamedTuple):
-    sign: _Any
-    logabsdet: _Any
+class _SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
 
 
-class _SVDResult(_NamedTuple):
-    U: _Any
-    S: _Any
-    Vh: _Any
+class _SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
 
 
-def _matrix(x: _Any) -> _Any:
+def _matrix(x: Any) -> Any:
     """A matrix in a type that the decompositions have kernels for."""
     if _h.rank(x) < 2:
-        raise _ShapeError(f"Expected matrices, arrays with at least two axes, got {_h.rank(x)}.")
+        raise ShapeError(f"Expected matrices, arrays with at least two axes, got {_h.rank(x)}.")
     x = _h.tensor(_h.floating(x))
     return tf.cast(x, tf.float32) if x.dtype.size == 2 else x
 
 
-def _back(result: _Any, x: _Any) -> _Any:
+def _back(result: Any, x: Any) -> Any:
     """The 16-bit floats get their own type back."""
     return tf.cast(result, x.dtype) if x.dtype in _h.FLOATING and x.dtype.size == 2 else result
 
@@ -62,19 +78,19 @@ def _back(result: _Any, x: _Any) -> _Any:
 # Products --------------------------------------------------------------------------------------------
 
 
-def outer(x1: _Any, x2: _Any, /) -> _Any:
+def outer(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if _h.rank(x1) != 1 or _h.rank(x2) != 1:
-        raise _ShapeError(f"outer() expects two vectors, got {_h.rank(x1)} and {_h.rank(x2)} axes.")
+        raise ShapeError(f"outer() expects two vectors, got {_h.rank(x1)} and {_h.rank(x2)} axes.")
     return tf.expand_dims(x1, 1) * tf.expand_dims(x2, 0)
 
 
-def cross(x1: _Any, x2: _Any, /, *, axis: int = -1) -> _Any:
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = _h.pair(x1, x2)
     first, second = _h.one_axis(axis, _h.rank(x1)), _h.one_axis(axis, _h.rank(x2))
     x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
     if x1.shape[-1] != 3 or x2.shape[-1] != 3:
-        raise _ShapeError(
+        raise ShapeError(
             f"cross() expects vectors of 3 elements, got {x1.shape[-1]} and {x2.shape[-1]}."
         )
     a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
@@ -87,7 +103,7 @@ def cross(x1: _Any, x2: _Any, /, *, axis: int = -1) -> _Any:
     return _h.move(result, -1, axis if axis < 0 else first)
 
 
-def matrix_power(x: _Any, n: int, /) -> _Any:
+def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     result = (
@@ -104,7 +120,7 @@ def matrix_power(x: _Any, n: int, /) -> _Any:
     return tf.identity(result)
 
 
-def diagonal(x: _Any, /, *, offset: int = 0) -> _Any:
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     rows, columns = _h.sizes(x)[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
         return (
@@ -117,18 +133,18 @@ def diagonal(x: _Any, /, *, offset: int = 0) -> _Any:
     return tf.linalg.diag_part(x, k=offset)
 
 
-def trace(x: _Any, /, *, offset: int = 0, dtype: _Any = None) -> _Any:
-    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 # Solving ---------------------------------------------------------------------------------------------
 
 
-def inv(x: _Any, /) -> _Any:
+def inv(x: Any, /) -> Any:
     return _back(tf.linalg.inv(_matrix(x)), x)
 
 
-def solve(x1: _Any, x2: _Any, /) -> _Any:
+def solve(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.floating_pair(x1, x2)
     a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if _h.rank(x2) == 1 else x2)
     # The kernel wants equal batch axes.
@@ -144,26 +160,26 @@ def solve(x1: _Any, x2: _Any, /) -> _Any:
     return tf.squeeze(result, [-1]) if _h.rank(x2) == 1 else result
 
 
-def det(x: _Any, /) -> _Any:
+def det(x: Any, /) -> Any:
     return _back(tf.linalg.det(_matrix(x)), x)
 
 
-def slogdet(x: _Any, /) -> _SlogdetResult:
+def slogdet(x: Any, /) -> _SlogdetResult:
     sign, logabsdet = tf.linalg.slogdet(_matrix(x))
     if logabsdet.dtype in _h.COMPLEX:
         logabsdet = tf.math.real(logabsdet)
     return _SlogdetResult(_back(sign, x), _back(logabsdet, x))
 
 
-def pinv(x: _Any, /, *, rtol: _Any = None) -> _Any:
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return _back(_pseudo_inverse(_matrix(x), rtol), x)
 
 
-def _pseudo_inverse(x: _Any, rtol: _Any) -> _Any:
+def _pseudo_inverse(x: Any, rtol: Any) -> Any:
     @tf.custom_gradient
-    def inverse(x: _Any) -> _Any:
+    def inverse(x: Any) -> Any:
         # The derivative of Golub and Pereyra: that of the SVD has no value where singular values coincide.
-        def grad(upstream: _Any) -> _Any:
+        def grad(upstream: Any) -> Any:
             p = _pseudo_inverse(x, rtol)
             p_h, up_h = tf.linalg.adjoint(p), tf.linalg.adjoint(upstream)
             rows = up_h @ p @ p_h
@@ -180,7 +196,7 @@ def _pseudo_inverse(x: _Any, rtol: _Any) -> _Any:
     return inverse(x)
 
 
-def _cutoff(x: _Any, s: _Any, rtol: _Any) -> _Any:
+def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
     """Singular values up to here count as zero; one number per matrix."""
     largest = tf.reduce_max(s, -1, True) if s.shape[-1] != 0 else tf.zeros_like(s[..., :1])
     if rtol is None:
@@ -193,11 +209,11 @@ def _cutoff(x: _Any, s: _Any, rtol: _Any) -> _Any:
     return relative * largest
 
 
-def _epsilon(dtype: _Any) -> float:
+def _epsilon(dtype: Any) -> float:
     return 2.0**-52 if dtype is tf.float64 else 2.0**-23
 
 
-def matrix_rank(x: _Any, /, *, rtol: _Any = None) -> _Any:
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     x = _matrix(x)
     s = svdvals(x)
     return tf.reduce_sum(tf.cast(s > _cutoff(x, s, rtol), tf.int64), -1)
@@ -206,32 +222,32 @@ def matrix_rank(x: _Any, /, *, rtol: _Any = None) -> _Any:
 # Decompositions --------------------------------------------------------------------------------------
 
 
-def cholesky(x: _Any, /, *, upper: bool = False) -> _Any:
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     lower = tf.linalg.cholesky(_matrix(x))
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
 
 
-def eigh(x: _Any, /) -> _EighResult:
+def eigh(x: Any, /) -> _EighResult:
     values, vectors = tf.linalg.eigh(_matrix(x))
     if values.dtype in _h.COMPLEX:
         values = tf.math.real(values)
     return _EighResult(_back(values, x), _back(vectors, x))
 
 
-def eigvalsh(x: _Any, /) -> _Any:
+def eigvalsh(x: Any, /) -> Any:
     return eigh(x).eigenvalues
 
 
-def qr(x: _Any, /, *, mode: str = "reduced") -> _QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> _QRResult:
     if mode not in ("reduced", "complete"):
-        raise _ArgumentError(f"qr() expects mode 'reduced' or 'complete', got {mode!r}.")
+        raise ArgumentError(f"qr() expects mode 'reduced' or 'complete', got {mode!r}.")
     matrix = _matrix(x)
     scale = _extreme_size(matrix)
     q, r = tf.linalg.qr(matrix / scale, full_matrices=mode == "complete")
     return _QRResult(_back(q, x), _back(r * scale, x))
 
 
-def _extreme_size(x: _Any) -> _Any:
+def _extreme_size(x: Any) -> Any:
     """The largest part of each matrix where its square would overflow or vanish, 1 elsewhere.
 
     The kernel takes lengths by squares: infinite from 1e19 on in float32.
@@ -240,25 +256,25 @@ def _extreme_size(x: _Any) -> _Any:
     # Without rows or columns there is nothing to measure, and the 1 remains.
     sizes = [tf.reduce_max(tf.abs(part), [-2, -1], keepdims=True) for part in parts]
     size = tf.stop_gradient(sizes[0] if len(sizes) == 1 else tf.maximum(*sizes))
-    limits = _np.finfo(size.dtype.as_numpy_dtype)
+    limits = np.finfo(size.dtype.as_numpy_dtype)
     low, high = float(limits.tiny) ** 0.5 * 2**10, float(limits.max) ** 0.5 / 2**10
     is_extreme = ((size > high) | ((size < low) & (size > limits.tiny))) & tf.math.is_finite(size)
     return tf.cast(tf.where(is_extreme, size, tf.ones([], size.dtype)), x.dtype)
 
 
-def svd(x: _Any, /, *, full_matrices: bool = True) -> _SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> _SVDResult:
     s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
     return _SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
 
 
-def svdvals(x: _Any, /) -> _Any:
+def svdvals(x: Any, /) -> Any:
     return _back(tf.linalg.svd(_matrix(x), compute_uv=False), x)
 
 
 # Norms -----------------------------------------------------------------------------------------------
 
 
-def vector_norm(x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _Any = 2) -> _Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = _h.floating(x)
     axes = _h.axes(axis, _h.rank(x))
     if ord == 2:
@@ -269,9 +285,9 @@ def vector_norm(x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _
         )
         return _h.safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     size = tf.abs(x)
-    if ord == _math.inf:
+    if ord == math.inf:
         return tf.reduce_max(size, axes, keepdims)
-    if ord == -_math.inf:
+    if ord == -math.inf:
         return tf.reduce_min(size, axes, keepdims)
     if ord == 0:
         return tf.reduce_sum(tf.cast(tf.not_equal(size, 0), size.dtype), axes, keepdims)
@@ -284,16 +300,16 @@ def vector_norm(x: _Any, /, *, axis: _Any = None, keepdims: bool = False, ord: _
     return tf.where(is_zero, tf.zeros([], size.dtype), root)
 
 
-def matrix_norm(x: _Any, /, *, keepdims: bool = False, ord: _Any = "fro") -> _Any:
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     x = _h.floating(x)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if ord in (1, -1, _math.inf, -_math.inf):
+    if ord in (1, -1, math.inf, -math.inf):
         # Sums of columns or of rows; the first axis to go is the one that is summed.
         sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, True)
         return (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, [-2, -1], keepdims)
     if ord not in ("nuc", 2, -2):
-        raise _ArgumentError(
+        raise ArgumentError(
             f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}."
         )
     s = svdvals(x)

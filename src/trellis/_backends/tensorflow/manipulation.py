@@ -1,46 +1,63 @@
 """Shapes: joining, splitting, reordering, repeating, padding."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import CopyError as _CopyError
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ArgumentError, CopyError, ShapeError
 from . import _helpers as _h
 
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "pad",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "sliding_window",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
 
-def broadcast_to(x: _Any, /, shape: _Any) -> _Any:
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
     return tf.broadcast_to(x, _h.as_shape(shape))
 
 
-def broadcast_arrays(*arrays: _Any) -> list[_Any]:
+def broadcast_arrays(*arrays: Any) -> list[Any]:
     if not arrays:
         return []
     shape = _h.broadcast_shape(arrays)
     return [tf.broadcast_to(x, shape) for x in arrays]
 
 
-def concat(arrays: _Any, /, *, axis: int | None = 0) -> _Any:
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     xs = _h.common(arrays)
     if axis is None:
         return tf.concat([tf.reshape(x, [-1]) for x in xs], 0)
     return tf.concat(xs, _h.one_axis(axis, _h.rank(xs[0])))
 
 
-def stack(arrays: _Any, /, *, axis: int = 0) -> _Any:
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     return tf.stack(_h.common(arrays), axis)
 
 
-def unstack(x: _Any, /, *, axis: int = 0) -> tuple[_Any, ...]:
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(tf.unstack(x, axis=_h.one_axis(axis, _h.rank(x))))
 
 
-class _AxisError(_ShapeError, IndexError):
+class _AxisError(ShapeError, IndexError):
     """The standard asks for an IndexError here."""
 
 
-def expand_dims(x: _Any, /, axis: int) -> _Any:
+def expand_dims(x: Any, /, axis: int) -> Any:
     ndim = _h.rank(x)
     if not -ndim - 1 <= axis <= ndim:
         raise _AxisError(
@@ -49,30 +66,30 @@ def expand_dims(x: _Any, /, axis: int) -> _Any:
     return tf.expand_dims(x, axis)
 
 
-def squeeze(x: _Any, /, axis: _Any) -> _Any:
+def squeeze(x: Any, /, axis: Any) -> Any:
     axes = _h.axes(axis, _h.rank(x))
     for a in axes:
         if x.shape[a] not in (1, None):
-            raise _ShapeError(f"squeeze() of axis {a}, whose size is {x.shape[a]} and not 1.")
+            raise ShapeError(f"squeeze() of axis {a}, whose size is {x.shape[a]} and not 1.")
     return tf.squeeze(x, axes) if axes else tf.identity(x)
 
 
-def reshape(x: _Any, /, shape: _Any, *, copy: bool | None = None) -> _Any:
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     result = tf.reshape(x, _h.as_shape(shape))
     if copy is False and isinstance(x, tf.Variable):
-        raise _CopyError("copy=False: reading a tf.Variable copies it.")
+        raise CopyError("copy=False: reading a tf.Variable copies it.")
     return result
 
 
-def permute_dims(x: _Any, /, axes: _Any) -> _Any:
+def permute_dims(x: Any, /, axes: Any) -> Any:
     return tf.transpose(x, _h.axes(tuple(axes), _h.rank(x)))
 
 
-def moveaxis(x: _Any, source: _Any, destination: _Any, /) -> _Any:
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     ndim = _h.rank(x)
     sources, destinations = _h.axes(source, ndim), _h.axes(destination, ndim)
     if len(sources) != len(destinations):
-        raise _ShapeError(
+        raise ShapeError(
             f"moveaxis() got {len(sources)} sources for {len(destinations)} destinations."
         )
     order = [i for i in range(ndim) if i not in sources]
@@ -81,25 +98,25 @@ def moveaxis(x: _Any, source: _Any, destination: _Any, /) -> _Any:
     return tf.transpose(x, order)
 
 
-def flip(x: _Any, /, *, axis: _Any = None) -> _Any:
+def flip(x: Any, /, *, axis: Any = None) -> Any:
     return tf.reverse(x, _h.axes(axis, _h.rank(x)))
 
 
-def roll(x: _Any, /, shift: _Any, *, axis: _Any = None) -> _Any:
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
         if isinstance(shift, (tuple, list)):
-            raise _ArgumentError("roll() by several shifts needs as many axes.")
+            raise ArgumentError("roll() by several shifts needs as many axes.")
         return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), _h.sizes(x))
     ndim = _h.rank(x)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     axes = [_h.one_axis(a, ndim) for a in axes]
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
     if len(shifts) != len(axes):
-        raise _ArgumentError(f"roll() got {len(shifts)} shifts for {len(axes)} axes.")
+        raise ArgumentError(f"roll() got {len(shifts)} shifts for {len(axes)} axes.")
     return tf.roll(x, shifts, axes) if axes else tf.identity(x)
 
 
-def tile(x: _Any, repetitions: _Any, /) -> _Any:
+def tile(x: Any, repetitions: Any, /) -> Any:
     x = _h.tensor(x)
     counts = list(repetitions)
     missing = len(counts) - _h.rank(x)
@@ -112,7 +129,7 @@ def tile(x: _Any, repetitions: _Any, /) -> _Any:
     return tf.tile(x, counts)
 
 
-def repeat(x: _Any, repeats: _Any, /, *, axis: int | None = None) -> _Any:
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     x = _h.tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
@@ -131,7 +148,7 @@ def repeat(x: _Any, repeats: _Any, /, *, axis: int | None = None) -> _Any:
 # Beyond the standard ---------------------------------------------------------------------------------
 
 
-def _pad_pairs(pad_width: _Any, ndim: int) -> list[list[int]]:
+def _pad_pairs(pad_width: Any, ndim: int) -> list[list[int]]:
     if isinstance(pad_width, int):
         return [[pad_width, pad_width]] * ndim
     widths = list(pad_width)
@@ -141,11 +158,11 @@ def _pad_pairs(pad_width: _Any, ndim: int) -> list[list[int]]:
     if len(pairs) == 1:
         pairs = pairs * ndim
     if len(pairs) != ndim:
-        raise _ShapeError(f"pad() got {len(pairs)} pairs for an array with {ndim} axes.")
+        raise ShapeError(f"pad() got {len(pairs)} pairs for an array with {ndim} axes.")
     return pairs
 
 
-def pad(x: _Any, pad_width: _Any, /, *, mode: str = "constant", constant_values: _Any = 0) -> _Any:
+def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = _h.tensor(x)
     pairs = _pad_pairs(pad_width, _h.rank(x))
     if mode == "constant":
@@ -157,21 +174,21 @@ def pad(x: _Any, pad_width: _Any, /, *, mode: str = "constant", constant_values:
             else tf.identity(x)
         )
     if mode not in ("reflect", "edge", "wrap"):
-        raise _ArgumentError(
+        raise ArgumentError(
             f"pad() expects mode 'constant', 'reflect', 'edge' or 'wrap', got {mode!r}."
         )
     for axis, (low, high) in enumerate(pairs):
         if low or high:
             count = _h.sizes(x)[axis]
             if isinstance(count, int) and count == 0:
-                raise _ShapeError(
+                raise ShapeError(
                     f"pad() with mode {mode!r} has nothing to repeat on axis {axis} of size 0."
                 )
             x = tf.gather(x, _pad_index(tf.range(-low, count + high), count, mode), axis=axis)
     return x
 
 
-def _pad_index(index: _Any, count: _Any, mode: str) -> _Any:
+def _pad_index(index: Any, count: Any, mode: str) -> Any:
     """Where each place of a padded axis takes its value from; any width of padding will do."""
     if mode == "edge":
         return tf.clip_by_value(index, 0, count - 1)
@@ -182,13 +199,13 @@ def _pad_index(index: _Any, count: _Any, mode: str) -> _Any:
     return tf.minimum(index, period - index) if count != 1 else tf.zeros_like(index)
 
 
-def sliding_window(x: _Any, window: int, /, *, axis: int = -1, step: int = 1) -> _Any:
+def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Overlapping windows along an axis, laid out along a new last axis."""
     x = _h.tensor(x)
     axis = _h.one_axis(axis, _h.rank(x))
     count = _h.sizes(x)[axis]
     if window < 1 or step < 1 or (isinstance(count, int) and window > count):
-        raise _ArgumentError(
+        raise ArgumentError(
             f"sliding_window() got window={window}, step={step} for an axis of size {count}: "
             "both must be at least 1, and the window must fit."
         )

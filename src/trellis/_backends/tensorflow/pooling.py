@@ -1,9 +1,9 @@
 """Maxima over windows."""
 
-import sys as _sys
+import sys
 from typing import Any
 
-from ..._windows import max_over_windows
+from ..shared.windows import max_over_windows
 
 __all__ = ["max_pool"]
 
@@ -20,6 +20,6 @@ def max_pool(
 ) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
     return max_over_windows(
-        _sys.modules[__package__], x, window=window, strides=strides, padding=padding, dilations=dilations,
+        sys.modules[__package__], x, window=window, strides=strides, padding=padding, dilations=dilations,
         channel_first=channel_first, indices=indices,
     )  # fmt: skip

@@ -10,9 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ... import _rejection
-from ... import _threefry_blocks as blocks
-from ..._threefry import (
+from ..._core.threefry import (
     ERFINV_CENTRE_32,
     ERFINV_CENTRE_64,
     ERFINV_FAR_TAIL_64,
@@ -23,6 +21,33 @@ from ..._threefry import (
     ROTATIONS,
     sorting_rounds,
 )
+from ..shared import rejection
+from ..shared import threefry_blocks as blocks
+from .tracing import is_concrete
+
+__all__ = [
+    "add_words",
+    "as_raw_key",
+    "bits",
+    "erfinv",
+    "fold_in",
+    "from_words",
+    "gamma",
+    "keep",
+    "key_device",
+    "key_of_seed",
+    "log2_fraction",
+    "make_key",
+    "multiply_words",
+    "normal",
+    "permutation",
+    "poisson",
+    "randint",
+    "split",
+    "to_words",
+    "uniform",
+    "words",
+]
 
 _SQRT2 = 2.0**0.5
 _SMALL = 2**17  # below this, an eager draw costs less by the blockwise kernel than by compiling
@@ -60,16 +85,6 @@ def as_raw_key(key: Any) -> Any:
 def key_device(x: Any) -> Any:
     """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
     return None
-
-
-def is_tracing() -> bool:
-    """Whether a compiled function is being traced."""
-    return bool(tf.inside_function())
-
-
-def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now."""
-    return hasattr(x, "numpy") and not tf.inside_function()
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
@@ -391,7 +406,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
     @tf.custom_gradient
     def draw(alpha: Any) -> Any:
-        draws = _rejection.gamma(_Ops, keys, alpha, log_space)
+        draws = rejection.gamma(_Ops, keys, alpha, log_space)
 
         def pull_back(g: Any) -> Any:
             # In float64: the kernel's float32 is off by a tenth for large alpha.
@@ -407,4 +422,4 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     rate = tf.cast(lam, tf.float32)
-    return tf.cast(_rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)
+    return tf.cast(rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)

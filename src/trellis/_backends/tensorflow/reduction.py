@@ -1,23 +1,38 @@
 """Sums, products, extremes and statistics along axes."""
 
 import builtins as _py
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
 from . import _helpers as _h
-from .datatypes import as_dtype as _as_dtype
-from .datatypes import astype as _astype
+from .casting import as_dtype, astype
+
+__all__ = [
+    "all",
+    "any",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 # As in elementwise.py: without the layers of Python above the kernels.
 _raw = tf.raw_ops
 
 
-def _widened(x: _Any, dtype: _Any) -> _Any:
+def _widened(x: Any, dtype: Any) -> Any:
     """Sums and products of integers are counted in 64 bits."""
     if dtype is not None:
-        return _astype(x, _as_dtype(dtype), copy=False)
+        return astype(x, as_dtype(dtype), copy=False)
     if x.dtype in _h.UNSIGNED:
         return _h.cast(x, tf.uint64)
     if x.dtype in _h.SIGNED or x.dtype is tf.bool:
@@ -25,17 +40,17 @@ def _widened(x: _Any, dtype: _Any) -> _Any:
     return _h.tensor(x)
 
 
-def sum(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if dtype is not None or x.dtype is not _h.FLOAT32:
         x = _widened(x, dtype)
     return _raw.Sum(input=x, axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims)
 
 
-def _axis(axis: _Any, x: _Any) -> _Any:
+def _axis(axis: Any, x: Any) -> Any:
     return None if axis is None else _h.reduced_axes(axis, _h.rank(x))
 
 
-def prod(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = False) -> _Any:
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     x = _widened(x, dtype)
     if x.dtype not in _h.INEXACT:
         return tf.reduce_prod(x, _axis(axis, x), keepdims)
@@ -54,22 +69,22 @@ def prod(x: _Any, /, *, axis: _Any = None, dtype: _Any = None, keepdims: bool = 
 
 
 @tf.custom_gradient
-def _row_product(x: _Any) -> _Any:
+def _row_product(x: Any) -> Any:
     """The product of the last axis. TensorFlow's second derivative divides by x: NaN where x is zero."""
 
-    def grad(upstream: _Any) -> _Any:
+    def grad(upstream: Any) -> Any:
         before, after = _running_product(x, True, False), _running_product(x, True, True)
         return upstream[..., None] * tf.math.conj(before * after)
 
     return tf.reduce_prod(x, -1), grad
 
 
-def _running_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
+def _running_product(x: Any, exclusive: bool, reverse: bool) -> Any:
     """tf.math.cumprod of the last axis with a gradient that does not divide by x."""
 
     @tf.custom_gradient
-    def product(x: _Any) -> _Any:
-        def grad(upstream: _Any) -> _Any:
+    def product(x: Any) -> Any:
+        def grad(upstream: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(x)
                 y = _doubling_product(x, exclusive, reverse)
@@ -80,13 +95,13 @@ def _running_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
     return product(x)
 
 
-def _doubling_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
+def _doubling_product(x: Any, exclusive: bool, reverse: bool) -> Any:
     """The running product in log2(n) multiplications of shifted copies."""
     if reverse:
         x = tf.reverse(x, [-1])
     count = x.shape[-1]
     if count is None:
-        raise _ShapeError(
+        raise ShapeError(
             "The gradient of a running product needs an axis whose size is known while tracing."
         )
     if exclusive:
@@ -98,30 +113,30 @@ def _doubling_product(x: _Any, exclusive: bool, reverse: bool) -> _Any:
     return tf.reverse(x, [-1]) if reverse else x
 
 
-def _shifted(x: _Any, step: int) -> _Any:
+def _shifted(x: Any, step: int) -> Any:
     """Shift to the right, with ones coming in."""
     return tf.concat([tf.ones_like(x[..., :step]), x[..., :-step]], -1)
 
 
-def max(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_any(x, _axis(axis, x), keepdims)
     return tf.reduce_max(x, _axis(axis, x), keepdims)
 
 
-def min(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_all(x, _axis(axis, x), keepdims)
     return tf.reduce_min(x, _axis(axis, x), keepdims)
 
 
-def mean(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _raw.Mean(
         input=_h.floating(x), axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims
     )
 
 
-def var(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     x = _h.floating(x)
     axes = _h.axes(axis, _h.rank(x))
     distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in _h.COMPLEX else None
@@ -134,49 +149,49 @@ def var(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: boo
     return total / (tf.cast(count, total.dtype) - tf.cast(correction, total.dtype))
 
 
-def std(x: _Any, /, *, axis: _Any = None, correction: float = 0.0, keepdims: bool = False) -> _Any:
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     return _h.safe_sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
-def all(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_all(_h.truth(x), _axis(axis, x), keepdims)
 
 
-def any(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_any(_h.truth(x), _axis(axis, x), keepdims)
 
 
-def logsumexp(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_logsumexp(_h.floating(x), _axis(axis, x), keepdims)
 
 
 # Running totals --------------------------------------------------------------------------------------
 
 
-def _running_axis(x: _Any, axis: int | None) -> tuple[_Any, int]:
+def _running_axis(x: Any, axis: int | None) -> tuple[Any, int]:
     if axis is None:
         if _h.rank(x) > 1:
-            raise _ShapeError(f"A running total needs axis for an array with {_h.rank(x)} axes.")
+            raise ShapeError(f"A running total needs axis for an array with {_h.rank(x)} axes.")
         return tf.reshape(x, [-1]), 0
     return x, _h.one_axis(axis, _h.rank(x))
 
 
-def _with_initial(total: _Any, axis: int, initial: _Any) -> _Any:
+def _with_initial(total: Any, axis: int, initial: Any) -> Any:
     shape = [1 if i == axis else n for i, n in enumerate(_h.sizes(total))]
     return tf.concat([tf.fill(shape, tf.cast(initial, total.dtype)), total], axis)
 
 
 def cumulative_sum(
-    x: _Any, /, *, axis: int | None = None, dtype: _Any = None, include_initial: bool = False
-) -> _Any:
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
     x, axis = _running_axis(_widened(x, dtype), axis)
     total = tf.cumsum(x, axis)
     return _with_initial(total, axis, 0) if include_initial else total
 
 
 def cumulative_prod(
-    x: _Any, /, *, axis: int | None = None, dtype: _Any = None, include_initial: bool = False
-) -> _Any:
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
     x, axis = _running_axis(_widened(x, dtype), axis)
     if x.dtype in _h.INEXACT:
         total = _h.move(_running_product(_h.move(x, axis, -1), False, False), -1, axis)
@@ -185,9 +200,7 @@ def cumulative_prod(
     return _with_initial(total, axis, 1) if include_initial else total
 
 
-def diff(
-    x: _Any, /, *, axis: int = -1, n: int = 1, prepend: _Any = None, append: _Any = None
-) -> _Any:
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     x = _h.tensor(x)
     axis = _h.one_axis(axis, _h.rank(x))
     parts = [part for part in (prepend, x, append) if part is not None]

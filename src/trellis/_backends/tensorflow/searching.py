@@ -1,15 +1,24 @@
 """Finding elements and choosing between them."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ArgumentError, ShapeError
 from . import _helpers as _h
 
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
+    "topk",
+    "where",
+]
 
-def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
+
+def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
     x = _h.tensor(x)
     shape = [1] * _h.rank(x)
     if axis is None:
@@ -19,7 +28,7 @@ def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
     if x.dtype is tf.bool:
         x = tf.cast(x, tf.uint8)
     if x.shape[place] == 0:
-        raise _ShapeError(
+        raise ShapeError(
             "argmax() and argmin() of nothing: the array has no element along the axis."
         )
     found = find(x, place)
@@ -32,34 +41,34 @@ def _extreme(find: _Any, x: _Any, axis: int | None, keepdims: bool) -> _Any:
     return tf.reshape(found, shape) if axis is None else tf.expand_dims(found, place)
 
 
-def argmax(x: _Any, /, *, axis: int | None = None, keepdims: bool = False) -> _Any:
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extreme(tf.argmax, x, axis, keepdims)
 
 
-def argmin(x: _Any, /, *, axis: int | None = None, keepdims: bool = False) -> _Any:
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extreme(tf.argmin, x, axis, keepdims)
 
 
-def count_nonzero(x: _Any, /, *, axis: _Any = None, keepdims: bool = False) -> _Any:
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     axes = None if axis is None else _h.axes(axis, _h.rank(x))
     return tf.reduce_sum(tf.cast(_nonzero(x), tf.int64), axes, keepdims)
 
 
-def _nonzero(x: _Any) -> _Any:
+def _nonzero(x: Any) -> Any:
     return tf.convert_to_tensor(x) if x.dtype is tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
 
 
-def nonzero(x: _Any, /) -> tuple[_Any, ...]:
+def nonzero(x: Any, /) -> tuple[Any, ...]:
     if _h.rank(x) == 0:
-        raise _ShapeError(
+        raise ShapeError(
             "nonzero() of a 0-d array has no axis to count along. Reshape it to (1,) first."
         )
     return tuple(tf.unstack(tf.where(_nonzero(x)), num=_h.rank(x), axis=1))
 
 
-def searchsorted(x1: _Any, x2: _Any, /, *, side: str = "left", sorter: _Any = None) -> _Any:
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     if side not in ("left", "right"):
-        raise _ArgumentError(f"searchsorted() expects side 'left' or 'right', got {side!r}.")
+        raise ArgumentError(f"searchsorted() expects side 'left' or 'right', got {side!r}.")
     x1, x2 = _h.pair(x1, x2)
     if sorter is not None:
         x1 = tf.gather(x1, sorter)
@@ -69,7 +78,7 @@ def searchsorted(x1: _Any, x2: _Any, /, *, side: str = "left", sorter: _Any = No
     return tf.reshape(found, _h.sizes(x2))
 
 
-def where(condition: _Any, x1: _Any, x2: _Any, /) -> _Any:
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     if isinstance(x1, _h.SCALARS) and isinstance(x2, _h.SCALARS):
         x1, x2 = _h.pair(_of_number(x1), _of_number(x2))
     else:
@@ -77,7 +86,7 @@ def where(condition: _Any, x1: _Any, x2: _Any, /) -> _Any:
     return tf.where(tf.cast(condition, tf.bool), x1, x2)
 
 
-def _of_number(value: _Any) -> _Any:
+def _of_number(value: Any) -> Any:
     if isinstance(value, (bool, int)):
         return tf.constant(value, tf.bool if isinstance(value, bool) else tf.int64)
     return tf.constant(
@@ -85,7 +94,7 @@ def _of_number(value: _Any) -> _Any:
     )
 
 
-def topk(x: _Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[_Any, _Any]:
+def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The k largest (or smallest) values in order, and where they stand; ties by lower index."""
     x = _h.tensor(x)
     axis = _h.one_axis(axis, _h.rank(x))

@@ -1,31 +1,37 @@
 """Distinct values, in ascending order. Every NaN is distinct, as the standard asks."""
 
-from typing import Any as _Any
-from typing import NamedTuple as _NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from . import _helpers as _h
 
-
-class _UniqueAll(_NamedTuple):
-    values: _Any
-    indices: _Any
-    inverse_indices: _Any
-    counts: _Any
-
-
-class _UniqueCounts(_NamedTuple):
-    values: _Any
-    counts: _Any
+__all__ = [
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 
-class _UniqueInverse(_NamedTuple):
-    values: _Any
-    inverse_indices: _Any
+class _UniqueAll(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
 
 
-def unique_all(x: _Any, /) -> _UniqueAll:
+class _UniqueCounts(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class _UniqueInverse(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /) -> _UniqueAll:
     x = _h.tensor(x)
     flat = tf.reshape(x, [-1])
     order = _h.order(flat, False)
@@ -46,15 +52,15 @@ def unique_all(x: _Any, /) -> _UniqueAll:
     )
 
 
-def unique_counts(x: _Any, /) -> _UniqueCounts:
+def unique_counts(x: Any, /) -> _UniqueCounts:
     found = unique_all(x)
     return _UniqueCounts(found.values, found.counts)
 
 
-def unique_inverse(x: _Any, /) -> _UniqueInverse:
+def unique_inverse(x: Any, /) -> _UniqueInverse:
     found = unique_all(x)
     return _UniqueInverse(found.values, found.inverse_indices)
 
 
-def unique_values(x: _Any, /) -> _Any:
+def unique_values(x: Any, /) -> Any:
     return unique_all(x).values

@@ -1,13 +1,18 @@
 """Sorting. NaN counts as the greatest value; equal elements keep their order."""
 
-from typing import Any as _Any
+from typing import Any
 
 import tensorflow as tf
 
 from . import _helpers as _h
 
+__all__ = [
+    "argsort",
+    "sort",
+]
 
-def argsort(x: _Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> _Any:
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
     if _h.rank(x) == 0:
         return tf.zeros([], tf.int64)
@@ -15,7 +20,7 @@ def argsort(x: _Any, /, *, axis: int = -1, descending: bool = False, stable: boo
     return _h.move(_h.order(_h.move(x, axis, -1), descending), -1, axis)
 
 
-def sort(x: _Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> _Any:
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
     if _h.rank(x) == 0:
         return tf.identity(x)

@@ -9,25 +9,25 @@ from typing import Any
 
 import torch
 
-from ... import _dtypes
-from ..._container import Container, unflatten_container
-from ..._errors import ArgumentTypeError, DtypeError
+from ..._core import dtypes
+from ..._core.container import Container, unflatten_container
+from ..._core.errors import ArgumentTypeError, DtypeError
 
-_NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *_dtypes.NUMERIC)}
+_NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtypes.NUMERIC)}
 _NAMES: dict[Any, str] = {native: name for name, native in _NATIVE.items()}
 
 _FEW_KERNELS = frozenset((torch.uint16, torch.uint32, torch.uint64))
 _UNSIGNED = frozenset((torch.uint8, torch.uint16, torch.uint32, torch.uint64))
-_INTEGER = frozenset(_NATIVE[name] for name in _dtypes.INTEGER)
-_FLOATING = frozenset(_NATIVE[name] for name in _dtypes.FLOATING)
-_COMPLEX = frozenset(_NATIVE[name] for name in _dtypes.COMPLEX)
+_INTEGER = frozenset(_NATIVE[name] for name in dtypes.INTEGER)
+_FLOATING = frozenset(_NATIVE[name] for name in dtypes.FLOATING)
+_COMPLEX = frozenset(_NATIVE[name] for name in dtypes.COMPLEX)
 _INEXACT = _FLOATING | _COMPLEX
 
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
 for _a in _NATIVE:
     for _b in _NATIVE:
         try:
-            _PROMOTED[_NATIVE[_a], _NATIVE[_b]] = _NATIVE[_dtypes.promote(_a, _b)]
+            _PROMOTED[_NATIVE[_a], _NATIVE[_b]] = _NATIVE[dtypes.promote(_a, _b)]
         except KeyError:  # uint64 beside a signed integer: no type holds both
             pass
 
@@ -44,7 +44,7 @@ _SMALLEST_INT64 = -(2**63)
 
 
 def _default_float() -> Any:
-    return _NATIVE[str(_dtypes.default_dtype())]
+    return _NATIVE[str(dtypes.default_dtype())]
 
 
 def _default_complex() -> Any:

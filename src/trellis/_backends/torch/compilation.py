@@ -5,6 +5,11 @@ from typing import Any
 
 import torch
 
+__all__ = [
+    "compile_function",
+    "for_many_calls",
+]
+
 
 def compile_function(
     fn: Callable[..., Any], *, static_argnums: tuple[int, ...], static_argnames: tuple[str, ...]

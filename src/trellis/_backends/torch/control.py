@@ -6,7 +6,13 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
+
+__all__ = [
+    "cond",
+    "scan",
+    "while_loop",
+]
 
 
 def _is_traced(pred: Any) -> bool:
@@ -76,7 +82,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     """
     leaves, spec = _pytree.tree_flatten(xs)
     if not leaves:
-        raise _ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
+        raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
     carry, outputs = init, []
     length = leaves[0].shape[0]
     for i in range(length):

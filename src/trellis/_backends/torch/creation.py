@@ -2,14 +2,32 @@
 
 from typing import Any
 
-import numpy as _np
+import numpy as np
 import torch
 
-from ..._errors import ArgumentTypeError as _ArgumentTypeError
-from ..._errors import CopyError as _CopyError
+from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import _FEW_KERNELS, _default_complex, _default_float, _filled
-from .datatypes import as_dtype as _as_dtype
-from .interchange import from_numpy as _from_numpy
+from .casting import as_dtype
+from .interchange import from_numpy
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 
 def _inferred(value: Any) -> Any:
@@ -26,7 +44,7 @@ def arange(
 ) -> Any:
     if stop is None:
         start, stop = 0, start
-    native = _as_dtype(dtype)
+    native = as_dtype(dtype)
     if native is None:
         all_ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         native = torch.int64 if all_ints else _default_float()
@@ -43,11 +61,11 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     Memory is shared where that is possible, unless `copy=True`; `copy=False` raises where it is not.
     Lists that contain tensors are stacked, so gradients flow through them.
     """
-    native = _as_dtype(dtype)
+    native = as_dtype(dtype)
     if isinstance(obj, torch.Tensor):
         return _from_tensor(obj, native, device, copy)
-    if isinstance(obj, (_np.ndarray, _np.generic)):
-        return _from_tensor(_from_numpy(obj, copy=copy), native, device, None if copy else copy)
+    if isinstance(obj, (np.ndarray, np.generic)):
+        return _from_tensor(from_numpy(obj, copy=copy), native, device, None if copy else copy)
     if isinstance(obj, (bool, int, float, complex)):
         _refuse_no_copy(copy, obj)
         return _filled(obj, _inferred(obj) if native is None else native, device)
@@ -59,10 +77,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     try:
         view = memoryview(obj)
     except TypeError:
-        raise _ArgumentTypeError(
+        raise ArgumentTypeError(
             f"asarray() expects an array, a number or nested lists of numbers, got {type(obj).__name__}."
         ) from None
-    return asarray(_np.asarray(view), dtype=native, device=device, copy=copy)
+    return asarray(np.asarray(view), dtype=native, device=device, copy=copy)
 
 
 def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
@@ -70,7 +88,7 @@ def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
         return x.to(device=device, dtype=dtype, copy=True)
     moved = x.to(device=device, dtype=dtype)
     if copy is False and moved is not x:
-        raise _CopyError(
+        raise CopyError(
             f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} only by "
             "copying. Write copy=None."
         )
@@ -79,7 +97,7 @@ def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
 
 def _refuse_no_copy(copy: Any, obj: Any) -> None:
     if copy is False:
-        raise _CopyError(
+        raise CopyError(
             f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None."
         )
 
@@ -90,8 +108,8 @@ def _from_list(items: Any, dtype: Any, device: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
             return _stacked(items, dtype, device)
     for leaf in leaves:
-        if isinstance(leaf, (_np.ndarray, _np.generic)):
-            return _from_tensor(_from_numpy(_np.asarray(items)), dtype, device, None)
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            return _from_tensor(from_numpy(np.asarray(items)), dtype, device, None)
     if dtype is None:
         kinds = [type(leaf) for leaf in leaves]
         if complex in kinds:
@@ -127,18 +145,18 @@ def _stacked(items: Any, dtype: Any, device: Any) -> Any:
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+    return torch.empty(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty_like(x, dtype=_as_dtype(dtype), device=device)
+    return torch.empty_like(x, dtype=as_dtype(dtype), device=device)
 
 
 def eye(
     n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
     columns = n_rows if n_cols is None else n_cols
-    native = _as_dtype(dtype) or _default_float()
+    native = as_dtype(dtype) or _default_float()
     if k == 0 and native not in _FEW_KERNELS:
         return torch.eye(n_rows, columns, dtype=native, device=device)
     row = torch.arange(n_rows, device=device)
@@ -149,15 +167,15 @@ def eye(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    if isinstance(x, _np.ndarray):
+    if isinstance(x, np.ndarray):
         # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory for writable.
-        return _from_numpy(x, device=device, copy=copy)
+        return from_numpy(x, device=device, copy=copy)
     try:
         # Not every exporter knows how to copy, so that is done here.
         tensor = torch.from_dlpack(x, device=device, copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
-            raise _CopyError(
+            raise CopyError(
                 f"PyTorch cannot share this memory: {error} Leave copy=False out."
             ) from error
         raise
@@ -165,7 +183,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    native = _as_dtype(dtype)
+    native = as_dtype(dtype)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     if isinstance(fill_value, torch.Tensor):
         return fill_value.to(device=device, dtype=native).broadcast_to(size).clone()
@@ -173,7 +191,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    native = _as_dtype(dtype) or x.dtype
+    native = as_dtype(dtype) or x.dtype
     if isinstance(fill_value, torch.Tensor) or native in _FEW_KERNELS:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
     return torch.full_like(x, fill_value, dtype=native, device=device)
@@ -189,7 +207,7 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Any:
-    native = _as_dtype(dtype)
+    native = as_dtype(dtype)
     if native is None:
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
         native = _default_complex() if is_complex else _default_float()
@@ -206,11 +224,11 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+    return torch.ones(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones_like(x, dtype=_as_dtype(dtype), device=device)
+    return torch.ones_like(x, dtype=as_dtype(dtype), device=device)
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
@@ -226,8 +244,8 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros(shape, dtype=_as_dtype(dtype) or _default_float(), device=device)
+    return torch.zeros(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros_like(x, dtype=_as_dtype(dtype), device=device)
+    return torch.zeros_like(x, dtype=as_dtype(dtype), device=device)

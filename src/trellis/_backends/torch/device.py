@@ -4,7 +4,14 @@ from typing import Any
 
 import torch
 
-from ..._errors import DeviceError as _DeviceError
+from ..._core.errors import DeviceError
+
+__all__ = [
+    "default_device",
+    "device",
+    "same_device",
+    "to_device",
+]
 
 
 def device(x: Any, /) -> Any:
@@ -13,7 +20,7 @@ def device(x: Any, /) -> Any:
 
 def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
-        raise _DeviceError(
+        raise DeviceError(
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
     return x.to(device)
@@ -29,7 +36,7 @@ def same_device(*xs: Any) -> None:
     for x in xs:
         if isinstance(x, torch.Tensor):
             if found is not None and x.device != found:
-                raise _DeviceError(
+                raise DeviceError(
                     f"Arrays on different devices in one call: {found} and {x.device}. "
                     f"Move one first, for example trellis.to_device(x, '{found}')."
                 )

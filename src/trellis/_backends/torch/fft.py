@@ -5,7 +5,24 @@ from typing import Any
 import torch
 
 from ._helpers import _default_float
-from .datatypes import as_dtype as _as_dtype
+from .casting import as_dtype
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
 
 
 def fft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
@@ -49,11 +66,11 @@ def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    return torch.fft.fftfreq(n, d, dtype=_as_dtype(dtype) or _default_float(), device=device)
+    return torch.fft.fftfreq(n, d, dtype=as_dtype(dtype) or _default_float(), device=device)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    return torch.fft.rfftfreq(n, d, dtype=_as_dtype(dtype) or _default_float(), device=device)
+    return torch.fft.rfftfreq(n, d, dtype=as_dtype(dtype) or _default_float(), device=device)
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:

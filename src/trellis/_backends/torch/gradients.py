@@ -10,8 +10,19 @@ from typing import Any
 
 import torch
 
-from ... import tree
-from ..._errors import NotSupportedError
+from ..._core import tree
+from ..._core.errors import NotSupportedError
+
+__all__ = [
+    "FLOAT_DTYPES",
+    "checkpoint",
+    "custom_vjp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "vjp",
+    "vmap",
+]
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
@@ -23,11 +34,6 @@ _compiling_inside: list[str] = []
 
 def stop_gradient(x: Any, /) -> Any:
     return x.detach()
-
-
-def is_tracing() -> bool:
-    """Whether code runs inside torch.compile."""
-    return torch.compiler.is_compiling()
 
 
 def _in_transform() -> bool:

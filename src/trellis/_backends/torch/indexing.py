@@ -8,15 +8,26 @@ from typing import Any
 
 import torch
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
 from ._helpers import _FEW_KERNELS, _filled, _ordered, _unordered
+
+__all__ = [
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_multiply",
+    "index_set",
+    "segment_sum",
+    "take",
+    "take_along_axis",
+]
 
 
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
     """Elements at `indices` along an axis; negative indices count from the end."""
     if axis is None:
         if x.ndim != 1:
-            raise _ShapeError(
+            raise ShapeError(
                 f"take() from an array of {x.ndim} axes needs an axis. Write axis=0, for example."
             )
         axis = 0

@@ -4,8 +4,13 @@ from typing import Any
 
 import torch
 
-from ..._dtypes import KINDS as _KINDS
+from ..._core.dtypes import KINDS
 from ._helpers import _NATIVE, _default_complex, _default_float
+
+__all__ = [
+    "Info",
+    "__array_namespace_info__",
+]
 
 
 class Info:
@@ -32,7 +37,7 @@ class Info:
             return standard
         names: list[str] = []
         for one in kind if isinstance(kind, tuple) else (kind,):
-            names += _KINDS[one]
+            names += KINDS[one]
         return {name: d for name, d in standard.items() if name in names}
 
     def devices(self) -> list[Any]:

@@ -2,19 +2,23 @@
 
 from typing import Any
 
-import numpy as _np
+import numpy as np
 import torch
 
-from ..._errors import CopyError as _CopyError
-from ..._errors import DtypeError as _DtypeError
-from ..._errors import TracingError as _TracingError
+from ..._core.errors import CopyError, DtypeError, TracingError
 from ._helpers import _NATIVE
+
+__all__ = [
+    "check_leaving",
+    "from_numpy",
+    "to_numpy",
+]
 
 
 def check_leaving(x: Any, /) -> None:
     """Raise where leaving PyTorch would cut a gradient."""
     if x.requires_grad and torch.is_grad_enabled():
-        raise _TracingError(
+        raise TracingError(
             "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert x.detach(), or "
             "convert inside `with torch.no_grad():`."
         )
@@ -40,26 +44,26 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
     PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
     """
-    array = _np.asarray(x)
+    array = np.asarray(x)
     name = array.dtype.name
     if name not in _NATIVE:
-        raise _DtypeError(f"PyTorch has no data type for NumPy's {name}. Cast the array first.")
-    must_copy = not array.flags.writeable or not array.dtype.isnative or isinstance(x, _np.generic)
+        raise DtypeError(f"PyTorch has no data type for NumPy's {name}. Cast the array first.")
+    must_copy = not array.flags.writeable or not array.dtype.isnative or isinstance(x, np.generic)
     for stride in array.strides:
         # Strides between elements must also be whole: a field of a record array has others.
         must_copy = must_copy or stride < 0 or stride % array.itemsize != 0
     if must_copy and copy is False:
-        raise _CopyError(
+        raise CopyError(
             "copy=False, but PyTorch cannot share the memory of a read-only, byte-swapped or reversed "
             "NumPy array. Write copy=None."
         )
     if must_copy or copy:
         array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     if name == "bfloat16":
-        tensor = torch.from_numpy(array.view(_np.uint16)).view(torch.bfloat16)
+        tensor = torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(array)
     moved = tensor if device is None else tensor.to(device)
     if copy is False and moved is not tensor:
-        raise _CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
+        raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved

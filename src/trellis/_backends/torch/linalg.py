@@ -5,12 +5,42 @@ from typing import Any, NamedTuple
 import torch
 
 from ._helpers import _FEW_KERNELS, _both
-from .elementwise import multiply as _multiply
-from .linear_algebra import matmul as matmul
-from .linear_algebra import matrix_transpose as matrix_transpose
-from .linear_algebra import tensordot as tensordot
-from .linear_algebra import vecdot as vecdot
-from .reduction import sum as _sum
+from .elementwise import multiply
+from .products import matmul as matmul
+from .products import matrix_transpose as matrix_transpose
+from .products import tensordot as tensordot
+from .products import vecdot as vecdot
+from .reduction import sum
+
+__all__ = [
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 
 class EighResult(NamedTuple):
@@ -71,7 +101,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    return _multiply(x1[:, None], x2[None, :])
+    return multiply(x1[:, None], x2[None, :])
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
@@ -99,7 +129,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return _sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
+    return sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:

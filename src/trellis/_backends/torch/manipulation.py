@@ -4,10 +4,27 @@ from typing import Any
 
 import torch
 
-from ..._errors import ArgumentError as _ArgumentError
-from ..._errors import CopyError as _CopyError
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ArgumentError, CopyError, ShapeError
 from ._helpers import _FEW_KERNELS, _all_same, _axes
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "pad",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "sliding_window",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
 
 
 def broadcast_arrays(*arrays: Any) -> Any:
@@ -66,7 +83,7 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
     try:
         return x.view(shape)
     except RuntimeError as error:
-        raise _CopyError(
+        raise CopyError(
             f"copy=False, but a tensor of shape {tuple(x.shape)} and strides {x.stride()} can become "
             f"{shape} only by copying. Write copy=None."
         ) from error
@@ -83,7 +100,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 def squeeze(x: Any, /, axis: Any) -> Any:
     for a in axis if isinstance(axis, tuple) else (axis,):
         if x.shape[a] != 1:
-            raise _ShapeError(
+            raise ShapeError(
                 f"squeeze() can drop axes of size 1 only; axis {a} of shape {tuple(x.shape)} has "
                 f"{x.shape[a]}."
             )
@@ -119,7 +136,7 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
             )
         return torch.nn.functional.pad(x, flat, value=constant_values)
     if mode not in ("reflect", "edge", "wrap"):
-        raise _ArgumentError(
+        raise ArgumentError(
             f"Unknown padding mode {mode!r}. The modes are constant, reflect, edge and wrap."
         )
     for axis, (low, high) in enumerate(pairs):
@@ -139,10 +156,10 @@ def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
         if len(pairs) == 1:
             pairs = pairs * x.ndim
     if len(pairs) != x.ndim:
-        raise _ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
+        raise ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
     for low, high in pairs:
         if low < 0 or high < 0:
-            raise _ArgumentError(
+            raise ArgumentError(
                 f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead."
             )
     return pairs
@@ -151,7 +168,7 @@ def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
 def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:
     """For each place of the padded axis, the place that its element comes from."""
     if size == 0:
-        raise _ShapeError(f"pad() with mode {mode!r} cannot extend an empty axis.")
+        raise ShapeError(f"pad() with mode {mode!r} cannot extend an empty axis.")
     index = torch.arange(-low, size + high, device=device)
     if mode == "wrap":
         return index % size

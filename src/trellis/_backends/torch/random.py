@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _rejection, _stream
-from ... import _threefry_blocks as blocks
-from ..._threefry import (
+from ..._core.threefry import (
     ERFINV_CENTRE_32,
     ERFINV_CENTRE_64,
     ERFINV_FAR_TAIL_64,
@@ -25,6 +23,33 @@ from ..._threefry import (
     ROTATIONS,
     sorting_rounds,
 )
+from ..shared import rejection
+from ..shared import threefry_blocks as blocks
+from .tracing import is_concrete
+
+__all__ = [
+    "add_words",
+    "as_raw_key",
+    "bits",
+    "erfinv",
+    "fold_in",
+    "from_words",
+    "gamma",
+    "keep",
+    "key_device",
+    "key_of_seed",
+    "log2_fraction",
+    "make_key",
+    "multiply_words",
+    "normal",
+    "permutation",
+    "poisson",
+    "randint",
+    "split",
+    "to_words",
+    "uniform",
+    "words",
+]
 
 _SQRT2 = 2.0**0.5
 
@@ -40,9 +65,6 @@ def _signed(value: int) -> int:
     """The int32 with the bits of a 32-bit word."""
     return ((value & MASK) ^ 0x80000000) - 0x80000000
 
-
-# The stream asks this before anything that torch.compile cannot trace.
-_stream._torch_check["is_compiling"] = torch.compiler.is_compiling
 
 # Keys ------------------------------------------------------------------------------------------------
 
@@ -63,18 +85,6 @@ def as_raw_key(key: Any) -> Any:
 def key_device(x: Any) -> Any:
     """Where the key of a draw beside `x` belongs."""
     return x.device
-
-
-def is_tracing() -> bool:
-    """Whether a compiled function is being traced."""
-    return torch.compiler.is_compiling()
-
-
-def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now."""
-    if torch.compiler.is_compiling() or x.device.type == "meta":
-        return False
-    return not torch._C._functorch.is_batchedtensor(x)
 
 
 def split(key: Any, shape: tuple[int, ...]) -> Any:
@@ -413,7 +423,7 @@ class _Ops:
 @torch.library.custom_op("trellis::gamma", mutates_args=())
 def _gamma(key: torch.Tensor, a: torch.Tensor, log_space: bool) -> torch.Tensor:
     flat = a.detach().reshape(-1)
-    draws = _rejection.gamma(_Ops, split(key, (flat.shape[0],)), flat, log_space)
+    draws = rejection.gamma(_Ops, split(key, (flat.shape[0],)), flat, log_space)
     return draws.reshape(a.shape).clone()
 
 
@@ -440,7 +450,7 @@ _gamma.register_autograd(_gamma_vjp, setup_context=_keep_gamma)
 
 @torch.library.custom_op("trellis::poisson", mutates_args=())
 def _poisson(key: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
-    return _rejection.poisson(_Ops, key, lam.detach(), tuple(lam.shape)).clone()
+    return rejection.poisson(_Ops, key, lam.detach(), tuple(lam.shape)).clone()
 
 
 @_poisson.register_fake

@@ -7,15 +7,31 @@ import torch
 from torch import mean as _torch_mean  # names of their own are found faster than those in a module
 from torch import sum as _torch_sum
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
 from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
-from .datatypes import as_dtype as _as_dtype
+from .casting import as_dtype
+
+__all__ = [
+    "all",
+    "any",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def _total_dtype(x: Any, dtype: Any) -> Any:
     """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the others."""
     if dtype is not None:
-        return _as_dtype(dtype)
+        return as_dtype(dtype)
     return torch.uint64 if x.dtype in _UNSIGNED else None
 
 
@@ -113,7 +129,7 @@ def _single_axis(x: Any, axis: Any, name: str) -> int:
     if axis is not None:
         return int(axis)
     if x.ndim > 1:
-        raise _ShapeError(
+        raise ShapeError(
             f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example."
         )
     return 0

@@ -4,8 +4,18 @@ from typing import Any
 
 import torch
 
-from ..._errors import ShapeError as _ShapeError
+from ..._core.errors import ShapeError
 from ._helpers import _FEW_KERNELS, _both, _ordered
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
+    "topk",
+    "where",
+]
 
 
 def _ranked(x: Any) -> Any:
@@ -30,7 +40,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 
 def nonzero(x: Any, /) -> Any:
     if x.ndim == 0:
-        raise _ShapeError(
+        raise ShapeError(
             "nonzero() needs an array of at least one axis. Write x[None] for a 0-d array."
         )
     return torch.nonzero(x != 0 if x.dtype in _FEW_KERNELS else x, as_tuple=True)
@@ -51,8 +61,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
         if x1.dtype in _FEW_KERNELS:
             return torch.where(condition, x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
         return torch.where(condition, x1, x2)
+    from .casting import result_type
     from .creation import asarray
-    from .datatypes import result_type
 
     dtype = result_type(x1, x2)
     return torch.where(

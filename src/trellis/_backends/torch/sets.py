@@ -4,6 +4,16 @@ from typing import Any, NamedTuple
 
 import torch
 
+__all__ = [
+    "UniqueAllResult",
+    "UniqueCountsResult",
+    "UniqueInverseResult",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
 
 class UniqueAllResult(NamedTuple):
     values: Any

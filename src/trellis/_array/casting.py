@@ -1,0 +1,105 @@
+"""Data types of arrays: asking, comparing, converting.
+
+Types may be given by canonical name ("float32", trellis.float32) or as dtype objects of any framework.
+"""
+
+from typing import Any
+
+from .._core.dispatch import default_xp, xp_of, xp_of_any
+from .._core.dtypes import DType, name_of
+from .._core.typing import A, Device, DTypeLike
+
+
+def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
+    """The array in another data type; `copy=False` hands back `x` itself if it has that type already.
+
+    >>> import numpy as np, trellis
+    >>> trellis.astype(np.array([1.7, -1.7]), "int32")
+    array([ 1, -1], dtype=int32)
+    """
+    return xp_of(x).astype(x, dtype, copy=copy, device=device)
+
+
+def can_cast(from_: Any, to: DTypeLike, /) -> bool:
+    """Whether promotion may turn the first type (or the type of an array) into the second.
+
+    >>> import trellis
+    >>> trellis.can_cast("int8", "int16"), trellis.can_cast("float64", "float32")
+    (True, False)
+    """
+    answer: bool = _xp_of_type(from_).can_cast(_array_or_name(from_), name_of(to))
+    return answer
+
+
+def dtype(x: Any, /) -> DType:
+    """The data type of an array by its canonical name, the same on every framework.
+
+    >>> import numpy as np, trellis
+    >>> trellis.dtype(np.zeros(3, "float32"))
+    trellis.float32
+    """
+    return DType(xp_of(x).dtype_name(x.dtype))
+
+
+def finfo(type: Any, /) -> Any:
+    """Limits of a floating-point type: bits, eps, max, min, smallest_normal, dtype.
+
+    >>> import trellis
+    >>> trellis.finfo("float32").bits
+    32
+    """
+    return _xp_of_type(type).finfo(_array_or_name(type))
+
+
+def iinfo(type: Any, /) -> Any:
+    """Limits of an integer type: bits, max, min, dtype.
+
+    >>> import trellis
+    >>> trellis.iinfo("int8").max
+    127
+    """
+    return _xp_of_type(type).iinfo(_array_or_name(type))
+
+
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+    """Whether a type is, or is of the kind, that is named; a tuple asks for any of several.
+
+    Kinds: "bool", "signed integer", "unsigned integer", "integral", "real floating",
+    "complex floating", "numeric".
+
+    >>> import trellis
+    >>> trellis.isdtype("float32", "real floating"), trellis.isdtype("int8", ("bool", "int16"))
+    (True, False)
+    """
+    names = tuple([name_of(k) for k in kind]) if isinstance(kind, tuple) else name_of(kind)
+    answer: bool = default_xp().isdtype(name_of(dtype), names)
+    return answer
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """The type that a calculation with all of these has, by its canonical name.
+
+    >>> import numpy as np, trellis
+    >>> trellis.result_type(np.zeros(2, "float32"), "int64", 1.5)
+    trellis.float32
+    """
+    xp = xp_of_any(*[x for x in arrays_and_dtypes if _is_array(x)])
+    values = [_array_or_name(x) if _is_type(x) else x for x in arrays_and_dtypes]
+    return DType(xp.dtype_name(xp.result_type(*values)))
+
+
+def _is_array(x: Any) -> bool:
+    # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
+    return hasattr(x, "dtype") and not isinstance(x, type)
+
+
+def _is_type(x: Any) -> bool:
+    return not _is_array(x) and not isinstance(x, (bool, int, float, complex))
+
+
+def _array_or_name(x: Any) -> Any:
+    return x if _is_array(x) else name_of(x)
+
+
+def _xp_of_type(x: Any) -> Any:
+    return xp_of(x) if _is_array(x) else default_xp()

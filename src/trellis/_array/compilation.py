@@ -1,0 +1,55 @@
+"""One `compile` for all frameworks: jax.jit, torch.compile(fullgraph=True), tf.function."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import tree
+from .._core.dispatch import xp_of_any
+
+
+class Compiled:
+    """A function that is compiled for each framework whose arrays it meets; see `compile`."""
+
+    def __init__(self, fn: Callable[..., Any], options: dict[str, Any]):
+        functools.update_wrapper(self, fn)
+        self._fn = fn
+        self._options = options
+        self._by_backend: dict[str, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arrays = [x for x in tree.leaves((args, kwargs)) if hasattr(x, "dtype")]
+        xp = xp_of_any(*arrays)
+        compiled = self._by_backend.get(xp.__name__)
+        if compiled is None:
+            compiled = self._by_backend[xp.__name__] = xp.compile_function(
+                self._fn, **self._options
+            )
+        return compiled(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        done = [name.rpartition(".")[2] for name in self._by_backend]
+        return f"<compiled {getattr(self._fn, '__name__', self._fn)!s} for {', '.join(done) or 'nothing yet'}>"
+
+
+def compile(
+    fn: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Compiled:
+    """The same function, compiled by the framework of the arrays it is called with.
+
+    `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on NumPy, which
+    has no compiler, the function itself. Nests and Containers may go in and out. It is compiled once for
+    each set of shapes and dtypes, and again for each value of a static argument. Called with the arrays
+    of another framework later, it compiles for that one too.
+
+    >>> import numpy as np, trellis
+    >>> double = trellis.compile(lambda x: x * 2)
+    >>> double(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Compiled(fn, {"static_argnums": nums, "static_argnames": names})

@@ -1,0 +1,45 @@
+"""Branches and loops that compile: native control flow while tracing, plain Python otherwise.
+
+States and operands may be any nests of arrays. A loop body keeps shapes and types as they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core.dispatch import xp_of_any
+from .._core.tree import leaves
+from .._core.typing import T
+
+
+def cond(pred: Any, true_fn: Callable[..., T], false_fn: Callable[..., T], /, *operands: Any) -> T:
+    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same structure.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
+    array([2., 3.])
+    """
+    result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
+    return result
+
+
+def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, /) -> T:
+    """`body_fn` applied to the state, beginning with `init`, as long as `cond_fn(state)` holds.
+
+    >>> import numpy as np, trellis
+    >>> trellis.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 1}, {"n": np.array(0)})
+    {'n': np.int64(3)}
+    """
+    state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
+    return state
+
+
+def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, /) -> tuple[Any, Any]:
+    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and all y.
+
+    >>> import numpy as np, trellis
+    >>> carry, ys = trellis.scan(lambda c, x: (c + x, c * x), np.array(0.0), np.array([1.0, 2.0]))
+    >>> ys
+    array([0., 2.])
+    """
+    carry, ys = xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
+    return carry, ys

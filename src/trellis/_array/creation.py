@@ -1,0 +1,306 @@
+"""Making arrays. Where no array is present, `backend=` or the default backend says which framework."""
+
+from typing import Any, Literal
+
+from .._core.dispatch import _scalar_types, default_xp, load, xp_of, xp_of_all, xp_of_any
+from .._core.dtypes import default_dtype, name_of
+from .._core.errors import ArgumentTypeError
+from .._core.shapes import normal_axis
+from .._core.tree import call_leafwise
+from .._core.typing import A, Device, DTypeLike, Scalar, Shape
+
+
+def arange(
+    start: Scalar,
+    /,
+    stop: Scalar | None = None,
+    step: Scalar = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Numbers from `start` to before `stop`, a `step` apart; one argument counts from 0 up to it.
+
+    >>> import trellis
+    >>> trellis.arange(1, 10, 3)
+    array([1, 4, 7])
+    """
+    xp = _named_or_of(backend, start, stop, step)
+    return xp.arange(start, stop, step, dtype=dtype, device=device)
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    copy: bool | None = None,
+    backend: str | None = None,
+) -> Any:
+    """An array of numbers, nested lists, buffers or arrays.
+
+    An array stays in its own framework unless `backend` names another one; everything else goes to the
+    default backend. Python floats get the default float. `copy=False` raises where a copy is needed.
+
+    >>> import trellis
+    >>> trellis.asarray([[1, 2], [3, 4]], dtype="float32")
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    if isinstance(obj, dict):
+        options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
+        return call_leafwise(asarray, (obj,), options)
+    home = _home_of(obj)
+    if backend is None:
+        xp = default_xp() if home is None else home
+    else:
+        xp = load(backend)
+        if home is not None and home is not xp:
+            from .interchange import to_backend
+
+            if dtype is not None:
+                # Before the crossing: the other side may be unable to hold the wider type.
+                obj = home.asarray(obj, dtype=name_of(dtype))
+            return to_backend(obj, backend, device=device, copy=copy)
+    return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def empty(
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """An array of that shape whose elements are not set; fill all of them before reading any.
+
+    >>> import trellis
+    >>> trellis.empty((2, 3)).shape
+    (2, 3)
+    """
+    return _named_or_default(backend).empty(shape, dtype=dtype, device=device)
+
+
+def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+    """An array like `x` whose elements are not set.
+
+    >>> import numpy as np, trellis
+    >>> trellis.empty_like(np.zeros((2, 3))).shape
+    (2, 3)
+    """
+    return xp_of(x).empty_like(x, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Ones on the diagonal number `k` (positive above the main one), zeros elsewhere.
+
+    >>> import trellis
+    >>> trellis.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    return _named_or_default(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+
+
+def from_dlpack(
+    x: Any, /, *, device: Device | None = None, copy: bool | None = None, backend: str | None = None
+) -> Any:
+    """An array over the memory of any object with `__dlpack__`, copied only where it must be.
+
+    >>> import numpy as np, trellis
+    >>> trellis.from_dlpack(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    return _named_or_default(backend).from_dlpack(x, device=device, copy=copy)
+
+
+def full(
+    shape: Shape,
+    fill_value: Any,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """An array of that shape with one value everywhere; the type is that of the value.
+
+    >>> import trellis
+    >>> trellis.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    """
+    return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+
+
+def full_like(
+    x: A, /, fill_value: Any, *, dtype: DTypeLike | None = None, device: Device | None = None
+) -> A:
+    """An array like `x` with one value everywhere.
+
+    >>> import numpy as np, trellis
+    >>> trellis.full_like(np.zeros(3), 2)
+    array([2., 2., 2.])
+    """
+    return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+    backend: str | None = None,
+) -> Any:
+    """`num` numbers evenly spaced from `start` to `stop`, which is included if `endpoint`.
+
+    >>> import trellis
+    >>> trellis.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
+    xp = _named_or_of(backend, start, stop)
+    return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+
+
+def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
+    """Coordinate arrays of the grid spanned by vectors.
+
+    "ij" keeps the order of the arguments as axes; "xy" exchanges the first two.
+
+    >>> import numpy as np, trellis
+    >>> trellis.meshgrid(np.array([1, 2]), np.array([3, 4]), indexing="ij")[0]
+    array([[1, 1],
+           [2, 2]])
+    """
+    return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+
+
+def one_hot(
+    indices: A, num_classes: int, /, *, dtype: DTypeLike | None = None, axis: int = -1
+) -> A:
+    """A new axis of `num_classes` with 1 at the index and 0 elsewhere; indices outside give zeros.
+
+    >>> import numpy as np, trellis
+    >>> trellis.one_hot(np.array([2, 0]), 3)
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    if isinstance(indices, dict):
+        return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
+    xp = xp_of(indices)
+    rank = len(indices.shape) + 1
+    place = normal_axis(axis, rank)
+    classes = xp.arange(num_classes, device=xp.device(indices))
+    classes = xp.reshape(classes, (num_classes,) + (1,) * (rank - place - 1))
+    hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
+    return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
+
+
+def ones(
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """An array of ones, of the default float unless `dtype` says otherwise.
+
+    >>> import trellis
+    >>> trellis.ones(3)
+    array([1., 1., 1.], dtype=float32)
+    """
+    return _named_or_default(backend).ones(shape, dtype=dtype, device=device)
+
+
+def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+    """An array like `x`, of ones.
+
+    >>> import numpy as np, trellis
+    >>> trellis.ones_like(np.array([3, 4]))
+    array([1, 1])
+    """
+    return xp_of(x).ones_like(x, dtype=dtype, device=device)
+
+
+def tril(x: A, /, *, k: int = 0) -> A:
+    """The lower triangle of matrices; zeros above diagonal number `k`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.tril(np.array([[1, 2], [3, 4]]))
+    array([[1, 0],
+           [3, 4]])
+    """
+    return xp_of(x).tril(x, k=k)
+
+
+def triu(x: A, /, *, k: int = 0) -> A:
+    """The upper triangle of matrices; zeros below diagonal number `k`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.triu(np.array([[1, 2], [3, 4]]))
+    array([[1, 2],
+           [0, 4]])
+    """
+    return xp_of(x).triu(x, k=k)
+
+
+def zeros(
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """An array of zeros, of the default float unless `dtype` says otherwise.
+
+    >>> import trellis
+    >>> trellis.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
+    return _named_or_default(backend).zeros(shape, dtype=dtype, device=device)
+
+
+def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+    """An array like `x`, of zeros.
+
+    >>> import numpy as np, trellis
+    >>> trellis.zeros_like(np.array([3, 4]))
+    array([0, 0])
+    """
+    return xp_of(x).zeros_like(x, dtype=dtype, device=device)
+
+
+def _named_or_default(backend: str | None) -> Any:
+    return default_xp() if backend is None else load(backend)
+
+
+def _named_or_of(backend: str | None, *values: Any) -> Any:
+    """The named backend, else that of the arrays among the values, else the default one."""
+    return xp_of_any(*values) if backend is None else load(backend)
+
+
+def _home_of(obj: Any) -> Any:
+    """The backend an object belongs to, or None. A list belongs where its first element does."""
+    while isinstance(obj, (list, tuple)) and len(obj) > 0:
+        obj = obj[0]
+    if type(obj) in _scalar_types or isinstance(obj, (list, tuple)):
+        return None
+    try:
+        return xp_of(obj)
+    except ArgumentTypeError:
+        return None

@@ -1,0 +1,721 @@
+"""Functions that work element by element; two arrays broadcast against each other.
+
+Integers beside floats take the float's type; Python numbers never widen an array. The standard leaves open
+what functions that need floats make of integers: that is the framework's own rule (docs/array_api.md).
+"""
+
+from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.typing import A, Scalar
+
+
+def abs(x: A, /) -> A:
+    """Absolute value; for complex numbers the magnitude, which is real.
+
+    >>> import numpy as np, trellis
+    >>> trellis.abs(np.array([-1.5, 2.0]))
+    array([1.5, 2. ])
+    """
+    return xp_of(x).abs(x)
+
+
+def acos(x: A, /) -> A:
+    """Inverse cosine, in [0, pi]; nan outside [-1, 1].
+
+    >>> import numpy as np, trellis
+    >>> trellis.acos(np.array([1.0, 0.0]))
+    array([0.        , 1.57079633])
+    """
+    return xp_of(x).acos(x)
+
+
+def acosh(x: A, /) -> A:
+    """Inverse hyperbolic cosine; nan below 1.
+
+    >>> import numpy as np, trellis
+    >>> trellis.acosh(np.array([1.0, 2.0]))
+    array([0.       , 1.3169579])
+    """
+    return xp_of(x).acosh(x)
+
+
+def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Sum of two arrays.
+
+    >>> import numpy as np, trellis
+    >>> trellis.add(np.array([1, 2]), np.array([10, 20]))
+    array([11, 22])
+    """
+    return xp_of_pair(x1, x2).add(x1, x2)
+
+
+def asin(x: A, /) -> A:
+    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].
+
+    >>> import numpy as np, trellis
+    >>> trellis.asin(np.array([0.0, 1.0]))
+    array([0.        , 1.57079633])
+    """
+    return xp_of(x).asin(x)
+
+
+def asinh(x: A, /) -> A:
+    """Inverse hyperbolic sine.
+
+    >>> import numpy as np, trellis
+    >>> trellis.asinh(np.array([0.0, 1.0]))
+    array([0.        , 0.88137359])
+    """
+    return xp_of(x).asinh(x)
+
+
+def atan(x: A, /) -> A:
+    """Inverse tangent, in [-pi/2, pi/2].
+
+    >>> import numpy as np, trellis
+    >>> trellis.atan(np.array([0.0, 1.0]))
+    array([0.        , 0.78539816])
+    """
+    return xp_of(x).atan(x)
+
+
+def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Angle of the point (x2, x1) in the plane, in [-pi, pi]: the quadrant is kept.
+
+    >>> import numpy as np, trellis
+    >>> trellis.atan2(np.array([1.0, 1.0]), np.array([1.0, -1.0]))
+    array([0.78539816, 2.35619449])
+    """
+    return xp_of_pair(x1, x2).atan2(x1, x2)
+
+
+def atanh(x: A, /) -> A:
+    """Inverse hyperbolic tangent; infinite at -1 and 1, nan outside.
+
+    >>> import numpy as np, trellis
+    >>> trellis.atanh(np.array([0.0, 0.5]))
+    array([0.        , 0.54930614])
+    """
+    return xp_of(x).atanh(x)
+
+
+def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Bits set in both; for bools the logical and.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_and(np.array([6, 3]), np.array([3, 1]))
+    array([2, 1])
+    """
+    return xp_of_pair(x1, x2).bitwise_and(x1, x2)
+
+
+def bitwise_invert(x: A, /) -> A:
+    """Every bit turned over; for bools the logical not.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_invert(np.array([0, 5]))
+    array([-1, -6])
+    """
+    return xp_of(x).bitwise_invert(x)
+
+
+def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Bits moved left, which multiplies by powers of two.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_left_shift(np.array([1, 3]), np.array([2, 1]))
+    array([4, 6])
+    """
+    return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
+
+
+def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Bits set in either; for bools the logical or.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_or(np.array([6, 1]), np.array([1, 2]))
+    array([7, 3])
+    """
+    return xp_of_pair(x1, x2).bitwise_or(x1, x2)
+
+
+def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Bits moved right, the sign kept: division by powers of two, rounded down.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_right_shift(np.array([8, -5]), np.array([2, 1]))
+    array([ 2, -3])
+    """
+    return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
+
+
+def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Bits set in exactly one; for bools the exclusive or.
+
+    >>> import numpy as np, trellis
+    >>> trellis.bitwise_xor(np.array([6, 1]), np.array([3, 1]))
+    array([5, 0])
+    """
+    return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
+
+
+def ceil(x: A, /) -> A:
+    """The nearest whole number that is not smaller; integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.ceil(np.array([1.2, -1.2]))
+    array([ 2., -1.])
+    """
+    return xp_of(x).ceil(x)
+
+
+def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) -> A:
+    """The elements, none below `min` and none above `max`; None leaves that side open.
+
+    The result has the type of `x`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.clip(np.array([-1.0, 0.5, 3.0]), 0, 1)
+    array([0. , 0.5, 1. ])
+    """
+    return xp_of_all(x, min, max).clip(x, min, max)
+
+
+def conj(x: A, /) -> A:
+    """Complex conjugate.
+
+    >>> import numpy as np, trellis
+    >>> trellis.conj(np.array([1 + 2j]))
+    array([1.-2.j])
+    """
+    return xp_of(x).conj(x)
+
+
+def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """The magnitude of the first with the sign of the second, -0.0 counting as negative.
+
+    >>> import numpy as np, trellis
+    >>> trellis.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
+    array([-1.,  2.])
+    """
+    return xp_of_pair(x1, x2).copysign(x1, x2)
+
+
+def cos(x: A, /) -> A:
+    """Cosine of an angle in radians.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cos(np.array([0.0, 1.0]))
+    array([1.        , 0.54030231])
+    """
+    return xp_of(x).cos(x)
+
+
+def cosh(x: A, /) -> A:
+    """Hyperbolic cosine.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cosh(np.array([0.0, 1.0]))
+    array([1.        , 1.54308063])
+    """
+    return xp_of(x).cosh(x)
+
+
+def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Quotient; integers divide to the default float.
+
+    >>> import numpy as np, trellis
+    >>> trellis.divide(np.array([1.0, 3.0]), 2)
+    array([0.5, 1.5])
+    """
+    return xp_of_pair(x1, x2).divide(x1, x2)
+
+
+def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether elements are equal; nan equals nothing.
+
+    >>> import numpy as np, trellis
+    >>> trellis.equal(np.array([1, 2]), np.array([1, 3]))
+    array([ True, False])
+    """
+    return xp_of_pair(x1, x2).equal(x1, x2)
+
+
+def erf(x: A, /) -> A:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erf(np.array([0.0, 1.0]))
+    array([0.        , 0.84270079])
+    """
+    return xp_of(x).erf(x)
+
+
+def exp(x: A, /) -> A:
+    """e to the power of each element.
+
+    >>> import numpy as np, trellis
+    >>> trellis.exp(np.array([0.0, 1.0]))
+    array([1.        , 2.71828183])
+    """
+    return xp_of(x).exp(x)
+
+
+def expm1(x: A, /) -> A:
+    """exp(x) - 1, accurate near 0.
+
+    >>> import numpy as np, trellis
+    >>> trellis.expm1(np.array([0.0, 1e-10]))
+    array([0.e+00, 1.e-10])
+    """
+    return xp_of(x).expm1(x)
+
+
+def floor(x: A, /) -> A:
+    """The nearest whole number that is not larger; integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.floor(np.array([1.8, -1.2]))
+    array([ 1., -2.])
+    """
+    return xp_of(x).floor(x)
+
+
+def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """The floor of the quotient, so that it rounds down for negative numbers too.
+
+    >>> import numpy as np, trellis
+    >>> trellis.floor_divide(np.array([7, -7]), 2)
+    array([ 3, -4])
+    """
+    return xp_of_pair(x1, x2).floor_divide(x1, x2)
+
+
+def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether the first is greater.
+
+    >>> import numpy as np, trellis
+    >>> trellis.greater(np.array([1, 3]), 2)
+    array([False,  True])
+    """
+    return xp_of_pair(x1, x2).greater(x1, x2)
+
+
+def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether the first is greater or equal.
+
+    >>> import numpy as np, trellis
+    >>> trellis.greater_equal(np.array([1, 2]), 2)
+    array([False,  True])
+    """
+    return xp_of_pair(x1, x2).greater_equal(x1, x2)
+
+
+def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """sqrt(x1**2 + x2**2) without overflow on the way.
+
+    >>> import numpy as np, trellis
+    >>> trellis.hypot(np.array([3.0]), np.array([4.0]))
+    array([5.])
+    """
+    return xp_of_pair(x1, x2).hypot(x1, x2)
+
+
+def imag(x: A, /) -> A:
+    """Imaginary part, as a real array.
+
+    >>> import numpy as np, trellis
+    >>> trellis.imag(np.array([1 + 2j]))
+    array([2.])
+    """
+    return xp_of(x).imag(x)
+
+
+def isclose(
+    x1: A | Scalar,
+    x2: A | Scalar,
+    /,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> A:
+    """Whether abs(x1 - x2) <= atol + rtol * abs(x2); infinities of one sign are close.
+
+    >>> import numpy as np, trellis
+    >>> trellis.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-7, 2.1]))
+    array([ True, False])
+    """
+    xp = xp_of_pair(x1, x2)
+    return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def isfinite(x: A, /) -> A:
+    """Whether elements are neither infinite nor nan.
+
+    >>> import numpy as np, trellis
+    >>> trellis.isfinite(np.array([1.0, np.inf, np.nan]))
+    array([ True, False, False])
+    """
+    return xp_of(x).isfinite(x)
+
+
+def isinf(x: A, /) -> A:
+    """Whether elements are infinite, of either sign.
+
+    >>> import numpy as np, trellis
+    >>> trellis.isinf(np.array([1.0, -np.inf, np.nan]))
+    array([False,  True, False])
+    """
+    return xp_of(x).isinf(x)
+
+
+def isnan(x: A, /) -> A:
+    """Whether elements are nan.
+
+    >>> import numpy as np, trellis
+    >>> trellis.isnan(np.array([1.0, np.inf, np.nan]))
+    array([False, False,  True])
+    """
+    return xp_of(x).isnan(x)
+
+
+def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether the first is smaller.
+
+    >>> import numpy as np, trellis
+    >>> trellis.less(np.array([1, 3]), 2)
+    array([ True, False])
+    """
+    return xp_of_pair(x1, x2).less(x1, x2)
+
+
+def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether the first is smaller or equal.
+
+    >>> import numpy as np, trellis
+    >>> trellis.less_equal(np.array([2, 3]), 2)
+    array([ True, False])
+    """
+    return xp_of_pair(x1, x2).less_equal(x1, x2)
+
+
+def log(x: A, /) -> A:
+    """Natural logarithm; -inf at 0, nan below.
+
+    >>> import numpy as np, trellis
+    >>> trellis.log(np.array([1.0, np.e]))
+    array([0., 1.])
+    """
+    return xp_of(x).log(x)
+
+
+def log10(x: A, /) -> A:
+    """Logarithm to the base 10.
+
+    >>> import numpy as np, trellis
+    >>> trellis.log10(np.array([1.0, 100.0]))
+    array([0., 2.])
+    """
+    return xp_of(x).log10(x)
+
+
+def log1p(x: A, /) -> A:
+    """log(1 + x), accurate near 0.
+
+    >>> import numpy as np, trellis
+    >>> trellis.log1p(np.array([0.0, 1e-10]))
+    array([0.e+00, 1.e-10])
+    """
+    return xp_of(x).log1p(x)
+
+
+def log2(x: A, /) -> A:
+    """Logarithm to the base 2.
+
+    >>> import numpy as np, trellis
+    >>> trellis.log2(np.array([1.0, 8.0]))
+    array([0., 3.])
+    """
+    return xp_of(x).log2(x)
+
+
+def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """log(exp(x1) + exp(x2)) without overflow on the way.
+
+    >>> import numpy as np, trellis
+    >>> trellis.logaddexp(np.array([1000.0]), np.array([1000.0]))
+    array([1000.69314718])
+    """
+    return xp_of_pair(x1, x2).logaddexp(x1, x2)
+
+
+def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether both are true.
+
+    >>> import numpy as np, trellis
+    >>> trellis.logical_and(np.array([True, True]), np.array([True, False]))
+    array([ True, False])
+    """
+    return xp_of_pair(x1, x2).logical_and(x1, x2)
+
+
+def logical_not(x: A, /) -> A:
+    """Whether elements are false.
+
+    >>> import numpy as np, trellis
+    >>> trellis.logical_not(np.array([True, False]))
+    array([False,  True])
+    """
+    return xp_of(x).logical_not(x)
+
+
+def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether at least one is true.
+
+    >>> import numpy as np, trellis
+    >>> trellis.logical_or(np.array([True, False]), np.array([False, False]))
+    array([ True, False])
+    """
+    return xp_of_pair(x1, x2).logical_or(x1, x2)
+
+
+def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether exactly one is true.
+
+    >>> import numpy as np, trellis
+    >>> trellis.logical_xor(np.array([True, False]), np.array([True, True]))
+    array([False,  True])
+    """
+    return xp_of_pair(x1, x2).logical_xor(x1, x2)
+
+
+def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """The larger of two elements; nan where either is nan.
+
+    >>> import numpy as np, trellis
+    >>> trellis.maximum(np.array([1.0, 5.0]), 3)
+    array([3., 5.])
+    """
+    return xp_of_pair(x1, x2).maximum(x1, x2)
+
+
+def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """The smaller of two elements; nan where either is nan.
+
+    >>> import numpy as np, trellis
+    >>> trellis.minimum(np.array([1.0, 5.0]), 3)
+    array([1., 3.])
+    """
+    return xp_of_pair(x1, x2).minimum(x1, x2)
+
+
+def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Product of two arrays, element by element.
+
+    >>> import numpy as np, trellis
+    >>> trellis.multiply(np.array([1.0, 2.0]), 3)
+    array([3., 6.])
+    """
+    return xp_of_pair(x1, x2).multiply(x1, x2)
+
+
+def nan_to_num(
+    x: A, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> A:
+    """The elements with nan and infinities replaced; by default infinities become the largest numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.nan_to_num(np.array([np.nan, np.inf, 1.0]), posinf=9.0)
+    array([0., 9., 1.])
+    """
+    return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+def negative(x: A, /) -> A:
+    """The elements with their sign turned.
+
+    >>> import numpy as np, trellis
+    >>> trellis.negative(np.array([1.0, -2.0]))
+    array([-1.,  2.])
+    """
+    return xp_of(x).negative(x)
+
+
+def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """The next number of the type after x1 in the direction of x2.
+
+    >>> import numpy as np, trellis
+    >>> trellis.nextafter(np.array([0.0]), np.array([1.0]))
+    array([5.e-324])
+    """
+    return xp_of_pair(x1, x2).nextafter(x1, x2)
+
+
+def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Whether elements differ; nan differs from itself.
+
+    >>> import numpy as np, trellis
+    >>> trellis.not_equal(np.array([1, 2]), np.array([1, 3]))
+    array([False,  True])
+    """
+    return xp_of_pair(x1, x2).not_equal(x1, x2)
+
+
+def positive(x: A, /) -> A:
+    """The elements as they are.
+
+    >>> import numpy as np, trellis
+    >>> trellis.positive(np.array([1.0, -2.0]))
+    array([ 1., -2.])
+    """
+    return xp_of(x).positive(x)
+
+
+def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """x1 to the power of x2.
+
+    >>> import numpy as np, trellis
+    >>> trellis.pow(np.array([2.0, 3.0]), 2)
+    array([4., 9.])
+    """
+    return xp_of_pair(x1, x2).pow(x1, x2)
+
+
+def real(x: A, /) -> A:
+    """Real part, as a real array.
+
+    >>> import numpy as np, trellis
+    >>> trellis.real(np.array([1 + 2j]))
+    array([1.])
+    """
+    return xp_of(x).real(x)
+
+
+def reciprocal(x: A, /) -> A:
+    """1 / x.
+
+    >>> import numpy as np, trellis
+    >>> trellis.reciprocal(np.array([2.0, 4.0]))
+    array([0.5 , 0.25])
+    """
+    return xp_of(x).reciprocal(x)
+
+
+def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Remainder of the floored division: it has the sign of x2.
+
+    >>> import numpy as np, trellis
+    >>> trellis.remainder(np.array([7, -7]), 3)
+    array([1, 2])
+    """
+    return xp_of_pair(x1, x2).remainder(x1, x2)
+
+
+def round(x: A, /) -> A:
+    """The nearest whole number; halves go to the even one.
+
+    >>> import numpy as np, trellis
+    >>> trellis.round(np.array([0.5, 1.5, 2.4]))
+    array([0., 2., 2.])
+    """
+    return xp_of(x).round(x)
+
+
+def sign(x: A, /) -> A:
+    """-1, 0 or 1; nan stays nan; for complex numbers x / abs(x).
+
+    >>> import numpy as np, trellis
+    >>> trellis.sign(np.array([-3.0, 0.0, 2.0]))
+    array([-1.,  0.,  1.])
+    """
+    return xp_of(x).sign(x)
+
+
+def signbit(x: A, /) -> A:
+    """Whether the sign bit is set; true for -0.0.
+
+    >>> import numpy as np, trellis
+    >>> trellis.signbit(np.array([-0.0, 0.0, -1.0]))
+    array([ True, False,  True])
+    """
+    return xp_of(x).signbit(x)
+
+
+def sin(x: A, /) -> A:
+    """Sine of an angle in radians.
+
+    >>> import numpy as np, trellis
+    >>> trellis.sin(np.array([0.0, 1.0]))
+    array([0.        , 0.84147098])
+    """
+    return xp_of(x).sin(x)
+
+
+def sinh(x: A, /) -> A:
+    """Hyperbolic sine.
+
+    >>> import numpy as np, trellis
+    >>> trellis.sinh(np.array([0.0, 1.0]))
+    array([0.        , 1.17520119])
+    """
+    return xp_of(x).sinh(x)
+
+
+def sqrt(x: A, /) -> A:
+    """Square root; nan below 0.
+
+    >>> import numpy as np, trellis
+    >>> trellis.sqrt(np.array([4.0, 9.0]))
+    array([2., 3.])
+    """
+    return xp_of(x).sqrt(x)
+
+
+def square(x: A, /) -> A:
+    """x * x.
+
+    >>> import numpy as np, trellis
+    >>> trellis.square(np.array([-2.0, 3.0]))
+    array([4., 9.])
+    """
+    return xp_of(x).square(x)
+
+
+def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Difference of two arrays.
+
+    >>> import numpy as np, trellis
+    >>> trellis.subtract(np.array([3.0, 5.0]), 1)
+    array([2., 4.])
+    """
+    return xp_of_pair(x1, x2).subtract(x1, x2)
+
+
+def tan(x: A, /) -> A:
+    """Tangent of an angle in radians.
+
+    >>> import numpy as np, trellis
+    >>> trellis.tan(np.array([0.0, 1.0]))
+    array([0.        , 1.55740772])
+    """
+    return xp_of(x).tan(x)
+
+
+def tanh(x: A, /) -> A:
+    """Hyperbolic tangent.
+
+    >>> import numpy as np, trellis
+    >>> trellis.tanh(np.array([0.0, 1.0]))
+    array([0.        , 0.76159416])
+    """
+    return xp_of(x).tanh(x)
+
+
+def trunc(x: A, /) -> A:
+    """The whole part, rounded toward zero; integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.trunc(np.array([1.8, -1.8]))
+    array([ 1., -1.])
+    """
+    return xp_of(x).trunc(x)

@@ -1,0 +1,204 @@
+"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for both.
+
+>>> import numpy as np, trellis
+>>> trellis.fft.rfft(np.array([1.0, 1.0, 1.0, 1.0]))
+array([4.+0.j, 0.+0.j, 0.+0.j])
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from .._core.dispatch import default_xp, load, xp_of
+from .._core.typing import A, Device, DTypeLike
+
+Norm = Literal["backward", "ortho", "forward"]
+
+
+def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The transform along one axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.fft(np.array([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return xp_of(x).fft.fft(x, n=n, axis=axis, norm=norm)
+
+
+def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The inverse of `fft`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return xp_of(x).fft.ifft(x, n=n, axis=axis, norm=norm)
+
+
+def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The transform of real numbers: the n // 2 + 1 terms that are not mirror images.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return xp_of(x).fft.rfft(x, n=n, axis=axis, norm=norm)
+
+
+def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The inverse of `rfft`; `n` is the length of the result, 2 * (m - 1) if not given.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.irfft(np.array([4.0, 0.0, 0.0]))
+    array([1., 1., 1., 1.])
+    """
+    return xp_of(x).fft.irfft(x, n=n, axis=axis, norm=norm)
+
+
+def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The transform of numbers that are mirror images of each other, of which one half is given.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))
+    array([1., 1., 1., 1.])
+    """
+    return xp_of(x).fft.hfft(x, n=n, axis=axis, norm=norm)
+
+
+def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
+    """The inverse of `hfft`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.ihfft(np.array([4.0, 0.0, 0.0, 0.0]))
+    array([1.-0.j, 1.-0.j, 1.-0.j])
+    """
+    return xp_of(x).fft.ihfft(x, n=n, axis=axis, norm=norm)
+
+
+def fftn(
+    x: A,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> A:
+    """The transform along several axes, all if none are named.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.fftn(np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    return xp_of(x).fft.fftn(x, s=s, axes=axes, norm=norm)
+
+
+def ifftn(
+    x: A,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> A:
+    """The inverse of `fftn`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.ifftn(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    return xp_of(x).fft.ifftn(x, s=s, axes=axes, norm=norm)
+
+
+def rfftn(
+    x: A,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> A:
+    """The transform of real numbers along several axes; the last of them is halved.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.rfftn(np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    return xp_of(x).fft.rfftn(x, s=s, axes=axes, norm=norm)
+
+
+def irfftn(
+    x: A,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> A:
+    """The inverse of `rfftn`; `s` gives the lengths of the result.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.irfftn(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    return xp_of(x).fft.irfftn(x, s=s, axes=axes, norm=norm)
+
+
+def fftfreq(
+    n: int,
+    /,
+    *,
+    d: float = 1.0,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """The frequencies of the terms of `fft`, for samples `d` apart.
+
+    >>> import trellis
+    >>> trellis.fft.fftfreq(4)
+    array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
+    """
+    xp = default_xp() if backend is None else load(backend)
+    return xp.fft.fftfreq(n, d=d, dtype=dtype, device=device)
+
+
+def rfftfreq(
+    n: int,
+    /,
+    *,
+    d: float = 1.0,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
+) -> Any:
+    """The frequencies of the terms of `rfft`, for samples `d` apart.
+
+    >>> import trellis
+    >>> trellis.fft.rfftfreq(4)
+    array([0.  , 0.25, 0.5 ], dtype=float32)
+    """
+    xp = default_xp() if backend is None else load(backend)
+    return xp.fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+
+
+def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
+    """The zero frequency moved to the middle.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.fftshift(np.array([0, 1, -2, -1]))
+    array([-2, -1,  0,  1])
+    """
+    return xp_of(x).fft.fftshift(x, axes=axes)
+
+
+def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
+    """The inverse of `fftshift`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fft.ifftshift(np.array([0, 1, -2, -1]))
+    array([-2, -1,  0,  1])
+    """
+    return xp_of(x).fft.ifftshift(x, axes=axes)

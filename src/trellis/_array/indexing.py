@@ -1,0 +1,114 @@
+"""Reading and writing by index. Arrays are never modified: every update gives a new array."""
+
+from typing import Any, Generic, Literal
+
+from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.errors import ArgumentError
+from .._core.shapes import normal_axis
+from .._core.tree import call_leafwise
+from .._core.typing import A, Scalar
+
+_Reduction = Literal["set", "add", "multiply", "min", "max"]
+
+
+class At(Generic[A]):
+    """A place in an array, made by `at`; its methods give a new array with that place changed."""
+
+    __slots__ = ("_index", "_x")
+
+    def __init__(self, x: A, index: Any):
+        self._x, self._index = x, index
+
+    def __getitem__(self, index: Any) -> "At[A]":
+        return At(self._x, index)
+
+    def set(self, value: A | Scalar, /) -> A:
+        """`x` with `value` in that place; which of several values wins at a repeated index is open."""
+        return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
+
+    def add(self, value: A | Scalar, /) -> A:
+        """`x` with `value` added in that place; repeated indices add up."""
+        return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
+
+    def multiply(self, value: A | Scalar, /) -> A:
+        """`x` multiplied by `value` in that place; repeated indices multiply up."""
+        return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
+
+    def min(self, value: A | Scalar, /) -> A:
+        """`x` with the smaller of itself and `value` in that place."""
+        return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
+
+    def max(self, value: A | Scalar, /) -> A:
+        """`x` with the larger of itself and `value` in that place."""
+        return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
+
+
+def at(x: A, idx: Any = ..., /) -> At[A]:
+    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as it is.
+
+    `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.
+
+    >>> import numpy as np, trellis
+    >>> trellis.at(np.zeros(3), 1).set(5.0)
+    array([0., 5., 0.])
+    >>> trellis.at(np.zeros(3))[np.array([0, 0, 2])].add(1.0)
+    array([2., 0., 1.])
+    """
+    return At(x, idx)
+
+
+def scatter(
+    x: A, indices: A, updates: A | Scalar, /, *, axis: int = 0, reduce: _Reduction = "set"
+) -> A:
+    """`x` with slices along `axis` changed: slice `indices[i]` gets `updates[i]`. The inverse of `take`.
+
+    The shape of `updates` is that of `take(x, indices, axis=axis)`, or broadcasts to it. With "add",
+    "multiply", "min" and "max" repeated indices accumulate.
+
+    >>> import numpy as np, trellis
+    >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")
+    array([0., 0., 6.])
+    """
+    if isinstance(x, dict):
+        return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
+    if reduce not in ("set", "add", "multiply", "min", "max"):
+        raise ArgumentError(
+            f"scatter() got reduce={reduce!r}; expected 'set', 'add', 'multiply', 'min' or 'max'."
+        )
+    place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
+    changed: A = getattr(place, reduce)(updates)
+    return changed
+
+
+def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
+    """Sums of those slices along axis 0 that share an id; segments without slices are zero.
+
+    >>> import numpy as np, trellis
+    >>> trellis.segment_sum(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), num_segments=3)
+    array([3., 0., 4.])
+    """
+    xp = xp_of_pair(x, segment_ids)
+    return xp.segment_sum(x, segment_ids, num_segments=num_segments)
+
+
+def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
+    """Slices of `x` along `axis`, by an array of indices; a vector needs no axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.take(np.array([[1, 2], [3, 4]]), np.array([1, 1, 0]), axis=0)
+    array([[3, 4],
+           [3, 4],
+           [1, 2]])
+    """
+    return xp_of_all(x, indices).take(x, indices, axis=axis)
+
+
+def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
+    """One element per index, row by row: what `argsort` and `argmax` give can be read with it.
+
+    >>> import numpy as np, trellis
+    >>> trellis.take_along_axis(np.array([[5, 6], [7, 8]]), np.array([[1], [0]]), axis=1)
+    array([[6],
+           [7]])
+    """
+    return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)

@@ -1,0 +1,145 @@
+"""Arrays from one framework to another, without copying wherever both sides allow it.
+
+On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared: what is
+written into one array shows in the other, so take `copy=True` where the source is going to be overwritten
+(a buffer that the next batch reuses, say). A copy is made where sharing is impossible:
+
+- NumPy arrays that are read-only, on their way to any other framework;
+- memory that does not begin at a multiple of 64 bytes, on its way to JAX;
+- arrays with gaps or reversed axes, on their way to JAX and TensorFlow (PyTorch: reversed axes only);
+- bfloat16 from NumPy to JAX and TensorFlow;
+- another device.
+
+Gradients do not cross. An array that is being differentiated or traced raises instead of losing them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import tree
+from .._core.dispatch import load, xp_of
+from .._core.errors import CopyError
+from .._core.typing import Device
+from .creation import from_dlpack as from_dlpack
+
+_passing = (bool, int, float, complex, str, type(None))
+
+
+def to_backend(
+    x: Any, name: str, /, *, device: Device | None = None, copy: bool | None = None
+) -> Any:
+    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they are.
+
+    `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is not, and
+    `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it raises `PrecisionError`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.to_backend({"w": np.array([1.0, 2.0])}, "numpy")
+    {'w': array([1., 2.])}
+    """
+    target = load(name)
+    return _map(lambda leaf: _converted(leaf, target, device, copy), x)
+
+
+def to_numpy(x: Any, /) -> Any:
+    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is possible.
+
+    Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.interchange.to_numpy([np.zeros(2), 3])
+    [array([0., 0.]), 3]
+    """
+    return to_backend(x, "numpy")
+
+
+def shares_memory(x: Any, y: Any, /) -> bool:
+    """Whether two arrays on the CPU, of whichever frameworks, have any memory in common.
+
+    >>> import numpy as np, trellis
+    >>> x = np.zeros(4)
+    >>> trellis.interchange.shares_memory(x, x[1:]), trellis.interchange.shares_memory(x, x + 1)
+    (True, False)
+    """
+    return bool(np.shares_memory(xp_of(x).to_numpy(x), xp_of(y).to_numpy(y)))
+
+
+def is_zero_copy(x: Any, name: str, /) -> bool:
+    """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a nest.
+
+    >>> import numpy as np, trellis
+    >>> trellis.interchange.is_zero_copy(np.zeros(2), "numpy")
+    True
+    """
+    try:
+        to_backend(x, name, copy=False)
+    except CopyError:
+        return False
+    return True
+
+
+def _map(fn: Callable[[Any], Any], x: Any) -> Any:
+    if not tree.is_nest(x):
+        return fn(x)
+    return tree.map(lambda leaf: leaf if type(leaf) in _passing else fn(leaf), x)
+
+
+def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
+    source = xp_of(x)
+    if source is target:
+        is_same = device is None and not copy
+        return x if is_same else target.asarray(x, device=device, copy=copy)
+    source.check_leaving(x)
+    if not hasattr(x, "__dlpack__"):
+        # A tf.Variable, a scalar of NumPy: not arrays themselves, but soon made into one.
+        x = source.asarray(x)
+    y = _copied(x, source, target) if copy else _shared(x, source, target, copy)
+    return y if device is None else _moved(y, target, device, copy)
+
+
+def _copied(x: Any, source: Any, target: Any) -> Any:
+    return target.from_numpy(source.to_numpy(x), copy=True)
+
+
+def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
+    """`x` in `target` over the same memory; where that cannot be, a copy unless `copy` is False."""
+    try:
+        y = _view(x, source, target)
+        if copy is False and 0 not in x.shape and _is_on_cpu(x, source) and not shares_memory(x, y):
+            raise CopyError("its elements had to be rearranged.")
+    except CopyError as error:
+        if copy is False:
+            raise CopyError(_refusal(source, target, str(error))) from None
+        y = _copied(x, source, target)
+    return y
+
+
+def _view(x: Any, source: Any, target: Any) -> Any:
+    if _name(source) == "numpy":
+        return target.from_numpy(x, copy=False)
+    if _name(target) != "numpy":
+        return target.from_dlpack(x, copy=False)
+    if not _is_on_cpu(x, source):
+        raise CopyError(f"it is on {source.device(x)}, and NumPy arrays are on the CPU.")
+    return source.to_numpy(x)
+
+
+def _moved(y: Any, target: Any, device: Any, copy: bool | None) -> Any:
+    moved = target.to_device(y, device)
+    if copy is False and target.device(moved) != target.device(y):
+        raise CopyError(f"From {target.device(y)} to {device} needs a copy. Leave copy=False out.")
+    return moved
+
+
+def _is_on_cpu(x: Any, xp: Any) -> bool:
+    return "cpu" in str(xp.device(x)).lower()
+
+
+def _name(xp: Any) -> str:
+    return str(xp.__name__.rpartition(".")[2])
+
+
+def _refusal(source: Any, target: Any, reason: str) -> str:
+    return f"This array cannot go from {_name(source)} to {_name(target)} without a copy: {reason}"

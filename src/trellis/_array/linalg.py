@@ -1,0 +1,259 @@
+"""Linear algebra. Functions take stacks of matrices: the last two axes are the matrix.
+
+>>> import numpy as np, trellis
+>>> trellis.linalg.det(np.array([[2.0, 0.0], [0.0, 3.0]])).item()
+6.0
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from .._core.dispatch import xp_of, xp_of_pair
+from .._core.typing import A, DTypeLike
+
+
+def cholesky(x: A, /, *, upper: bool = False) -> A:
+    """The lower triangle L with L @ L.H = x of a positive definite matrix (or the upper one).
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    return xp_of(x).linalg.cholesky(x, upper=upper)
+
+
+def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
+    """Cross product of vectors with three components.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
+
+
+def det(x: A, /) -> A:
+    """Determinant.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.det(np.array([[[2.0, 0.0], [0.0, 3.0]]]))
+    array([6.])
+    """
+    return xp_of(x).linalg.det(x)
+
+
+def diagonal(x: A, /, *, offset: int = 0) -> A:
+    """The elements on a diagonal; a positive `offset` lies above the main one.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.diagonal(np.array([[1, 2], [3, 4]]))
+    array([1, 4])
+    """
+    return xp_of(x).linalg.diagonal(x, offset=offset)
+
+
+def eigh(x: A, /) -> Any:
+    """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric or Hermitian matrix.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    array([1., 2.])
+    """
+    return xp_of(x).linalg.eigh(x)
+
+
+def eigvalsh(x: A, /) -> A:
+    """Eigenvalues of a symmetric or Hermitian matrix, ascending.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([1., 2.])
+    """
+    return xp_of(x).linalg.eigvalsh(x)
+
+
+def inv(x: A, /) -> A:
+    """Inverse of a square matrix; `solve` is better where the inverse would only be multiplied.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return xp_of(x).linalg.inv(x)
+
+
+def matmul(x1: A, x2: A, /) -> A:
+    """Matrix product over the last two axes, the same as `trellis.matmul`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
+    array([12, 34])
+    """
+    return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
+
+
+def matrix_norm(
+    x: A, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
+) -> A:
+    """Norm of a matrix: "fro", "nuc" (sum of singular values), 1, -1, 2, -2, inf or -inf.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.matrix_norm(np.array([[[3.0, 0.0], [0.0, 4.0]]]))
+    array([5.])
+    """
+    return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x: A, n: int, /) -> A:
+    """The matrix multiplied n times with itself; negative powers are powers of the inverse.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3)
+    array([[1., 3.],
+           [0., 1.]])
+    """
+    return xp_of(x).linalg.matrix_power(x, n)
+
+
+def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
+    """Number of singular values above `rtol` times the largest one.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.matrix_rank(np.array([[[1.0, 2.0], [2.0, 4.0]]]))
+    array([1])
+    """
+    return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
+
+
+def matrix_transpose(x: A, /) -> A:
+    """The last two axes exchanged, the same as `trellis.matrix_transpose`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.matrix_transpose(np.array([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]])
+    """
+    return xp_of(x).linalg.matrix_transpose(x)
+
+
+def outer(x1: A, x2: A, /) -> A:
+    """All products of the elements of two vectors.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.outer(np.array([1, 2]), np.array([10, 100]))
+    array([[ 10, 100],
+           [ 20, 200]])
+    """
+    return xp_of_pair(x1, x2).linalg.outer(x1, x2)
+
+
+def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
+    """Pseudo-inverse; singular values below `rtol` times the largest count as zero.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    return xp_of(x).linalg.pinv(x, rtol=rtol)
+
+
+def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Any:
+    """Q with orthonormal columns and the upper triangle R, with Q @ R = x; signs are the framework's.
+
+    >>> import numpy as np, trellis
+    >>> q, r = trellis.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> q @ r
+    array([[3., 1.],
+           [4., 2.]])
+    """
+    return xp_of(x).linalg.qr(x, mode=mode)
+
+
+def slogdet(x: A, /) -> Any:
+    """Sign and natural logarithm of the absolute value of the determinant.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.slogdet(np.array([[[0.0, 1.0], [1.0, 0.0]]])).sign
+    array([-1.])
+    """
+    return xp_of(x).linalg.slogdet(x)
+
+
+def solve(x1: A, x2: A, /) -> A:
+    """The solution y of x1 @ y = x2. Only a one-dimensional `x2` is a vector; else it holds columns.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    return xp_of_pair(x1, x2).linalg.solve(x1, x2)
+
+
+def svd(x: A, /, *, full_matrices: bool = True) -> Any:
+    """U, S, Vh with U * S @ Vh = x and singular values in descending order.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S
+    array([3., 2.])
+    """
+    return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
+
+
+def svdvals(x: A, /) -> A:
+    """Singular values in descending order.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.svdvals(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    array([3., 2.])
+    """
+    return xp_of(x).linalg.svdvals(x)
+
+
+def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
+    """Sum of products over `axes`, the same as `trellis.tensordot`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
+
+
+def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
+    """Sum of a diagonal.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.trace(np.array([[[1, 2], [3, 4]]]))
+    array([5])
+    """
+    return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
+
+
+def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
+    """Dot product of vectors along `axis`, the same as `trellis.vecdot`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
+    array([12, 34])
+    """
+    return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
+
+
+def vector_norm(
+    x: A,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> A:
+    """Norm of vectors along `axis`, or of all elements.
+
+    >>> import numpy as np, trellis
+    >>> trellis.linalg.vector_norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    array([ 5., 10.])
+    """
+    return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -1,0 +1,184 @@
+"""Changing the shape of arrays and putting them together."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from .._core.dispatch import xp_of, xp_of_all
+from .._core.typing import A, Scalar
+
+
+def broadcast_arrays(*arrays: A) -> list[A]:
+    """The arrays, each stretched to the shape that they have together.
+
+    >>> import numpy as np, trellis
+    >>> trellis.broadcast_arrays(np.array([1, 2]), np.array([[3], [4]]))[0]
+    array([[1, 2],
+           [1, 2]])
+    """
+    return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+
+
+def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
+    """The array stretched to `shape`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.broadcast_to(np.array([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
+    return xp_of(x).broadcast_to(x, shape)
+
+
+def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
+    """The arrays one after another along an axis they have; with None they are flattened first.
+
+    >>> import numpy as np, trellis
+    >>> trellis.concat([np.array([1, 2]), np.array([3])])
+    array([1, 2, 3])
+    """
+    return xp_of_all(*arrays).concat(arrays, axis=axis)
+
+
+def expand_dims(x: A, /, axis: int) -> A:
+    """A new axis of length one at position `axis` of the result.
+
+    >>> import numpy as np, trellis
+    >>> trellis.expand_dims(np.array([1, 2]), axis=-1)
+    array([[1],
+           [2]])
+    """
+    return xp_of(x).expand_dims(x, axis=axis)
+
+
+def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
+    """The elements in reverse order along `axis`, along every axis if None.
+
+    >>> import numpy as np, trellis
+    >>> trellis.flip(np.array([[1, 2], [3, 4]]), axis=0)
+    array([[3, 4],
+           [1, 2]])
+    """
+    return xp_of(x).flip(x, axis=axis)
+
+
+def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> A:
+    """Some axes at new positions, the others in their old order around them.
+
+    >>> import numpy as np, trellis
+    >>> trellis.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    return xp_of(x).moveaxis(x, source, destination)
+
+
+def pad(
+    x: A,
+    pad_width: int | Sequence[Any],
+    /,
+    *,
+    mode: Literal["constant", "reflect", "edge", "wrap"] = "constant",
+    constant_values: Scalar = 0,
+) -> A:
+    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")
+    array([2, 1, 2, 3, 2, 1])
+    """
+    return xp_of(x).pad(x, pad_width, mode=mode, constant_values=constant_values)
+
+
+def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
+    """The axes in another order.
+
+    >>> import numpy as np, trellis
+    >>> trellis.permute_dims(np.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return xp_of(x).permute_dims(x, axes)
+
+
+def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
+    """Each element several times in a row; with None as axis the array is flattened first.
+
+    >>> import numpy as np, trellis
+    >>> trellis.repeat(np.array([1, 2]), 2)
+    array([1, 1, 2, 2])
+    """
+    return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
+
+
+def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
+    """The elements in another shape; one length may be -1 and follows from the others.
+
+    >>> import numpy as np, trellis
+    >>> trellis.reshape(np.array([1, 2, 3, 4]), (2, -1))
+    array([[1, 2],
+           [3, 4]])
+    """
+    return xp_of(x).reshape(x, shape, copy=copy)
+
+
+def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
+    """The elements moved along, those that fall off one end entering at the other.
+
+    >>> import numpy as np, trellis
+    >>> trellis.roll(np.array([1, 2, 3]), 1)
+    array([3, 1, 2])
+    """
+    return xp_of(x).roll(x, shift, axis=axis)
+
+
+def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
+    """All windows of that length along `axis`, each in a new last axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.sliding_window(np.array([1, 2, 3, 4]), 2)
+    array([[1, 2],
+           [2, 3],
+           [3, 4]])
+    """
+    return xp_of(x).sliding_window(x, window, axis=axis, step=step)
+
+
+def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
+    """Without the named axes, which must have length one.
+
+    >>> import numpy as np, trellis
+    >>> trellis.squeeze(np.zeros((1, 3, 1)), axis=(0, 2)).shape
+    (3,)
+    """
+    return xp_of(x).squeeze(x, axis=axis)
+
+
+def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
+    """Arrays of one shape side by side along a new axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.stack([np.array([1, 2]), np.array([3, 4])])
+    array([[1, 2],
+           [3, 4]])
+    """
+    return xp_of_all(*arrays).stack(arrays, axis=axis)
+
+
+def tile(x: A, repetitions: tuple[int, ...], /) -> A:
+    """The whole array several times along each axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.tile(np.array([1, 2]), (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
+    return xp_of(x).tile(x, repetitions)
+
+
+def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
+    """The slices along an axis, one array each; the inverse of `stack`.
+
+    >>> import numpy as np, trellis
+    >>> trellis.unstack(np.array([[1, 2], [3, 4]]))[1]
+    array([3, 4])
+    """
+    slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
+    return slices

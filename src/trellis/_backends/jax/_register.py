@@ -1,0 +1,23 @@
+"""Makes the backend known to the dispatch table, and Containers to JAX."""
+
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.tree_util import DictKey, register_pytree_with_keys
+
+from ..._core.container import Container, flatten_container, unflatten_container
+from ..._core.dispatch import register
+
+
+def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
+    children, static = flatten_container(container)
+    return [(DictKey(key), child) for key, child in zip(static[0], children, strict=True)], static
+
+
+# So that Containers pass through jax.jit, grad and vmap.
+register_pytree_with_keys(Container, _flatten_with_keys, unflatten_container, flatten_container)
+
+# The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
+register(sys.modules[__package__], type(jnp.zeros(1)), jax.Array, jax.core.Tracer)

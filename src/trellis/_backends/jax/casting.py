@@ -1,0 +1,182 @@
+"""Data types: native constants, names, casts, limits, promotion."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+
+from ..._core.dtypes import (
+    NUMERIC,
+    _promotion,
+    default_complex,
+    default_dtype,
+    is_kind,
+    result_name,
+)
+from ..._core.errors import DtypeError, PrecisionError
+from ._helpers import is_array
+
+__all__ = [
+    "as_dtype",
+    "astype",
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "dtype_name",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]  # fmt: skip
+
+bool: Any = np.dtype("bool")
+int8, int16, int32, int64 = (
+    np.dtype("int8"),
+    np.dtype("int16"),
+    np.dtype("int32"),
+    np.dtype("int64"),
+)
+uint8, uint16 = np.dtype("uint8"), np.dtype("uint16")
+uint32, uint64 = np.dtype("uint32"), np.dtype("uint64")
+float16, bfloat16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
+float32, float64 = np.dtype("float32"), np.dtype("float64")
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+
+_names: dict[Any, str] = {}
+_native: dict[Any, Any] = {None: None}
+for _name in ("bool", *NUMERIC):
+    _dtype = globals()[_name]
+    # All spellings that JAX itself accepts: the name, np.dtype, NumPy's scalar type, jnp.float32.
+    for _spelling in (
+        _name,
+        _dtype,
+        _dtype.type,
+        getattr(jnp, "bool_" if _name == "bool" else _name),
+    ):
+        _native[_spelling] = _dtype
+        _names[_spelling] = _name
+# A set: None equals float64 for NumPy, and only hashing tells them apart.
+_needs_x64 = frozenset((int64, uint64, float64, complex128))
+
+
+def as_dtype(dtype: Any, /) -> Any:
+    """The native dtype of a name or dtype; None stays None; 64 bits need JAX's x64 mode."""
+    native = _lookup(dtype)
+    if native in _needs_x64 and not jax.config.jax_enable_x64:
+        raise PrecisionError(
+            f"JAX would silently make {native} a 32-bit type. Ask for {_narrow(native)}, or turn 64-bit types on "
+            'first: jax.config.update("jax_enable_x64", True), or JAX_ENABLE_X64=1 in the environment.'
+        )
+    return native
+
+
+def _lookup(dtype: Any) -> Any:
+    try:
+        return _native[dtype]
+    except (KeyError, TypeError):
+        raise DtypeError(
+            f"{dtype!r} is not a data type of JAX here. Write one of {', '.join(('bool', *NUMERIC))}, "
+            "as a name or as a dtype."
+        ) from None
+
+
+def _narrow(dtype: Any) -> str:
+    return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}[
+        dtype.name
+    ]
+
+
+def _default_int() -> Any:
+    return int64 if jax.config.jax_enable_x64 else int32
+
+
+def _default_of(kind: type) -> Any:
+    """The dtype of Python numbers of that kind."""
+    if kind is float:
+        return as_dtype(default_dtype())
+    if kind is complex:
+        return as_dtype(default_complex())
+    return _default_int() if kind is int else bool
+
+
+def dtype_name(dtype: Any, /) -> str:
+    """The canonical name of a dtype."""
+    try:
+        return _names[dtype]
+    except (KeyError, TypeError):
+        raise DtypeError(f"{dtype!r} is not a data type of JAX that Trellis knows.") from None
+
+
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+    from .device import _as_device
+
+    dtype = as_dtype(dtype)
+    if not copy and device is None and x.dtype == dtype:
+        return x
+    if x.dtype.kind == "c" and dtype.kind != "c" and dtype != bool:
+        raise DtypeError(
+            f"A cast from {x.dtype} to {dtype} would drop the imaginary part. Write real(x) first."
+        )
+    return jnp.astype(x, dtype, copy=copy, device=_as_device(device))
+
+
+def can_cast(from_: Any, to: Any, /) -> Any:
+    source = dtype_name(from_.dtype if is_array(from_) else from_)
+    return _promotion.get((source, dtype_name(to))) == dtype_name(to)
+
+
+class _FloatInfo(NamedTuple):
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+class _IntInfo(NamedTuple):
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+
+
+def finfo(type: Any, /) -> _FloatInfo:
+    info = jnp.finfo(type.dtype if is_array(type) else _lookup(type))
+    limits = (float(info.eps), float(info.max), float(info.min), float(info.smallest_normal))
+    return _FloatInfo(int(info.bits), *limits, np.dtype(info.dtype))
+
+
+def iinfo(type: Any, /) -> _IntInfo:
+    info = jnp.iinfo(type.dtype if is_array(type) else _lookup(type))
+    return _IntInfo(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
+
+
+def isdtype(dtype: Any, kind: Any) -> Any:
+    return is_kind(dtype_name(dtype), kind, as_name=dtype_name)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    name = result_name(arrays_and_dtypes, as_name=dtype_name)
+    # Where no one named int64 (an int beside bools, uint32 beside int32) JAX answers with its default.
+    is_index = name == "int64" and not any([_is_int64(item) for item in arrays_and_dtypes])
+    return _default_int() if is_index else as_dtype(name)
+
+
+def _is_int64(item: Any) -> Any:
+    return _names.get(item.dtype if hasattr(item, "dtype") else item) == "int64"

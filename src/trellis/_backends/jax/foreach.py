@@ -1,0 +1,62 @@
+"""Arithmetic over lists of leaves on JAX: under `jax.jit` XLA fuses each leaf's chain by itself."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..shared.foreach import foreach_add as foreach_add
+from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
+from ..shared.foreach import foreach_addcmul as foreach_addcmul
+from ..shared.foreach import foreach_div as foreach_div
+from ..shared.foreach import foreach_lerp as foreach_lerp
+from ..shared.foreach import foreach_mul as foreach_mul
+from ..shared.foreach import spread
+
+__all__ = [
+    "foreach_add",
+    "foreach_addcdiv",
+    "foreach_addcmul",
+    "foreach_detach",
+    "foreach_div",
+    "foreach_lerp",
+    "foreach_maximum",
+    "foreach_mul",
+    "foreach_norm",
+    "foreach_sqrt",
+    "fused_adam",
+]
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    return [jnp.sqrt(x) for x in xs]
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    return [jnp.maximum(x, y) for x, y in zip(xs, spread(ys, xs), strict=True)]
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    return [jnp.sqrt(jnp.sum(x * x)) for x in xs]
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    """JAX records nothing eagerly."""
+    return xs
+
+
+def fused_adam(
+    ws: list[Any],
+    gs: list[Any],
+    ms: list[Any],
+    vs: list[Any],
+    step: Any,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: float,
+    *,
+    reuse: bool = False,
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """There is no such kernel here."""
+    return None

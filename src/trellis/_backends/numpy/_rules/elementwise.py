@@ -1,0 +1,202 @@
+"""Derivatives of NumPy's ufuncs. Only Python numbers as factors: they never widen float32."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._tape import composed, constant, differentiable, stop, unbroadcast
+
+constant(
+    np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.sign, np.signbit, np.floor_divide,
+    np.isfinite, np.isinf, np.isnan, np.isclose, np.allclose, np.isneginf, np.isposinf,
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift,
+    np.result_type, np.iscomplexobj, np.isrealobj, np.array_equal, np.may_share_memory,
+)  # fmt: skip
+
+
+def _unary(ufunc: Any, vjp: Any) -> None:
+    differentiable(ufunc, vjp)
+
+
+_unary(np.negative, lambda ans, x: lambda g: -g)
+_unary(np.positive, lambda ans, x: lambda g: g)
+_unary(np.exp, lambda ans, x: lambda g: g * ans)
+_unary(np.exp2, lambda ans, x: lambda g: g * ans * math.log(2))
+_unary(np.expm1, lambda ans, x: lambda g: g * (ans + 1))
+_unary(np.log, lambda ans, x: lambda g: g / x)
+_unary(np.log2, lambda ans, x: lambda g: g / (x * math.log(2)))
+_unary(np.log10, lambda ans, x: lambda g: g / (x * math.log(10)))
+_unary(np.log1p, lambda ans, x: lambda g: g / (x + 1))
+_unary(np.sqrt, lambda ans, x: lambda g: g * 0.5 / ans)
+_unary(np.cbrt, lambda ans, x: lambda g: g / (3 * ans * ans))
+_unary(np.square, lambda ans, x: lambda g: g * 2 * x)
+_unary(np.reciprocal, lambda ans, x: lambda g: -g * ans * ans)
+_unary(np.sin, lambda ans, x: lambda g: g * np.cos(x))
+_unary(np.cos, lambda ans, x: lambda g: -g * np.sin(x))
+_unary(np.tan, lambda ans, x: lambda g: g * (1 + ans * ans))
+_unary(np.arcsin, lambda ans, x: lambda g: g / np.sqrt(1 - x * x))
+_unary(np.arccos, lambda ans, x: lambda g: -g / np.sqrt(1 - x * x))
+_unary(np.arctan, lambda ans, x: lambda g: g / (1 + x * x))
+_unary(np.sinh, lambda ans, x: lambda g: g * np.cosh(x))
+_unary(np.cosh, lambda ans, x: lambda g: g * np.sinh(x))
+_unary(np.tanh, lambda ans, x: lambda g: g * (1 - ans * ans))
+_unary(np.arcsinh, lambda ans, x: lambda g: g / np.sqrt(x * x + 1))
+_unary(np.arccosh, lambda ans, x: lambda g: g / np.sqrt(x * x - 1))
+_unary(np.arctanh, lambda ans, x: lambda g: g / (1 - x * x))
+_unary(np.conjugate, lambda ans, x: lambda g: np.conjugate(g))
+
+
+def _abs_vjp(ans: Any, x: Any) -> Any:
+    if np.iscomplexobj(x):
+        size = np.where(ans == 0, np.ones_like(ans), ans)
+        return lambda g: g * np.conjugate(x) / size
+    return lambda g: g * np.sign(x)
+
+
+differentiable(np.absolute, _abs_vjp)
+differentiable(np.fabs, _abs_vjp)
+
+
+def _complexify(x: Any, g: Any) -> Any:
+    return g + 0j if np.iscomplexobj(x) else g
+
+
+differentiable(np.real, lambda ans, x: lambda g: unbroadcast(_complexify(x, g), x))
+differentiable(
+    np.imag, lambda ans, x: lambda g: unbroadcast(-1j * g if np.iscomplexobj(x) else 0 * g, x)
+)
+
+
+# Two arguments ---------------------------------------------------------------------------------------
+
+
+def _binary(ufunc: Any, first: Any, second: Any) -> None:
+    """`first(g, ans, x, y)` and `second(...)` are the gradients before broadcasting is undone."""
+    differentiable(
+        ufunc,
+        lambda ans, x, y: lambda g: unbroadcast(first(g, ans, x, y), x),
+        lambda ans, x, y: lambda g: unbroadcast(second(g, ans, x, y), y),
+    )
+
+
+def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    if isinstance(y, (int, float)):
+        if y == 2:
+            return g * (2 * x)
+        return g * (y * x ** (y - 1)) if y != 0 else g * np.zeros_like(x)
+    below = np.where(y == 0, np.ones_like(y), y - 1)
+    return g * (y * x**below)
+
+
+def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    if isinstance(x, (int, float)):
+        return g * ans * (math.log(x) if x > 0 else 0.0)
+    return g * ans * np.log(np.where(x == 0, np.ones_like(x), x))
+
+
+def _winner(g: Any, mine: Any, other: Any, better: Any) -> Any:
+    """Ties share: half for each side."""
+    zero = np.zeros_like(g)
+    return np.where(mine == other, g * 0.5, np.where(better(mine, other), g, zero))
+
+
+def _over_length(g: Any, part: Any, length: Any) -> Any:
+    """part / length, and 0 where the length is 0."""
+    return np.where(length == 0, np.zeros_like(g), g * part / np.where(length == 0, 1, length))
+
+
+def _share(g: Any, part: Any, ans: Any) -> Any:
+    return g * np.exp(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
+
+
+_binary(np.add, lambda g, ans, x, y: g, lambda g, ans, x, y: g)
+_binary(np.subtract, lambda g, ans, x, y: g, lambda g, ans, x, y: -g)
+_binary(np.multiply, lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x)
+_binary(np.divide, lambda g, ans, x, y: g / y, lambda g, ans, x, y: -g * ans / y)
+_binary(np.power, _power_by_base, _power_by_exponent)
+_binary(
+    np.maximum,
+    lambda g, ans, x, y: _winner(g, x, y, np.greater),
+    lambda g, ans, x, y: _winner(g, y, x, np.greater),
+)
+_binary(
+    np.minimum,
+    lambda g, ans, x, y: _winner(g, x, y, np.less),
+    lambda g, ans, x, y: _winner(g, y, x, np.less),
+)
+_binary(
+    np.arctan2,
+    lambda g, ans, x, y: g * y / (x * x + y * y),
+    lambda g, ans, x, y: -g * x / (x * x + y * y),
+)
+_binary(
+    np.hypot,
+    lambda g, ans, x, y: _over_length(g, x, ans),
+    lambda g, ans, x, y: _over_length(g, y, ans),
+)
+_binary(
+    np.logaddexp,
+    lambda g, ans, x, y: _share(g, x, ans),
+    lambda g, ans, x, y: _share(g, y, ans),
+)
+_binary(
+    np.copysign,
+    lambda g, ans, x, y: np.where(np.signbit(x) == np.signbit(y), g, -g),
+    lambda g, ans, x, y: np.zeros_like(g),
+)
+_binary(np.remainder, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.floor(x / y))
+
+
+# Neither one nor two ---------------------------------------------------------------------------------
+
+
+@composed(np.clip)
+def _clip(x: Any, low: Any = None, high: Any = None, **names: Any) -> Any:
+    """The gradient passes where low <= x <= high, the bounds included."""
+    low, high = names.get("min", low), names.get("max", high)
+    clipped = x
+    if low is not None:
+        clipped = np.where(clipped < low, low, clipped)
+    if high is not None:
+        clipped = np.where(clipped > high, high, clipped)
+    return clipped
+
+
+differentiable(
+    np.where,
+    None,
+    lambda ans, c, x, y: lambda g: unbroadcast(np.where(c, g, np.zeros((), g.dtype)), x),
+    lambda ans, c, x, y: lambda g: unbroadcast(np.where(c, np.zeros((), g.dtype), g), y),
+)
+
+
+@composed(np.nan_to_num)
+def _nan_to_num(x: Any, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    limits = np.finfo(x.dtype)
+    x = np.where(np.isnan(x), nan, x)
+    x = np.where(x == np.inf, limits.max if posinf is None else posinf, x)
+    return np.where(x == -np.inf, limits.min if neginf is None else neginf, x)
+
+
+def _erf_values(x: Any) -> Any:
+    from scipy.special import erf
+
+    return erf(x)
+
+
+_two_over_root_pi = 2 / math.sqrt(math.pi)
+erf = differentiable(_erf_values, lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x))
+
+_cast = differentiable(
+    lambda x, dtype: np.astype(x, dtype),
+    lambda ans, x, dtype: lambda g: unbroadcast(_complexify(x, g), x),
+)
+
+
+@composed(np.astype)
+def _astype(x: Any, dtype: Any, **kw: Any) -> Any:
+    """Integers and bools are constants: no gradient comes back through them."""
+    return _cast(x, dtype) if np.dtype(dtype).kind in "fc" else np.astype(stop(x), dtype)

@@ -1,0 +1,139 @@
+"""Derivatives of NumPy's Fourier transforms. They are linear: each one's adjoint is another of them.
+
+A gradient of a complex number u + iv is held as dL/du - i dL/dv, as autograd does.
+"""
+
+from typing import Any
+
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+from .._tape import composed, unbroadcast
+
+
+def _fit(x: Any, n: int, axis: int) -> Any:
+    """Cut or zero-pad one axis to length n."""
+    have = x.shape[axis]
+    if have > n:
+        return x[(slice(None),) * axis + (slice(0, n),)]
+    pairs = [(0, n - have if i == axis else 0) for i in range(x.ndim)]
+    return np.pad(x, pairs) if have < n else x
+
+
+@primitive
+def _fft(x: Any, axis: int, norm: str) -> Any:
+    return np.fft.fft(x, axis=axis, norm=norm)  # type: ignore[call-overload]
+
+
+@primitive
+def _ifft(x: Any, axis: int, norm: str) -> Any:
+    return np.fft.ifft(x, axis=axis, norm=norm)  # type: ignore[call-overload]
+
+
+defvjp(_fft, lambda ans, x, axis, norm: lambda g: unbroadcast(_fft(g, axis, norm), x))
+defvjp(_ifft, lambda ans, x, axis, norm: lambda g: unbroadcast(_ifft(g, axis, norm), x))
+
+
+@composed(np.fft.fft)
+def _fft_rule(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    axis = axis % x.ndim
+    return _fft(_fit(x, x.shape[axis] if n is None else n, axis), axis, norm or "backward")
+
+
+@composed(np.fft.ifft)
+def _ifft_rule(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    axis = axis % x.ndim
+    return _ifft(_fit(x, x.shape[axis] if n is None else n, axis), axis, norm or "backward")
+
+
+@composed(np.fft.rfft)
+def _rfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    axis = axis % x.ndim
+    n = x.shape[axis] if n is None else n
+    return _fft_rule(x, n, axis, norm)[(slice(None),) * axis + (slice(0, n // 2 + 1),)]
+
+
+@composed(np.fft.irfft)
+def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    """The real signal whose half spectrum is x: the other half is its mirror image."""
+    axis = axis % x.ndim
+    n = 2 * (x.shape[axis] - 1) if n is None else n
+    half = _fit(x, n // 2 + 1, axis)
+    before = (slice(None),) * axis
+    edge = half[(*before, slice(0, 1))]
+    parts = [_real(edge), half[(*before, slice(1, (n + 1) // 2))]]
+    if n % 2 == 0:
+        parts.append(_real(half[(*before, slice(n // 2, n // 2 + 1))]))
+    mirrored = np.conjugate(np.flip(parts[1], axis=axis))
+    return np.real(_ifft_rule(np.concatenate((*parts, mirrored), axis=axis), n, axis, norm))
+
+
+def _real(x: Any) -> Any:
+    return np.astype(np.real(x), x.dtype)
+
+
+_swapped = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: "forward"}
+
+
+@composed(np.fft.hfft)
+def _hfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    return _irfft(np.conjugate(x), n, axis, _swapped[norm])
+
+
+@composed(np.fft.ihfft)
+def _ihfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+    return np.conjugate(_rfft(x, n, axis, _swapped[norm]))
+
+
+def _sizes(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
+    if axes is None:
+        axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    sizes = [None] * len(axes) if s is None else list(s)
+    return [(axis, size) for axis, size in zip(axes, sizes, strict=True)]
+
+
+@composed(np.fft.fftn)
+def _fftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    for axis, n in _sizes(x, s, axes):
+        x = np.fft.fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+@composed(np.fft.ifftn)
+def _ifftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    for axis, n in _sizes(x, s, axes):
+        x = np.fft.ifft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+@composed(np.fft.rfftn)
+def _rfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    *others, (last, n) = _sizes(x, s, axes)
+    x = _rfft(x, n, last, norm)
+    for axis, size in others:
+        x = np.fft.fft(x, n=size, axis=axis, norm=norm)
+    return x
+
+
+@composed(np.fft.irfftn)
+def _irfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    *others, (last, n) = _sizes(x, s, axes)
+    for axis, size in others:
+        x = np.fft.ifft(x, n=size, axis=axis, norm=norm)
+    return _irfft(x, n, last, norm)
+
+
+@composed(np.fft.fftshift)
+def _fftshift(x: Any, axes: Any = None) -> Any:
+    axes = (
+        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    )
+    return np.roll(x, tuple([x.shape[a] // 2 for a in axes]), axis=axes)
+
+
+@composed(np.fft.ifftshift)
+def _ifftshift(x: Any, axes: Any = None) -> Any:
+    axes = (
+        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    )
+    return np.roll(x, tuple([-(x.shape[a] // 2) for a in axes]), axis=axes)

@@ -1,0 +1,194 @@
+"""Derivatives of reading and writing at indices."""
+
+from typing import Any
+
+import numpy as np
+from autograd.core import SparseObject, vspace
+from autograd.extend import defvjp, primitive
+
+from .._tape import RULES, composed, constant, unbroadcast
+
+constant(
+    np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
+    np.searchsorted, np.all, np.any, np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all,
+    np.unique,
+)  # fmt: skip
+
+
+def _is_basic(index: Any) -> bool:
+    """Slices, ints, None and Ellipsis never name an element twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        [part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts]
+    )
+
+
+def _add_at(target: Any, index: Any, value: Any) -> Any:
+    if _is_basic(index):
+        target[index] += value
+    else:
+        np.add.at(target, index, value)
+    return target
+
+
+@primitive
+def _get(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+@primitive
+def _put(g: Any, index: Any, space: Any) -> Any:
+    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n squared.
+    return SparseObject(space, lambda target: _add_at(target, index, g))
+
+
+defvjp(_get, lambda ans, x, index: lambda g: _put(g, index, vspace(x)))
+defvjp(_put, lambda ans, g, index, space: lambda h: h[index])
+RULES["getitem"] = _get
+
+
+@primitive
+def _take_adjoint(g: Any, indices: Any, axis: int, shape: Any) -> Any:
+    out = np.zeros(shape, dtype=g.dtype)
+    np.add.at(out, (slice(None),) * axis + (indices,), g)
+    return out
+
+
+@primitive
+def _take(x: Any, indices: Any, axis: int) -> Any:
+    return np.take(x, indices, axis=axis)
+
+
+defvjp(_take, lambda ans, x, i, axis: lambda g: _take_adjoint(g, i, axis, np.shape(x)))
+defvjp(_take_adjoint, lambda ans, g, i, axis, shape: lambda h: _take(h, i, axis))
+
+
+@composed(np.take)
+def _take_rule(x: Any, indices: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    axis = axis % x.ndim
+    return _take(x, np.asarray(indices) % max(x.shape[axis], 1), axis)
+
+
+def _grid(indices: Any, axis: int) -> Any:
+    """Open index arrays that name, with `indices` along `axis`, every element of a result."""
+    grids = list(np.ogrid[tuple([slice(n) for n in indices.shape])])
+    grids[axis] = indices
+    return tuple(grids)
+
+
+@composed(np.take_along_axis)
+def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    axis = axis % x.ndim
+    # The standard lets the other axes broadcast.
+    other = [1 if i == axis else n for i, n in enumerate(x.shape)]
+    shape = np.broadcast_shapes(indices.shape, tuple(other))
+    indices = np.broadcast_to(indices, shape)
+    wide = np.broadcast_to(
+        x, tuple([x.shape[axis] if i == axis else n for i, n in enumerate(shape)])
+    )
+    return wide[_grid(indices, axis)]
+
+
+@composed(np.sort)
+def _sort(x: Any, axis: int = -1, **kw: Any) -> Any:
+    return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
+
+
+# Functional updates ----------------------------------------------------------------------------------
+
+
+@primitive
+def index_set_at(x: Any, value: Any, index: Any) -> Any:
+    out = x.copy()
+    out[index] = value
+    return out
+
+
+defvjp(
+    index_set_at,
+    lambda ans, x, value, index: lambda g: index_set_at(g, np.zeros((), g.dtype), index),
+    lambda ans, x, value, index: lambda g: unbroadcast(g[index], value),
+)
+
+
+@primitive
+def index_add_at(x: Any, value: Any, index: Any) -> Any:
+    return _add_at(x.copy(), index, value)
+
+
+defvjp(
+    index_add_at,
+    lambda ans, x, value, index: lambda g: g,
+    lambda ans, x, value, index: lambda g: unbroadcast(g[index], value),
+)
+
+
+@primitive
+def index_multiply_at(x: Any, value: Any, index: Any) -> Any:
+    out = x.copy()
+    np.multiply.at(out, index, value)
+    return out
+
+
+def _multiply_by_value(ans: Any, x: Any, value: Any, index: Any) -> Any:
+    count = np.zeros(np.shape(x), dtype=np.int64)
+    np.add.at(count, index, 1)
+    if count.max(initial=0) > 1:  # the other factors of the same element
+        return lambda g: unbroadcast((g * ans)[index] / value, value)
+    return lambda g: unbroadcast((g * x)[index], value)
+
+
+defvjp(
+    index_multiply_at,
+    lambda ans, x, value, index: lambda g: index_multiply_at(g, value, index),
+    _multiply_by_value,
+)
+
+
+@primitive
+def index_extreme_at(x: Any, value: Any, index: Any, ufunc: Any) -> Any:
+    out = x.copy()
+    ufunc.at(out, index, value)
+    return out
+
+
+def _winners(ans: Any, x: Any, value: Any, index: Any) -> tuple[Any, Any, Any]:
+    """Who attains the result, and how many do: all of them share the gradient."""
+    kept = np.astype(x == ans, ans.dtype)
+    attains = np.astype(ans[index] == value, ans.dtype)
+    return kept, attains, index_add_at(kept, attains, index)
+
+
+def _extreme_by_x(ans: Any, x: Any, value: Any, index: Any, ufunc: Any) -> Any:
+    kept, _, count = _winners(ans, x, value, index)
+    return lambda g: g * kept / count
+
+
+def _extreme_by_value(ans: Any, x: Any, value: Any, index: Any, ufunc: Any) -> Any:
+    _, attains, count = _winners(ans, x, value, index)
+    return lambda g: unbroadcast((g / count)[index] * attains, value)
+
+
+defvjp(index_extreme_at, _extreme_by_x, _extreme_by_value)
+
+
+@primitive
+def segment_sum_rows(x: Any, ids: Any, count: int) -> Any:
+    out = np.zeros((count, *x.shape[1:]), dtype=x.dtype)
+    inside = (ids >= 0) & (ids < count)
+    np.add.at(out, ids[inside], x[inside])
+    return out
+
+
+def _segment_rows(g: Any, ids: Any, count: int) -> Any:
+    inside = (ids >= 0) & (ids < count)
+    rows = g[np.where(inside, ids, 0)]
+    mask = np.reshape(inside, (-1,) + (1,) * (rows.ndim - 1))
+    return np.where(mask, rows, np.zeros((), rows.dtype))
+
+
+defvjp(segment_sum_rows, lambda ans, x, ids, count: lambda g: _segment_rows(g, ids, count))

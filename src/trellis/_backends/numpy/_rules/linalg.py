@@ -1,0 +1,311 @@
+"""Derivatives of NumPy's linear algebra, for stacks of matrices, in the matrices' own precision.
+
+The formulas for decompositions need distinct eigenvalues or singular values, as on every framework.
+"""
+
+from typing import Any
+
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+from ...._core.errors import NotSupportedError
+from .._tape import composed, constant, differentiable, unbroadcast
+
+constant(np.linalg.matrix_rank)
+
+
+def _t(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _h(x: Any) -> Any:
+    return np.conjugate(_t(x)) if np.iscomplexobj(x) else _t(x)
+
+
+def _eye(x: Any) -> Any:
+    return np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _inv_vjp(ans: Any, x: Any) -> Any:
+    return lambda g: -np.matmul(np.matmul(_t(ans), g), _t(ans))
+
+
+differentiable(np.linalg.inv, _inv_vjp)
+
+
+@primitive
+def _solve(a: Any, b: Any) -> Any:
+    return np.linalg.solve(a, b)
+
+
+defvjp(
+    _solve,
+    lambda ans, a, b: lambda g: unbroadcast(-np.matmul(_solve(_t(a), g), _t(ans)), a),
+    lambda ans, a, b: lambda g: unbroadcast(_solve(_t(a), g), b),
+)
+
+
+@composed(np.linalg.solve)
+def _solve_rule(a: Any, b: Any) -> Any:
+    return _solve(a, b[..., None])[..., 0] if b.ndim == 1 else _solve(a, b)
+
+
+@composed(np.linalg.det)
+def _det(x: Any) -> Any:
+    """Through the minors' products would cost n!; sign and logarithm give the same derivative."""
+    return _determinant(x)
+
+
+@primitive
+def _determinant(x: Any) -> Any:
+    return np.linalg.det(x)
+
+
+defvjp(
+    _determinant,
+    lambda ans, x: lambda g: (g * ans)[..., None, None] * _t(np.linalg.inv(x)),
+)
+
+
+@primitive
+def _slogdet(x: Any) -> Any:
+    return tuple(np.linalg.slogdet(x))
+
+
+defvjp(_slogdet, lambda ans, x: lambda g: g[1][..., None, None] * _t(np.linalg.inv(x)))
+
+
+@composed(np.linalg.slogdet)
+def _slogdet_rule(x: Any) -> Any:
+    sign, logarithm = _slogdet(x)[0], _slogdet(x)[1]
+    return type(np.linalg.slogdet(np.eye(1)))(sign, logarithm)
+
+
+# Decompositions --------------------------------------------------------------------------------------
+
+
+@primitive
+def _cholesky(x: Any) -> Any:
+    return np.linalg.cholesky(x)
+
+
+def _cholesky_vjp(lower: Any, x: Any) -> Any:
+    def vjp(g: Any) -> Any:
+        inner = np.tril(np.matmul(_t(lower), g))
+        half = np.tril(inner, k=-1) + 0.5 * inner * _eye(lower)
+        back = _solve(_t(lower), half)
+        s = _t(_solve(_t(lower), _t(back)))
+        return (s + _t(s)) * 0.5
+
+    return vjp
+
+
+defvjp(_cholesky, _cholesky_vjp)
+
+
+@composed(np.linalg.cholesky)
+def _cholesky_rule(x: Any, *, upper: bool = False) -> Any:
+    return _h(_cholesky(x)) if upper else _cholesky(x)
+
+
+@primitive
+def _eigh(x: Any) -> Any:
+    return tuple(np.linalg.eigh(x))
+
+
+def _differences(values: Any) -> Any:
+    """1 / (v_j - v_i) off the diagonal, 0 on it."""
+    gaps = values[..., None, :] - values[..., :, None]
+    eye = np.eye(values.shape[-1], dtype=bool)
+    return np.where(
+        eye, np.zeros((), values.dtype), 1 / np.where(eye, np.ones((), values.dtype), gaps)
+    )
+
+
+def _eigh_vjp(ans: Any, x: Any) -> Any:
+    values, vectors = ans
+
+    def vjp(g: Any) -> Any:
+        by_values, by_vectors = g
+        inner = by_values[..., None, :] * _eye(vectors)
+        inner = inner + _differences(values) * np.matmul(_t(vectors), by_vectors)
+        full = np.matmul(np.matmul(np.conjugate(vectors), inner), _t(vectors))
+        # Only one triangle is read: the derivative is that of the symmetric matrix.
+        return (full + _h(full)) * 0.5
+
+    return vjp
+
+
+defvjp(_eigh, _eigh_vjp)
+
+
+@composed(np.linalg.eigh)
+def _eigh_rule(x: Any) -> Any:
+    pair = _eigh(x)
+    return type(np.linalg.eigh(np.eye(1)))(pair[0], pair[1])
+
+
+@composed(np.linalg.eigvalsh)
+def _eigvalsh(x: Any) -> Any:
+    return _eigh(x)[0]
+
+
+@primitive
+def _svd(x: Any) -> Any:
+    return tuple(np.linalg.svd(x, full_matrices=False))
+
+
+def _svd_vjp(ans: Any, x: Any) -> Any:
+    u, s, vh = ans
+    if np.iscomplexobj(x):
+        raise NotSupportedError("svd() of complex matrices has no derivative on the numpy backend.")
+
+    def vjp(g: Any) -> Any:
+        gu, gs, gvh = g
+        rows, columns, rank = x.shape[-2], x.shape[-1], s.shape[-1]
+        v, gv = _t(vh), _t(gvh)
+        gaps = _differences(s * s)
+        left = gaps * np.matmul(_t(u), gu)
+        right = gaps * np.matmul(vh, gv)
+        middle = gs[..., None, :] * np.eye(rank, dtype=x.dtype)
+        middle = (
+            middle + (left + _t(left)) * s[..., None, :] + s[..., :, None] * (right + _t(right))
+        )
+        out = np.matmul(np.matmul(u, middle), vh)
+        if rows > rank:
+            rest = gu / s[..., None, :]
+            out = out + np.matmul(rest - np.matmul(u, np.matmul(_t(u), rest)), vh)
+        if columns > rank:
+            rest = _t(gv / s[..., None, :])
+            out = out + np.matmul(u, rest - np.matmul(np.matmul(rest, v), vh))
+        return out
+
+    return vjp
+
+
+defvjp(_svd, _svd_vjp)
+
+
+@composed(np.linalg.svd)
+def _svd_rule(x: Any, full_matrices: bool = True, **kw: Any) -> Any:
+    if full_matrices and x.shape[-1] != x.shape[-2]:
+        raise NotSupportedError(
+            "svd() of a non-square matrix is differentiable only with full_matrices=False: the other "
+            "vectors are not unique."
+        )
+    parts = _svd(x)
+    return type(np.linalg.svd(np.eye(1)))(parts[0], parts[1], parts[2])
+
+
+@composed(np.linalg.svdvals)
+def _svdvals(x: Any) -> Any:
+    return _svd(x)[1]
+
+
+@primitive
+def _qr(x: Any) -> Any:
+    return tuple(np.linalg.qr(x))
+
+
+def _qr_vjp(ans: Any, x: Any) -> Any:
+    q, r = ans
+    rows, columns = x.shape[-2:]
+    if rows < columns:
+        raise NotSupportedError(
+            "qr() is differentiable for matrices with at least as many rows as columns."
+        )
+
+    def vjp(g: Any) -> Any:
+        gq, gr = g
+        m = np.matmul(r, _t(gr)) - np.matmul(_t(gq), q)
+        symmetric = np.tril(m) + _t(np.tril(m, k=-1))
+        return _t(_solve(r, _t(gq + np.matmul(q, symmetric))))
+
+    return vjp
+
+
+defvjp(_qr, _qr_vjp)
+
+
+@composed(np.linalg.qr)
+def _qr_rule(x: Any, mode: str = "reduced") -> Any:
+    if mode != "reduced" and x.shape[-1] != x.shape[-2]:
+        raise NotSupportedError(f"qr(mode={mode!r}) has no derivative; use mode='reduced'.")
+    pair = _qr(x)
+    return type(np.linalg.qr(np.eye(1)))(pair[0], pair[1])
+
+
+# Composed --------------------------------------------------------------------------------------------
+
+
+@composed(np.linalg.pinv)
+def _pinv(x: Any, *, rtol: Any = None, **kw: Any) -> Any:
+    u, s, vh = _svd(x)
+    limit = np.asarray(rtol)[..., None] * np.max(s, axis=-1, keepdims=True)
+    kept = s > limit
+    inverse = np.where(kept, 1 / np.where(kept, s, np.ones((), s.dtype)), np.zeros((), s.dtype))
+    return np.matmul(_t(vh) * inverse[..., None, :], _t(u))
+
+
+@composed(np.linalg.matrix_power)
+def _matrix_power(x: Any, n: int) -> Any:
+    if n == 0:
+        return np.broadcast_to(_eye(x), x.shape)
+    base = np.linalg.inv(x) if n < 0 else x
+    result: Any = None
+    n = abs(n)
+    while n:
+        if n % 2:
+            result = base if result is None else np.matmul(result, base)
+        base, n = np.matmul(base, base) if n > 1 else base, n // 2
+    return result
+
+
+@composed(np.cross, np.linalg.cross)
+def _cross(
+    x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(x, axisa, -1), np.moveaxis(y, axisb, -1)
+    parts = [a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.stack(parts, axis=axisc)
+
+
+@composed(np.linalg.vector_norm)
+def _vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    size = np.abs(x)
+    if ord == np.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(np.astype(size != 0, size.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(size, axis=axis, keepdims=keepdims)
+    if ord == 2:
+        squares = size * size if np.iscomplexobj(x) else x * x
+        return _root_of_sum(squares, axis, keepdims, 0.5)
+    return _root_of_sum(size**ord, axis, keepdims, 1.0 / ord)
+
+
+def _root_of_sum(powers: Any, axis: Any, keepdims: bool, exponent: float) -> Any:
+    """(sum)**exponent whose gradient at a sum of 0 is 0, not nan."""
+    total = np.sum(powers, axis=axis, keepdims=keepdims)
+    is_zero = total == 0
+    safe = np.where(is_zero, np.ones((), total.dtype), total)
+    root = np.sqrt(safe) if exponent == 0.5 else safe**exponent
+    return np.where(is_zero, np.zeros((), total.dtype), root)
+
+
+@composed(np.linalg.matrix_norm)
+def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    if ord == "fro":
+        return np.linalg.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(x), axis=-2 if ord in (1, -1) else -1)
+        norm = np.max(sums, axis=-1) if ord in (1, np.inf) else np.min(sums, axis=-1)
+    else:
+        s = _svd(x)[1]
+        norm = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
+    return norm[..., None, None] if keepdims else norm

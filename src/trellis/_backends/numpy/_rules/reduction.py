@@ -1,0 +1,308 @@
+"""Derivatives of NumPy's reductions and products."""
+
+import math
+from typing import Any
+
+import numpy as np
+from autograd.extend import defvjp, defvjp_argnums, primitive
+
+from ...._core.shapes import normal_axes, normal_axis
+from .._tape import composed, differentiable, unbroadcast
+
+
+def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A gradient of a reduction, given back the axes that were reduced."""
+    shape = np.shape(x)
+    if not keepdims:
+        axes = normal_axes(axis, len(shape))
+        g = np.reshape(g, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
+    return np.broadcast_to(g, shape)
+
+
+@primitive
+def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims)
+
+
+defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdims))
+
+
+@composed(np.sum)
+def _sum_rule(
+    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any
+) -> Any:
+    return _sum(x if dtype is None else np.astype(x, dtype), axis, keepdims)
+
+
+def _count(x: Any, axis: Any) -> int:
+    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+
+
+@composed(np.mean)
+def _mean(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims) / _count(x, axis)
+
+
+@composed(np.var)
+def _var(
+    x: Any,
+    axis: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
+    ddof: float = 0,
+    **kw: Any,
+) -> Any:
+    away = x - np.mean(x, axis=axis, keepdims=True)
+    square = np.real(away * np.conjugate(away)) if np.iscomplexobj(x) else away * away
+    return np.sum(square, axis=axis, keepdims=keepdims) / max(
+        _count(x, axis) - correction - ddof, 0
+    )
+
+
+@composed(np.std)
+def _std(x: Any, axis: Any = None, **kw: Any) -> Any:
+    """The gradient where all elements are equal is 0, not nan."""
+    square = np.var(x, axis=axis, **kw)
+    is_zero = square == 0
+    root = np.sqrt(np.where(is_zero, np.ones((), square.dtype), square))
+    return np.where(is_zero, np.zeros((), square.dtype), root)
+
+
+def _extreme_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """All elements that attain the extreme share its gradient equally."""
+    attains = x == _spread(ans, x, axis, keepdims)
+    count = np.astype(np.sum(attains, axis=normal_axes(axis, x.ndim), keepdims=True), x.dtype)
+    return lambda g: np.where(attains, _spread(g, x, axis, keepdims) / count, np.zeros((), x.dtype))
+
+
+@primitive
+def _max(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.max(x, axis=axis, keepdims=keepdims)
+
+
+@primitive
+def _min(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.min(x, axis=axis, keepdims=keepdims)
+
+
+defvjp(_max, _extreme_vjp)
+defvjp(_min, _extreme_vjp)
+
+
+@composed(np.max)
+def _max_rule(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+    return _max(x, axis, keepdims)
+
+
+@composed(np.min)
+def _min_rule(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+    return _min(x, axis, keepdims)
+
+
+@composed(np.prod)
+def _prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+    """Halving products: right at zeros and at every order, where dividing the whole by x is not."""
+    x = x if dtype is None else np.astype(x, dtype)
+    axes = normal_axes(axis, x.ndim)
+    kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+    rest = np.moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x
+    rest = np.reshape(rest, (*kept, -1) if x.size else (*kept, 0 if axes else 1))
+    if rest.shape[-1] == 0:
+        rest = np.ones((*kept, 1), dtype=x.dtype)
+    while rest.shape[-1] > 1:
+        half = rest.shape[-1] // 2
+        pairs = rest[..., :half] * rest[..., half : 2 * half]
+        odd = rest[..., 2 * half :]
+        rest = np.concatenate((pairs, odd), axis=-1) if odd.shape[-1] else pairs
+    shape = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    return np.reshape(rest, tuple(shape) if keepdims else kept)
+
+
+@primitive
+def _cumsum(x: Any, axis: int) -> Any:
+    return np.cumsum(x, axis=axis, dtype=x.dtype)
+
+
+defvjp(
+    _cumsum, lambda ans, x, axis: lambda g: np.flip(_cumsum(np.flip(g, axis=axis), axis), axis=axis)
+)
+
+
+def _with_initial(x: Any, axis: int, value: int, include: bool) -> Any:
+    if not include:
+        return x
+    shape = tuple([1 if i == axis else n for i, n in enumerate(x.shape)])
+    return np.concatenate((np.full(shape, value, dtype=x.dtype), x), axis=axis)
+
+
+@composed(np.cumulative_sum, np.cumsum)
+def _cumulative_sum(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **kw: Any
+) -> Any:
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    axis = normal_axis(axis, x.ndim)
+    x = x if dtype is None else np.astype(x, dtype)
+    return _with_initial(_cumsum(x, axis), axis, 0, include_initial)
+
+
+@composed(np.cumulative_prod, np.cumprod)
+def _cumulative_prod(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **kw: Any
+) -> Any:
+    """Doubling products (log n steps): right at zeros and at every order."""
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    axis = normal_axis(axis, x.ndim)
+    x = x if dtype is None else np.astype(x, dtype)
+    y, step = np.moveaxis(x, axis, 0), 1
+    while step < y.shape[0]:
+        y = np.concatenate((y[:step], y[step:] * y[:-step]), axis=0)
+        step *= 2
+    return _with_initial(np.moveaxis(y, 0, axis), axis, 1, include_initial)
+
+
+@composed(np.diff)
+def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    axis = normal_axis(axis, x.ndim)
+    before = (slice(None),) * axis
+    for _ in range(n):
+        x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
+    return x
+
+
+# Products --------------------------------------------------------------------------------------------
+
+
+def _matmul_left(g: Any, x: Any, y: Any) -> Any:
+    if np.ndim(y) == 1:
+        left = g[..., None] * y if np.ndim(x) > 1 else g * y
+    else:
+        wide = g[..., None, :] if np.ndim(x) == 1 else g
+        left = np.matmul(wide, np.swapaxes(y, -1, -2))
+        left = left[..., 0, :] if np.ndim(x) == 1 else left
+    return unbroadcast(left, x)
+
+
+def _matmul_right(g: Any, x: Any, y: Any) -> Any:
+    if np.ndim(x) == 1:
+        right = x[:, None] * g[..., None, :] if np.ndim(y) > 1 else g * x
+    else:
+        wide = g[..., None] if np.ndim(y) == 1 else g
+        right = np.matmul(np.swapaxes(x, -1, -2), wide)
+        right = right[..., 0] if np.ndim(y) == 1 else right
+    return unbroadcast(right, y)
+
+
+differentiable(
+    np.matmul,
+    lambda ans, x, y: lambda g: _matmul_left(g, x, y),
+    lambda ans, x, y: lambda g: _matmul_right(g, x, y),
+)
+
+
+@composed(np.tensordot)
+def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+    if isinstance(axes, int):
+        left, right = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
+    else:
+        left, right = normal_axes(axes[0], x.ndim), normal_axes(axes[1], y.ndim)
+    rows = [a for a in range(x.ndim) if a not in left]
+    columns = [a for a in range(y.ndim) if a not in right]
+    size = math.prod([x.shape[a] for a in left])
+    flat_x = np.reshape(
+        np.transpose(x, (*rows, *left)), (math.prod([x.shape[a] for a in rows]), size)
+    )
+    flat_y = np.reshape(
+        np.transpose(y, (*right, *columns)), (size, math.prod([y.shape[a] for a in columns]))
+    )
+    shape = [x.shape[a] for a in rows] + [y.shape[a] for a in columns]
+    return np.reshape(np.matmul(flat_x, flat_y), tuple(shape))
+
+
+@composed(np.dot)
+def _dot(x: Any, y: Any) -> Any:
+    if np.ndim(x) == 0 or np.ndim(y) == 0:
+        return x * y
+    return np.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 2, 0),)))
+
+
+@composed(np.inner)
+def _inner(x: Any, y: Any) -> Any:
+    return np.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
+
+
+@composed(np.outer, np.linalg.outer)
+def _outer(x: Any, y: Any) -> Any:
+    return np.reshape(x, (-1, 1)) * np.reshape(y, (1, -1))
+
+
+@composed(np.vecdot, np.linalg.vecdot)
+def _vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
+    return np.sum(np.conjugate(x) * y if np.iscomplexobj(x) else x * y, axis=axis)
+
+
+@primitive
+def _einsum(subscripts: str, *xs: Any) -> Any:
+    return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
+
+
+def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    subscripts, xs = args[0], args[1:]
+    inputs, output = subscripts.split("->")
+    terms = inputs.split(",")
+
+    def one(n: int, g: Any) -> Any:
+        mine = terms[n]
+        others = [terms[i] for i in range(len(terms)) if i != n]
+        known = set("".join([output, *others]))
+        # A letter that stands in no other place was summed: its gradient is the same all along.
+        reachable = "".join([letter for letter in mine if letter in known])
+        arrays = [xs[i] for i in range(len(xs)) if i != n]
+        part = _einsum(",".join([output, *others]) + "->" + reachable, g, *arrays)
+        shape = np.shape(xs[n])
+        sizes = [size if letter in known else 1 for letter, size in zip(mine, shape, strict=True)]
+        return unbroadcast(np.broadcast_to(np.reshape(part, tuple(sizes)), shape), xs[n])
+
+    return lambda g: [one(n - 1, g) for n in argnums]
+
+
+defvjp_argnums(_einsum, _einsum_vjps)
+
+
+@composed(np.einsum)
+def _einsum_rule(subscripts: str, *xs: Any, **kw: Any) -> Any:
+    explicit, arrays = _explicit(subscripts.replace(" ", ""), list(xs))
+    return _einsum(explicit, *arrays)
+
+
+def _explicit(subscripts: str, xs: list[Any]) -> tuple[str, list[Any]]:
+    """Subscripts with an output, without ellipses and without a letter twice in one term."""
+    inputs, arrow, output = subscripts.partition("->")
+    spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
+    terms, widest = inputs.split(","), ""
+    for i, term in enumerate(terms):
+        if "..." in term:
+            extra = xs[i].ndim - len(term.replace("...", ""))
+            letters = "".join(spare[len(spare) - extra :])
+            terms[i] = term.replace("...", letters)
+            widest = letters if len(letters) > len(widest) else widest
+    if arrow:
+        output = output.replace("...", widest)
+    else:
+        used = sorted("".join(terms))
+        output = widest + "".join([c for c in used if used.count(c) == 1 and c not in widest])
+    for i, term in enumerate(terms):
+        for letter in sorted(set(term)):
+            while terms[i].count(letter) > 1:
+                first = terms[i].index(letter)
+                second = terms[i].index(letter, first + 1)
+                xs[i] = np.diagonal(xs[i], axis1=first, axis2=second)
+                terms[i] = (
+                    terms[i][:first]
+                    + terms[i][first + 1 : second]
+                    + terms[i][second + 1 :]
+                    + letter
+                )
+    return ",".join(terms) + "->" + output, xs

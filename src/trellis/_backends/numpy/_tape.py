@@ -1,0 +1,292 @@
+"""Reverse mode on NumPy: HIPS autograd keeps the tape, NumPy's own protocols do the dispatch.
+
+`TracedArray` answers `__array_ufunc__` and `__array_function__`, so the backend's functions are the plain
+NumPy ones: on plain arrays they cost nothing extra, on traced arrays NumPy itself hands the call to the
+rule book `RULES` below. A NumPy function without a rule raises: it never cuts the path in silence.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from autograd.core import VJPNode, backward_pass, primitive_vjps
+from autograd.extend import defvjp, primitive
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.tracer import getval, isbox, new_box, trace_primitives_map, trace_stack
+
+from ..._core.errors import NotSupportedError, TracingError
+
+# NumPy function -> what to call when one of its arguments is traced.
+RULES: dict[Any, Callable[..., Any]] = {}
+
+
+class TracedArray(ArrayBox):
+    """An array whose history is being recorded; made by gradient functions only."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs.get("out") is not None:
+            raise _no_rule(f"{ufunc.__name__}.{method}" if method != "__call__" else "out=")
+        return _rule_for(ufunc, inputs)(*inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _rule_for(func, args)(*args, **kwargs)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedError(
+            "An array that is being differentiated cannot become a plain NumPy array: its gradient would "
+            "be lost. Use trellis or NumPy functions on it, trellis.stack instead of np.array([...]), or "
+            "trellis.stop_gradient(x) where a constant is meant."
+        )
+
+    def _as_number(self, kind: Callable[[Any], Any]) -> Any:
+        raise TracingError(
+            f"{kind.__name__}(x) of an array that is being differentiated would lose its gradient. "
+            "Keep it as an array, or write float(trellis.stop_gradient(x))."
+        )
+
+    def __float__(self) -> float:
+        return float(self._as_number(float))
+
+    def __int__(self) -> int:
+        return int(self._as_number(int))
+
+    def __complex__(self) -> complex:
+        return complex(self._as_number(complex))
+
+    def __iter__(self) -> Any:
+        return iter([self[i] for i in range(len(self))])
+
+    def __getitem__(self, index: Any) -> Any:
+        return RULES["getitem"](self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TracingError(
+            "x[index] = value would change an array that is being differentiated. "
+            "Write x = trellis.at(x, index).set(value)."
+        )
+
+    @property
+    def T(self) -> Any:
+        return np.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        return np.matrix_transpose(self)
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
+    def nbytes(self) -> int:
+        return int(getval(self).nbytes)
+
+    def item(self) -> Any:
+        return self._as_number(float)
+
+    def copy(self) -> "TracedArray":
+        return self
+
+    def astype(self, dtype: Any, **kwargs: Any) -> Any:
+        return np.astype(self, dtype)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from ..._core import dispatch
+
+        return dispatch.load("numpy")
+
+    def __repr__(self) -> str:
+        return f"traced({getval(self)!r})"
+
+    __hash__ = ArrayBox.__hash__
+
+
+def _operator(ufunc: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, other: ufunc(self, other)
+
+
+def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, other: ufunc(other, self)
+
+
+# ArrayBox's own operators use autograd's rules, some of which widen float32: ours go through RULES.
+for _name, _ufunc in {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "pow": np.power,
+    "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+}.items():  # fmt: skip
+    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
+    setattr(TracedArray, f"__r{_name}__", _reflected(_ufunc))
+for _name, _ufunc in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
+TracedArray.__neg__ = lambda self: np.negative(self)  # type: ignore[method-assign]
+TracedArray.__pos__ = lambda self: self  # type: ignore[attr-defined]
+TracedArray.__abs__ = lambda self: np.abs(self)  # type: ignore[method-assign]
+TracedArray.__invert__ = lambda self: np.invert(self)  # type: ignore[attr-defined]
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+
+for _name in (
+    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat "
+    "round searchsorted sort squeeze std sum swapaxes take trace var"
+).split():
+    setattr(TracedArray, _name, _method(_name))
+TracedArray.flatten = lambda self: np.ravel(self)  # type: ignore[attr-defined]
+TracedArray.reshape = lambda self, *shape, **kw: np.reshape(  # type: ignore[attr-defined]
+    self, shape[0] if len(shape) == 1 else shape, **kw
+)
+TracedArray.transpose = lambda self, *axes: np.transpose(  # type: ignore[attr-defined]
+    self, (axes[0] if len(axes) == 1 else axes) or None
+)
+
+# autograd makes boxes by the type of the value: from now on ours, a subclass of its own.
+TracedArray.register(np.ndarray)
+for _scalar in (np.float16, np.float32, np.float64, np.complex64, np.complex128):
+    TracedArray.register(_scalar)
+
+
+# The rule book ---------------------------------------------------------------------------------------
+
+
+def _rule_for(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
+    try:
+        return RULES[function]
+    except KeyError:
+        return _autograds_rule(function, args)
+
+
+def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
+    """What autograd itself knows and we do not: right as it is, only not always in float32."""
+    theirs = trace_primitives_map.get(function)
+    if theirs in primitive_vjps and any([isbox(arg) for arg in args]):
+        return theirs
+    raise _no_rule(getattr(function, "__name__", str(function)))
+
+
+def _no_rule(name: str) -> NotSupportedError:
+    return NotSupportedError(
+        f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an array that "
+        "is being differentiated. Use the trellis function of that purpose, give it a rule with "
+        "trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a constant."
+    )
+
+
+def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:
+    """A primitive with its derivatives, one per positional argument; entered in the rule book.
+
+    `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions on
+    traced arrays, which is how higher orders come about.
+    """
+    before = trace_primitives_map.get(function)
+    traced = primitive(function)
+    # `primitive` also answers for autograd's own boxes; leave those with autograd's rule.
+    if before is not None:
+        trace_primitives_map[function] = before
+    defvjp(traced, *vjps)
+    for key in keys or (function,):
+        RULES[key] = traced
+    return traced
+
+
+def constant(*functions: Any) -> None:
+    """Functions that are constant almost everywhere: they see plain values, and no gradient comes back."""
+
+    def on_values(function: Any) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            values = [_plain(arg) for arg in args]
+            return function(*values, **{key: _plain(value) for key, value in kwargs.items()})
+
+        return call
+
+    for function in functions:
+        RULES[function] = on_values(function)
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)([_plain(item) for item in x])
+    return getval(x)
+
+
+def composed(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a Python function, written over other NumPy functions, as the rule for `functions`."""
+
+    def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            RULES[function] = rule
+        return rule
+
+    return enter
+
+
+def unbroadcast(g: Any, like: Any) -> Any:
+    """Sum a gradient down to the shape of the argument it belongs to, in that argument's dtype."""
+    shape = np.shape(like)
+    if g.shape != shape:
+        lead = g.ndim - len(shape)
+        axes = list(range(lead))
+        axes += [i + lead for i, size in enumerate(shape) if size == 1 and g.shape[i + lead] != 1]
+        g = np.reshape(np.sum(g, axis=tuple(axes)), shape) if axes else np.reshape(g, shape)
+    dtype = np.result_type(like) if hasattr(like, "dtype") else g.dtype
+    if g.dtype == dtype:
+        return g
+    if np.iscomplexobj(g) and dtype.kind != "c":
+        g = np.real(g)
+    return np.astype(g, dtype)
+
+
+def array_from(obj: Any, dtype: Any) -> Any:
+    """An array out of nested lists that hold traced arrays."""
+    if isinstance(obj, (list, tuple)):
+        return np.stack([array_from(item, dtype) for item in obj])
+    if isbox(obj):
+        return obj if dtype is None else np.astype(obj, dtype)
+    return np.asarray(obj, dtype=dtype)
+
+
+# Tracing ---------------------------------------------------------------------------------------------
+
+
+def begin_trace(value: Any) -> tuple[Any, Any]:
+    """A traced version of `value` at a new, innermost level, and its root node.
+
+    Levels only ever rise, so that threads that differentiate at the same time cannot confuse them
+    (autograd itself counts up and down on one shared stack).
+    """
+    level = trace_stack.top + 1
+    trace_stack.top = level
+    root = VJPNode.new_root()
+    return new_box(value, level, root), root
+
+
+def is_traced_at(x: Any, leaf: Any) -> bool:
+    """Whether `x` depends on `leaf`'s trace."""
+    return isbox(x) and x._trace == leaf._trace
+
+
+def pull_back(g: Any, node: Any) -> Any:
+    """The backward pass. An infinite gradient is a result, not an accident: no warnings for it."""
+    with np.errstate(all="ignore"):
+        return backward_pass(g, node)
+
+
+def stop(x: Any, /) -> Any:
+    """The plain value of a traced array."""
+    return getval(x)

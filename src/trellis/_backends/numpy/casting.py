@@ -1,0 +1,137 @@
+"""Data types on NumPy: the native constants, and canonical names turned into them."""
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+from ..._core.errors import DtypeError
+
+__all__ = [
+    "as_dtype",
+    "astype",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "dtype_name",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+bool = np.bool_
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+complex64, complex128 = np.complex64, np.complex128
+
+# Every spelling of a dtype that a caller may use, so that `as_dtype` is one look-up.
+_native: dict[Any, np.dtype[Any] | None] = {None: None}
+for _name in ("bool", *dtypes.NUMERIC):
+    if _name != "bfloat16":
+        for _spelling in (_name, np.dtype(_name), np.dtype(_name).type):
+            _native[_spelling] = np.dtype(_name)
+# Python's own types, as NumPy accepts them.
+_native[builtins.bool], _native[int] = np.dtype("bool"), np.dtype("int64")
+
+
+def as_dtype(dtype: Any, /) -> Any:
+    """The native dtype of a canonical name, a native dtype or a scalar type; None stays None."""
+    try:
+        return _native[dtype]
+    except (KeyError, TypeError):
+        return _uncommon_dtype(dtype)
+
+
+def _uncommon_dtype(dtype: Any) -> Any:
+    if dtype is float:
+        return np.dtype(str(dtypes.default_dtype()))
+    if dtype is complex:
+        return np.dtype(str(dtypes.default_complex()))
+    if dtypes.name_of(dtype) == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DtypeError(
+                "NumPy has no bfloat16 of its own. Run: pip install ml_dtypes, or use float32."
+            ) from None
+        return np.dtype(ml_dtypes.bfloat16)
+    name = dtypes.name_of(dtype)
+    if name in ("bool", *dtypes.NUMERIC):
+        return np.dtype(name)
+    raise DtypeError(
+        f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'."
+    )
+
+
+def dtype_name(dtype: Any, /) -> str:
+    """The canonical name of a native dtype."""
+    return np.dtype(dtype).name
+
+
+def _default_float() -> Any:
+    return np.dtype(str(dtypes.default_dtype()))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
+    _check_device(device)
+    dtype = as_dtype(dtype)
+    if not copy and x.dtype == dtype:
+        return x
+    if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
+        raise DtypeError(
+            f"astype() cannot turn {x.dtype} into {dtype}: the imaginary part would be lost. "
+            "Write real(x) first."
+        )
+    return np.astype(x, dtype, copy=copy)
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    source = _dtype_of(from_).name
+    target = np.dtype(as_dtype(to)).name
+    return dtypes._promotion.get((source, target)) == target
+
+
+def finfo(type: Any, /) -> Any:
+    limits = np.finfo(_dtype_of(type))
+    numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
+    eps, largest, lowest, smallest = numbers
+    return dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, limits.dtype)
+
+
+def iinfo(type: Any, /) -> Any:
+    return np.iinfo(_dtype_of(type))
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    return dtypes.is_kind(dtype_name(as_dtype(dtype)), kind, as_name=lambda d: as_dtype(d).name)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return np.dtype(dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name))
+
+
+def _dtype_of(x: Any) -> Any:
+    """The dtype of an array, or of anything that names one."""
+    return x.dtype if dtypes.is_array(x) else as_dtype(x)
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and device != "cpu":
+        from ..._core.errors import DeviceError
+
+        raise DeviceError(f"NumPy arrays live on 'cpu'; there is no device {device!r}.")

@@ -1,0 +1,103 @@
+"""Arithmetic over lists of leaves on NumPy; temporaries of the caller are written into."""
+
+from typing import Any
+
+import numpy as np
+
+from ..shared import foreach as plain
+from ..shared.foreach import foreach_lerp as foreach_lerp
+from ._tape import TracedArray
+from .gradients import stop_gradient
+
+__all__ = [
+    "foreach_add",
+    "foreach_addcdiv",
+    "foreach_addcmul",
+    "foreach_detach",
+    "foreach_div",
+    "foreach_lerp",
+    "foreach_maximum",
+    "foreach_mul",
+    "foreach_norm",
+    "foreach_sqrt",
+    "fused_adam",
+]
+
+
+def _room(x: Any, *others: Any) -> Any:
+    """`x` as the place for a result, or None: NumPy's scalars have no room, traced arrays are recorded."""
+    if type(x) is not np.ndarray:
+        return None
+    return None if any([isinstance(y, TracedArray) for y in others]) else x
+
+
+def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return plain.foreach_add(xs, ys, alpha)
+    terms = ys if isinstance(alpha, int) and alpha == 1 else plain.foreach_mul(_list(ys, xs), alpha)
+    return [np.add(x, y, out=_room(x, y)) for x, y in zip(xs, _list(terms, xs), strict=True)]
+
+
+def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return plain.foreach_mul(xs, ys)
+    return [np.multiply(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+
+
+def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if not reuse:
+        return plain.foreach_div(xs, ys)
+    return [np.divide(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+
+
+def foreach_addcmul(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    products = foreach_mul(plain.foreach_mul(ys, zs), value, reuse=True)
+    return foreach_add(xs, products, reuse=reuse)
+
+
+def foreach_addcdiv(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    quotients = foreach_mul(plain.foreach_div(ys, zs), value, reuse=True)
+    return foreach_add(xs, quotients, reuse=reuse)
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    return [np.sqrt(x, out=_room(x) if reuse else None) for x in xs]
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    pairs = zip(xs, _list(ys, xs), strict=True)
+    return [np.maximum(x, y, out=_room(x, y) if reuse else None) for x, y in pairs]
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    return [np.sqrt((x * x).sum()) for x in xs]
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    return [stop_gradient(x) if isinstance(x, TracedArray) else x for x in xs]
+
+
+def _list(y: Any, xs: list[Any]) -> list[Any]:
+    return plain.spread(y, xs)
+
+
+def fused_adam(
+    ws: list[Any],
+    gs: list[Any],
+    ms: list[Any],
+    vs: list[Any],
+    step: Any,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: float,
+    *,
+    reuse: bool = False,
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """There is no such kernel here."""
+    return None

@@ -1,0 +1,166 @@
+"""Data types: TensorFlow's own dtype objects, found by name or passed through."""
+
+import builtins as _py
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import tensorflow as tf
+
+from ..._core import dtypes
+from ..._core.errors import DtypeError
+
+__all__ = [
+    "as_dtype",
+    "astype",
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "dtype_name",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+bool = tf.bool
+int8, int16, int32, int64 = tf.int8, tf.int16, tf.int32, tf.int64
+uint8, uint16, uint32, uint64 = tf.uint8, tf.uint16, tf.uint32, tf.uint64
+float16, bfloat16, float32, float64 = tf.float16, tf.bfloat16, tf.float32, tf.float64
+complex64, complex128 = tf.complex64, tf.complex128
+
+_natives = [tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)]
+_native: dict[Any, Any] = {None: None}
+_native.update({dtype: dtype for dtype in _natives})
+_native.update({dtype.name: dtype for dtype in _natives})
+
+
+def as_dtype(dtype: Any, /) -> Any:
+    """The native dtype of a native dtype or of a canonical name; None stays None."""
+    try:
+        return _native[dtype]
+    except (KeyError, TypeError):
+        raise DtypeError(
+            f"{dtype!r} is not a data type of the tensorflow backend. "
+            f"Pass tf.float32 or the like, or one of the names {', '.join([d.name for d in _natives])}."
+        ) from None
+
+
+def dtype_name(dtype: Any, /) -> str:
+    """The canonical name of a native dtype."""
+    name = as_dtype(dtype).name
+    return name
+
+
+def astype(x: Any, dtype: Any, /, *, copy: _py.bool = True, device: Any = None) -> Any:
+    dtype = as_dtype(dtype)
+    if device is not None:
+        with tf.device(device):
+            return tf.identity(_cast(x, dtype))
+    if x.dtype is dtype:
+        return tf.identity(x) if copy else tf.convert_to_tensor(x)
+    return _cast(x, dtype)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    if x.dtype.is_complex and not dtype.is_complex:
+        # tf.cast logs a warning for the dropped imaginary part; asking for a real dtype says it already.
+        x = tf.math.real(x) if dtype is not tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
+    if dtype.is_unsigned and dtype is not tf.uint64 and x.dtype.is_floating:
+        # Negative floats wrap around through int64; what the direct cast does depends on the kernel.
+        x = tf.cast(x, tf.int64)
+    return tf.cast(x, dtype)
+
+
+def _dtype_of(x: Any) -> Any:
+    return x.dtype if hasattr(x, "dtype") else as_dtype(x)
+
+
+def can_cast(from_: Any, to: Any, /) -> _py.bool:
+    a, b = _dtype_of(from_), as_dtype(to)
+    if (_rank(a) == 1 and _rank(b) > 1) or (a.name, b.name) not in dtypes._promotion:
+        return False  # integers beside floats: the standard has no rule
+    return dtypes.promote(a.name, b.name) == b.name
+
+
+def _rank(dtype: Any) -> int:
+    if dtype is tf.bool:
+        return 0
+    return 1 if dtype.is_integer else 2
+
+
+@dataclass(frozen=True)
+class _FloatInfo:
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class _IntInfo:
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+
+
+def finfo(type: Any, /) -> _FloatInfo:
+    dtype = _dtype_of(type).real_dtype
+    if not dtype.is_floating:
+        raise DtypeError(f"finfo() expects a floating-point type, got {dtype.name}. Use iinfo().")
+    info = ml_dtypes.finfo(dtype.as_numpy_dtype)
+    return _FloatInfo(
+        bits=int(info.bits),
+        eps=float(info.eps),
+        max=float(info.max),
+        min=float(info.min),
+        smallest_normal=float(info.smallest_normal),
+        dtype=dtype,
+    )
+
+
+def iinfo(type: Any, /) -> _IntInfo:
+    dtype = _dtype_of(type)
+    if not dtype.is_integer:
+        raise DtypeError(f"iinfo() expects an integer type, got {dtype.name}. Use finfo().")
+    return _IntInfo(bits=dtype.size * 8, max=int(dtype.max), min=int(dtype.min), dtype=dtype)
+
+
+def isdtype(dtype: Any, kind: Any) -> _py.bool:
+    if isinstance(kind, tuple):
+        answers = [isdtype(dtype, k) for k in kind]
+        return True in answers
+    if isinstance(kind, str) and kind in dtypes.KINDS and kind != "bool":
+        return as_dtype(dtype).name in dtypes.KINDS[kind]
+    return as_dtype(dtype) is as_dtype(kind)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    from . import _helpers
+
+    scalars = [x for x in arrays_and_dtypes if isinstance(x, _helpers.SCALARS)]
+    typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, _helpers.SCALARS)]
+    if not typed:
+        raise DtypeError("result_type() needs at least one array or dtype beside Python numbers.")
+    dtype = typed[0]
+    for other in typed[1:]:
+        dtype = _helpers.promote(dtype, other)
+    for value in scalars:
+        dtype = _helpers.dtype_beside(value, dtype)
+    return dtype

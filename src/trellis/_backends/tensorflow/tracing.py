@@ -1,0 +1,20 @@
+"""Whether a compiler is at work, and whether values can be looked at."""
+
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = [
+    "is_concrete",
+    "is_tracing",
+]
+
+
+def is_tracing() -> bool:
+    """Whether a compiled function is being traced."""
+    return bool(tf.inside_function())
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the values of `x` can be looked at now."""
+    return hasattr(x, "numpy") and not tf.inside_function()

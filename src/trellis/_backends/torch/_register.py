@@ -1,0 +1,21 @@
+"""Makes the backend known to the dispatch table, and Containers to torch."""
+
+import sys
+
+import torch
+from torch.utils import _pytree
+
+from ..._core.container import Container, flatten_container
+from ..._core.dispatch import register
+from ..._core.settings import Setting
+from ._helpers import _unflattened
+
+# So that Containers pass through torch.compile, torch.func and torch.cond.
+_pytree.register_pytree_node(
+    Container, flatten_container, _unflattened, serialized_type_name="trellis.Container"
+)
+
+# Dynamo cannot read context variables; see Setting.
+torch.compiler.assume_constant_result(Setting._look_up)
+
+register(sys.modules[__package__], torch.Tensor, torch.nn.Parameter)

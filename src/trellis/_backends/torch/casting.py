@@ -1,0 +1,155 @@
+"""Data types: native constants, names, limits and promotion."""
+
+import builtins
+from typing import Any, NamedTuple
+
+import torch
+
+from ..._core.dtypes import KINDS, name_of
+from ..._core.errors import ArgumentError, DtypeError
+from ._helpers import (
+    _NAMES,
+    _NATIVE,
+    _PROMOTED,
+    _default_complex,
+    _default_float,
+    _number_dtype,
+    _promote,
+)
+
+__all__ = [
+    "as_dtype",
+    "astype",
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "dtype_name",
+    "finfo",
+    "finfo_object",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "iinfo_object",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+bool = torch.bool
+int8, int16, int32, int64 = torch.int8, torch.int16, torch.int32, torch.int64
+uint8, uint16, uint32, uint64 = torch.uint8, torch.uint16, torch.uint32, torch.uint64
+float16, bfloat16 = torch.float16, torch.bfloat16
+float32, float64 = torch.float32, torch.float64
+complex64, complex128 = torch.complex64, torch.complex128
+
+_BY_ANY: dict[Any, Any] = {None: None, **_NATIVE, **{native: native for native in _NAMES}}
+
+
+class finfo_object(NamedTuple):
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+class iinfo_object(NamedTuple):
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+
+
+def as_dtype(dtype: Any, /) -> Any:
+    """The native dtype of a canonical name or of a native dtype; None stays None."""
+    try:
+        return _BY_ANY[dtype]
+    except (KeyError, TypeError):
+        return _other_dtype(dtype)
+
+
+def _other_dtype(dtype: Any) -> Any:
+    """Dtype objects of other frameworks count by their names."""
+    native = _NATIVE.get(name_of(dtype))
+    if native is None:
+        raise DtypeError(f"Unknown data type {dtype!r}. The data types are {', '.join(_NATIVE)}.")
+    return native
+
+
+def dtype_name(dtype: Any, /) -> str:
+    """The canonical name of a dtype."""
+    return _NAMES[as_dtype(dtype)]
+
+
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+    return x.to(device=device, dtype=as_dtype(dtype), copy=copy)
+
+
+def can_cast(from_: Any, to: Any, /) -> Any:
+    """Whether promotion leads from one type to the other; an array counts by its dtype."""
+    source = from_.dtype if isinstance(from_, torch.Tensor) else as_dtype(from_)
+    target = as_dtype(to)
+    return _PROMOTED.get((source, target)) is target
+
+
+def finfo(type: Any, /) -> finfo_object:
+    """Limits of a floating-point type; of a complex type, those of its parts."""
+    native = type.dtype if isinstance(type, torch.Tensor) else as_dtype(type)
+    info = torch.finfo(native)
+    return finfo_object(
+        info.bits, info.eps, info.max, info.min, info.smallest_normal, _NATIVE[info.dtype]
+    )
+
+
+def iinfo(type: Any, /) -> iinfo_object:
+    native = type.dtype if isinstance(type, torch.Tensor) else as_dtype(type)
+    info = torch.iinfo(native)
+    return iinfo_object(info.bits, info.max, info.min, native)
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    name = _NAMES[as_dtype(dtype)]
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(one, str) and one in KINDS:
+            if name in KINDS[one]:
+                return True
+        elif isinstance(one, str) and one not in _NATIVE:
+            raise ArgumentError(
+                f"Unknown kind {one!r}. The kinds are {', '.join(KINDS)}, or a data type."
+            )
+        elif name == _NAMES[as_dtype(one)]:
+            return True
+    return False
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The dtype of an operation on these; Python numbers never widen within their kind."""
+    dtype = None
+    numbers = []
+    for x in arrays_and_dtypes:
+        if isinstance(x, (builtins.bool, int, float, complex)):
+            numbers.append(x)
+        else:
+            own = x.dtype if isinstance(x, torch.Tensor) else as_dtype(x)
+            dtype = own if dtype is None else _promote(dtype, own)
+    if dtype is None:
+        kinds = [type(number) for number in numbers]
+        if complex in kinds:
+            return _default_complex()
+        if float in kinds:
+            return _default_float()
+        return torch.int64 if int in kinds else torch.bool
+    for number in numbers:
+        dtype = _number_dtype(number, dtype)
+    return dtype

@@ -1,0 +1,201 @@
+"""Arithmetic over lists of leaves on torch: `torch._foreach_*`, one call for the whole list.
+
+torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the caller
+are overwritten only where no graph is recorded, and never while compiling: the compiler plans its memory.
+"""
+
+from typing import Any
+
+import torch
+
+from ..shared import foreach as plain
+from .gradients import _compiling_inside
+
+__all__ = [
+    "foreach_add",
+    "foreach_addcdiv",
+    "foreach_addcmul",
+    "foreach_detach",
+    "foreach_div",
+    "foreach_lerp",
+    "foreach_maximum",
+    "foreach_mul",
+    "foreach_norm",
+    "foreach_sqrt",
+    "fused_adam",
+]
+
+
+def _walks() -> bool:
+    """Whether a torch.func transform encloses the running code."""
+    if torch.compiler.is_compiling():
+        return len(_compiling_inside) > 0
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def _overwrites(xs: list[Any], reuse: bool) -> bool:
+    return reuse and not torch.compiler.is_compiling() and not any([x.requires_grad for x in xs])
+
+
+def _operand(xs: list[Any], y: Any) -> Any:
+    """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes twice as long."""
+    if torch.compiler.is_compiling():
+        # The compiler would compute a number that depends on the step anew for every vector of every leaf, two
+        # exponentials and a root each time; to give it strides it must be in memory.
+        return y.as_strided((), ()) if isinstance(y, torch.Tensor) and y.ndim == 0 else y
+    if isinstance(y, (list, torch.Tensor)):
+        return y
+    first = xs[0].dtype
+    is_one_kind = xs[0].is_cpu and first.is_floating_point and all([x.dtype is first for x in xs])
+    return torch.tensor(y, dtype=first) if is_one_kind else y
+
+
+def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    if _walks() or isinstance(alpha, torch.Tensor):
+        return plain.foreach_add(xs, ys, alpha)
+    add = torch._foreach_add_ if _overwrites(xs, reuse) else torch._foreach_add
+    if isinstance(ys, (list, torch.Tensor)):
+        added = add(xs, _operand(xs, ys), alpha=alpha)
+    else:
+        added = add(xs, _operand(xs, ys * alpha))
+    return list(xs if added is None else added)
+
+
+def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return plain.foreach_mul(xs, ys)
+    if _overwrites(xs, reuse):
+        torch._foreach_mul_(xs, _operand(xs, ys))
+        return xs
+    return list(torch._foreach_mul(xs, _operand(xs, ys)))
+
+
+def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return plain.foreach_div(xs, ys)
+    if _overwrites(xs, reuse):
+        torch._foreach_div_(xs, _operand(xs, ys))
+        return xs
+    return list(torch._foreach_div(xs, _operand(xs, ys)))
+
+
+def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
+    if _walks():
+        return plain.foreach_lerp(xs, ys, weight)
+    return list(torch._foreach_lerp(xs, ys, weight))
+
+
+def foreach_addcmul(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    if _walks():
+        return plain.foreach_addcmul(xs, ys, zs, value)
+    if _overwrites(xs, reuse):
+        torch._foreach_addcmul_(xs, ys, zs, value)
+        return xs
+    return list(torch._foreach_addcmul(xs, ys, zs, value))
+
+
+def foreach_addcdiv(
+    xs: list[Any], ys: list[Any], zs: list[Any], value: float = 1, *, reuse: bool = False
+) -> list[Any]:
+    if _walks():
+        return plain.foreach_addcdiv(xs, ys, zs, value)
+    if _overwrites(xs, reuse):
+        torch._foreach_addcdiv_(xs, ys, zs, value)
+        return xs
+    return list(torch._foreach_addcdiv(xs, ys, zs, value))
+
+
+def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
+    if _walks():
+        return [torch.sqrt(x) for x in xs]
+    if _overwrites(xs, reuse):
+        torch._foreach_sqrt_(xs)
+        return xs
+    return list(torch._foreach_sqrt(xs))
+
+
+def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
+    """`ys` is a list or a number."""
+    if _walks():
+        if isinstance(ys, list):
+            return [torch.maximum(x, y) for x, y in zip(xs, ys, strict=True)]
+        return [torch.clamp_min(x, ys) for x in xs]
+    if _overwrites(xs, reuse):
+        torch._foreach_maximum_(xs, ys)
+        return xs
+    return list(torch._foreach_maximum(xs, ys))
+
+
+def foreach_norm(xs: list[Any]) -> list[Any]:
+    if _walks():
+        return [torch.linalg.vector_norm(x) for x in xs]
+    return list(torch._foreach_norm(xs))
+
+
+def foreach_detach(xs: list[Any]) -> list[Any]:
+    return [x.detach() if x.requires_grad else x for x in xs]
+
+
+def fused_adam(
+    ws: list[Any],
+    gs: list[Any],
+    ms: list[Any],
+    vs: list[Any],
+    step: Any,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: float,
+    *,
+    reuse: bool = False,
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not fit.
+
+    It reads and writes each element once, which takes half the time of the operations one by one. With `reuse`,
+    the moments are overwritten.
+    """
+    first = ws[0]
+    # The kernel walks through memory: all four must lie there in the same order.
+    gs = [g.contiguous() for g in gs]
+    everything = [*ws, *gs, *ms, *vs]
+    if (
+        torch.compiler.is_compiling()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or first.device.type not in ("cpu", "cuda")
+        or not first.is_floating_point()
+        or any([x.requires_grad or not x.is_contiguous() for x in everything])
+        or any([x.dtype is not first.dtype or x.device != first.device for x in everything])
+        or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
+    ):
+        return None
+    ws = _copies(ws)
+    if not reuse:
+        ms, vs = _copies(ms), _copies(vs)
+    kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
+    kernel(
+        ws,
+        gs,
+        ms,
+        vs,
+        [],
+        [step.to(torch.float32)] * len(ws),
+        lr=lr,
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=weight_decay,
+        eps=epsilon,
+        amsgrad=False,
+        maximize=False,
+    )
+    return ws, ms, vs
+
+
+_clone = getattr(torch, "_foreach_clone", None)
+
+
+def _copies(xs: list[Any]) -> list[Any]:
+    # Multiplying by one takes a third longer; older versions of torch have no other way.
+    return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)

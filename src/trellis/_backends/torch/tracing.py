@@ -1,0 +1,27 @@
+"""Whether a compiler is at work, and whether values can be looked at."""
+
+from typing import Any
+
+import torch
+
+from ..._core import tracing
+
+__all__ = [
+    "is_concrete",
+    "is_tracing",
+]
+
+# Asked before anything that torch.compile cannot trace.
+tracing.torch_check["is_compiling"] = torch.compiler.is_compiling
+
+
+def is_tracing() -> bool:
+    """Whether a compiled function is being traced."""
+    return torch.compiler.is_compiling()
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether the values of `x` can be looked at now."""
+    if torch.compiler.is_compiling() or x.device.type == "meta":
+        return False
+    return not torch._C._functorch.is_batchedtensor(x)

@@ -1,0 +1,294 @@
+"""`Container`: a dict with attribute access, key chains and leaf-wise arithmetic."""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .errors import KeyChainError
+
+
+class Container(dict[str, Any]):
+    """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
+
+    Nested dicts become Containers. Keys are kept sorted, unless made with `alphabetical_keys=False`.
+    Containers pass through `jax.jit`, `torch.compile` and `tf.function`, and a Container handed to an
+    array function maps it over its leaves.
+
+    >>> import trellis
+    >>> c = trellis.Container({"b": 2, "a": {"w": 1}})
+    >>> c
+    Container(a=Container(w=1), b=2)
+    >>> c["a/w"], c.a.w, "a/w" in c
+    (1, 1, True)
+    >>> c * 10
+    Container(a=Container(w=10), b=20)
+    """
+
+    __slots__ = ("_alphabetical",)
+
+    def __init__(
+        self,
+        mapping: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+        /,
+        *,
+        alphabetical_keys: bool = True,
+        **entries: Any,
+    ):
+        object.__setattr__(self, "_alphabetical", alphabetical_keys)
+        items = dict({} if mapping is None else mapping, **entries)
+        for key in sorted(items) if alphabetical_keys else items:
+            dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
+
+    # Key chains ------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: str) -> Any:
+        if "/" not in key and key in dict.keys(self):
+            return dict.__getitem__(self, key)
+        found: Any = self
+        for part in key.split("/"):
+            if not isinstance(found, dict) or part not in dict.keys(found):
+                raise KeyChainError(_missing(self, key))
+            found = dict.__getitem__(found, part)
+        return found
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        head, _, rest = key.partition("/")
+        alphabetical = self._alphabetical
+        if rest:
+            if head not in dict.keys(self):
+                self[head] = Container(alphabetical_keys=alphabetical)
+            dict.__getitem__(self, head)[rest] = value
+            return
+        is_new = head not in dict.keys(self)
+        dict.__setitem__(self, head, _contained(value, alphabetical))
+        if is_new and alphabetical:
+            entries = dict(dict.items(self))
+            dict.clear(self)
+            # Only the keys are sorted: torch.compile cannot sort what holds tensors.
+            for key in sorted(entries):
+                dict.__setitem__(self, key, entries[key])
+
+    def __delitem__(self, key: str) -> None:
+        head, _, last = key.rpartition("/")
+        owner = self[head] if head else self
+        if not isinstance(owner, dict) or last not in dict.keys(owner):
+            raise KeyChainError(_missing(self, key))
+        dict.__delitem__(owner, last)
+
+    def __contains__(self, key: object) -> bool:
+        if isinstance(key, str):
+            found: Any = self
+            for part in key.split("/"):
+                if not isinstance(found, dict) or part not in dict.keys(found):
+                    return False
+                found = dict.__getitem__(found, part)
+            return True
+        if isinstance(key, dict):
+            return _is_same(self, key) or any(
+                [isinstance(v, Container) and v.__contains__(key) for v in dict.values(self)]
+            )
+        return False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def pop(self, key: str, *default: Any) -> Any:
+        if default and key not in self:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *args: Any, **entries: Any) -> None:
+        for key, value in dict(*args, **entries).items():
+            self[key] = value
+
+    def copy(self) -> "Container":
+        """A new Container of the same leaves; nested Containers are copied too."""
+        copied = Container(alphabetical_keys=self._alphabetical)
+        for key, value in dict.items(self):
+            dict.__setitem__(copied, key, value.copy() if isinstance(value, Container) else value)
+        return copied
+
+    __copy__ = copy
+
+    def __getattr__(self, name: str) -> Any:
+        if name in dict.keys(self):
+            return dict.__getitem__(self, name)
+        raise AttributeError(f"{_missing(self, name)} Attributes of a Container are its keys.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in dict.keys(self):
+            raise AttributeError(_missing(self, name))
+        dict.__delitem__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dict.keys(self)]
+
+    def key_chains(self) -> list[str]:
+        """The chains of all leaves, in order.
+
+        >>> import trellis
+        >>> trellis.Container(a={"w": 1, "b": 2}, c=3).key_chains()
+        ['a/b', 'a/w', 'c']
+        """
+        chains: list[str] = []
+        for key, value in dict.items(self):
+            if isinstance(value, Container):
+                chains += [f"{key}/{chain}" for chain in value.key_chains()]
+            else:
+                chains.append(key)
+        return chains
+
+    def flat(self, separator: str = "/") -> "Container":
+        """One level, its keys the chains joined with `separator`.
+
+        >>> import trellis
+        >>> trellis.Container(a={"w": 1}).flat("__")
+        Container(a__w=1)
+        """
+        flat = Container(alphabetical_keys=False)
+        for chain in self.key_chains():
+            dict.__setitem__(flat, chain.replace("/", separator), self[chain])
+        return flat
+
+    # Leaf-wise arithmetic --------------------------------------------------------------------------
+
+    def _map(self, fn: Callable[..., Any], *others: Any) -> "Container":
+        from .tree import map as tree_map
+
+        result: Container = tree_map(fn, self, *others)
+        return result
+
+    def __add__(self, other: Any) -> "Container":
+        return self._map(operator.add, other)
+
+    def __radd__(self, other: Any) -> "Container":
+        return self._map(lambda x, y: y + x, other)
+
+    def __sub__(self, other: Any) -> "Container":
+        return self._map(operator.sub, other)
+
+    def __rsub__(self, other: Any) -> "Container":
+        return self._map(lambda x, y: y - x, other)
+
+    def __mul__(self, other: Any) -> "Container":
+        return self._map(operator.mul, other)
+
+    def __rmul__(self, other: Any) -> "Container":
+        return self._map(lambda x, y: y * x, other)
+
+    def __truediv__(self, other: Any) -> "Container":
+        return self._map(operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> "Container":
+        return self._map(lambda x, y: y / x, other)
+
+    def __floordiv__(self, other: Any) -> "Container":
+        return self._map(operator.floordiv, other)
+
+    def __mod__(self, other: Any) -> "Container":
+        return self._map(operator.mod, other)
+
+    def __pow__(self, other: Any) -> "Container":
+        return self._map(operator.pow, other)
+
+    def __rpow__(self, other: Any) -> "Container":
+        return self._map(lambda x, y: y**x, other)
+
+    def __matmul__(self, other: Any) -> "Container":
+        return self._map(operator.matmul, other)
+
+    def __neg__(self) -> "Container":
+        return self._map(operator.neg)
+
+    def __pos__(self) -> "Container":
+        return self._map(operator.pos)
+
+    def __abs__(self) -> "Container":
+        return self._map(operator.abs)
+
+    def __lt__(self, other: Any) -> "Container":
+        return self._map(operator.lt, other)
+
+    def __le__(self, other: Any) -> "Container":
+        return self._map(operator.le, other)
+
+    def __gt__(self, other: Any) -> "Container":
+        return self._map(operator.gt, other)
+
+    def __ge__(self, other: Any) -> "Container":
+        return self._map(operator.ge, other)
+
+    # `==` must answer leaf by leaf, as arrays do; dict's answer would ask arrays for their truth.
+    def __eq__(self, other: Any) -> Any:
+        return self._map(operator.eq, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._map(operator.ne, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __or__(self, other: Any) -> "Container":  # type: ignore[override]
+        """The union of two Containers, as for dicts: entries of the right one win."""
+        return Container({**self, **other}, alphabetical_keys=self._alphabetical)
+
+    def __repr__(self) -> str:
+        return "Container(" + ", ".join([f"{k}={v!r}" for k, v in dict.items(self)]) + ")"
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (dict(self), self._alphabetical)
+
+
+def _contained(value: Any, alphabetical: bool) -> Any:
+    """Nested dicts become Containers; a Container stays the object that it is."""
+    if isinstance(value, dict) and not isinstance(value, Container):
+        return Container(value, alphabetical_keys=alphabetical)
+    return value
+
+
+def _is_same(x: Mapping[str, Any], y: Mapping[str, Any]) -> bool:
+    """Whether two nests have the same keys and, leaf by leaf, the same objects."""
+    if x.keys() != y.keys():
+        return False
+    for key in y:
+        a, b = x[key], y[key]
+        if isinstance(a, dict) and isinstance(b, dict):
+            if not _is_same(a, b):
+                return False
+        elif a is not b:
+            return False
+    return True
+
+
+def _missing(container: Container, key: object) -> str:
+    known = container.key_chains()
+    listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+    return f"There is no {key!r} in this Container; it has: {listed or 'nothing'}."
+
+
+def _rebuild(entries: dict[str, Any], alphabetical: bool) -> Container:
+    return Container(entries, alphabetical_keys=alphabetical)
+
+
+def flatten_container(container: Container) -> tuple[list[Any], tuple[tuple[str, ...], bool]]:
+    """Children and the static part, in the form that pytree registries ask for."""
+    return list(dict.values(container)), (tuple(dict.keys(container)), container._alphabetical)
+
+
+def unflatten_container(static: tuple[tuple[str, ...], bool], children: Iterable[Any]) -> Container:
+    """The inverse of `flatten_container`; children may be anything (tracers, specs, None)."""
+    keys, alphabetical = static
+    # Not through the constructor, which sorts and looks at the values: this runs for every node at every step.
+    container = Container.__new__(Container)
+    object.__setattr__(container, "_alphabetical", alphabetical)
+    dict.update(container, zip(keys, children, strict=True))
+    return container

@@ -1,0 +1,236 @@
+"""Which backend runs a call: the one its arrays belong to.
+
+`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never per
+type seen: `torch.compile` guards the length of such a table, so a growing one would recompile for ever.
+A framework that the user has not imported cannot have arrays, so it is looked up in `sys.modules` and
+never imported for him, unless he names it.
+"""
+
+import os
+import sys
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from .container import Container
+from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
+from .settings import Setting
+from .tree import LeafwiseBackend
+
+BACKENDS = ("numpy", "jax", "torch", "tensorflow")
+
+_leafwise = LeafwiseBackend("nest")
+_by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
+_scalar_types = (bool, int, float, complex, type(None))
+_default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
+
+
+def xp_of(x: Any) -> Any:
+    """The backend module that the array `x` belongs to."""
+    try:
+        return _by_type[type(x)]
+    except KeyError:
+        return _resolve(x)
+
+
+def xp_of_pair(x1: Any, x2: Any) -> Any:
+    """The one backend of two arguments, either of which may be a Python number."""
+    if type(x1) is type(x2):
+        try:
+            return _by_type[type(x1)]
+        except KeyError:
+            return _resolve(x1)
+    return xp_of_all(x1, x2)
+
+
+def xp_of_all(*xs: Any) -> Any:
+    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are refused."""
+    found = _common(xs)
+    return _resolve(xs[0]) if found is None else found
+
+
+def xp_of_any(*xs: Any) -> Any:
+    """Like `xp_of_all`, but where there is no array the default backend serves."""
+    found = _common(xs)
+    return default_xp() if found is None else found
+
+
+def _common(xs: tuple[Any, ...]) -> Any:
+    found = None
+    for x in xs:
+        if type(x) not in _scalar_types:
+            xp = xp_of(x)
+            if found is None:
+                found = xp
+            elif xp is not found:
+                found = _reconcile(found, xp, xs)
+    return found
+
+
+def default_xp() -> Any:
+    """The module of the default backend."""
+    return load(_default.get())
+
+
+def _resolve(x: Any) -> Any:
+    """The cold path: subclasses, tracers, the first array of a framework. It writes nothing."""
+    cls = type(x)
+    for base in cls.__mro__:
+        if base in _by_type:
+            return _by_type[base]
+    # The modules are asked, not the table: while torch.compile traces, it still sees the table as it was
+    # before they were loaded.
+    for backend in _imported():
+        if issubclass(cls, backend.ARRAY_TYPES):
+            return backend
+    if (
+        cls.__module__ == "ml_dtypes"
+    ):  # what a reduction of bfloat16 gives on NumPy: a scalar unknown to it
+        return load("numpy")
+    raise ArgumentTypeError(
+        f"Expected an array of numpy, jax, torch or tensorflow, got {cls.__module__}.{cls.__qualname__}. "
+        "Write trellis.asarray(...) around lists and other objects first."
+    )
+
+
+def _reconcile(xp: Any, other: Any, xs: tuple[Any, ...]) -> Any:
+    """Containers may stand beside arrays; two different frameworks may not."""
+    nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
+    if nests:
+        return nests[0]
+    raise mixed_backends(xs)
+
+
+def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
+    """The error for arrays of several frameworks; names the function and its arguments."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    names = {id(value): name for name, value in frame.f_locals.items()}
+    kinds = [
+        (names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
+        for i, x in enumerate(xs)
+        if type(x) not in _scalar_types
+    ]
+    listed = ", ".join([f"{name} is from {kind}" for name, kind in kinds])
+    return MixedBackendsError(
+        f"{frame.f_code.co_name}() got arrays of different frameworks: {listed}. "
+        f"Convert one first, for example trellis.to_backend({kinds[-1][0]}, {kinds[0][1]!r})."
+    )
+
+
+# Loading -------------------------------------------------------------------------------------------
+
+
+def load(name: str) -> Any:
+    """The backend module of that name, imported now if need be.
+
+    Written out with `from ... import`: that is what torch.compile can trace on a cold start.
+    """
+    if name == "numpy":
+        from .._backends import numpy as numpy_backend
+
+        return numpy_backend
+    if name == "jax":
+        _require(name, "jax")
+        from .._backends import jax as jax_backend
+
+        return jax_backend
+    if name == "torch":
+        _require(name, "torch")
+        from .._backends import torch as torch_backend
+
+        return torch_backend
+    if name == "tensorflow":
+        _require(name, "tensorflow")
+        from .._backends import tensorflow as tensorflow_backend
+
+        return tensorflow_backend
+    raise ArgumentError(f"Unknown backend {name!r}. The backends are {', '.join(BACKENDS)}.")
+
+
+def _require(name: str, package: str) -> None:
+    if package not in sys.modules and find_spec(package) is None:
+        raise BackendNotInstalledError(
+            f"The backend {name!r} needs the package {package}, which is not installed. "
+            f"Run: pip install 'trellis[{name}]'"
+        )
+
+
+def _imported() -> list[Any]:
+    """The backends of those frameworks that the user has imported himself."""
+    return [load(name) for name in BACKENDS if name in sys.modules]
+
+
+def register(backend: Any, *types: type) -> None:
+    """Called by a backend when it loads, with the exact types of its arrays."""
+    backend.ARRAY_TYPES = types
+    for cls in types:
+        _by_type[cls] = backend
+
+
+# Public --------------------------------------------------------------------------------------------
+
+
+def backend_of(x: Any, /) -> str:
+    """The name of the framework that `x` belongs to.
+
+    >>> import numpy as np, trellis
+    >>> trellis.backend_of(np.zeros(3))
+    'numpy'
+    """
+    if isinstance(x, str) or type(x) in _scalar_types:
+        raise ArgumentTypeError(
+            f"backend_of() expects an array, got {x!r} of type {type(x).__name__}."
+        )
+    name: str = xp_of(x).__name__.rpartition(".")[2]
+    return name
+
+
+def namespace(x: Any, /) -> ModuleType:
+    """The Array API namespace of one backend, by name or by one of its arrays.
+
+    >>> import trellis
+    >>> xp = trellis.namespace("numpy")
+    >>> xp.sum(xp.ones(3)).item()
+    3.0
+    """
+    xp: ModuleType = load(x) if isinstance(x, str) else xp_of(x)
+    return xp
+
+
+def set_backend(name: str, /) -> None:
+    """Choose the backend of calls that have no array.
+
+    In the main program it counts for the whole process; in a thread or an async task only there.
+
+    >>> import trellis
+    >>> trellis.set_backend("numpy")
+    >>> trellis.current_backend()
+    'numpy'
+    """
+    load(name)
+    _default.set(name)
+
+
+def current_backend() -> str:
+    """The name of the backend that serves calls without any array.
+
+    >>> import trellis
+    >>> trellis.current_backend()
+    'numpy'
+    """
+    return _default.get()
+
+
+def using_backend(name: str, /) -> AbstractContextManager[None]:
+    """Choose the default backend inside a `with` block, for this thread or task only.
+
+    >>> import trellis
+    >>> with trellis.using_backend("numpy"):
+    ...     trellis.backend_of(trellis.zeros(2))
+    'numpy'
+    """
+    load(name)
+    return _default.using(name)

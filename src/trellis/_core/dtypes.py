@@ -1,0 +1,228 @@
+"""Canonical data types, the default float, and the one promotion table of the library (the standard's)."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import DtypeError
+from .settings import Setting
+
+
+class DType(str):
+    """A data type by its canonical name; equal to the dtype objects of all four frameworks.
+
+    >>> import numpy as np, trellis
+    >>> trellis.float32 == np.zeros(1, "float32").dtype
+    True
+    >>> trellis.float32
+    trellis.float32
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, name_of(other)) is True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __repr__(self) -> str:
+        return f"trellis.{self!s}"
+
+
+def name_of(dtype: Any) -> str:
+    """The canonical name of a name or of any framework's dtype object, without importing the framework."""
+    if isinstance(dtype, str):
+        return str(dtype)
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return str(name).rpartition(".")[2]
+
+
+bool_ = DType("bool")
+int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
+uint8, uint16, uint32, uint64 = DType("uint8"), DType("uint16"), DType("uint32"), DType("uint64")
+float16, bfloat16 = DType("float16"), DType("bfloat16")
+float32, float64 = DType("float32"), DType("float64")
+complex64, complex128 = DType("complex64"), DType("complex128")
+
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGER = SIGNED + UNSIGNED
+FLOATING = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+NUMERIC = INTEGER + FLOATING + COMPLEX
+KINDS = {
+    "bool": ("bool",),
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": INTEGER,
+    "real floating": FLOATING,
+    "complex floating": COMPLEX,
+    "numeric": NUMERIC,
+}
+
+_default_float: Setting[DType] = Setting("trellis_default_dtype", float32)
+
+
+def set_default_dtype(dtype: Any, /) -> None:
+    """Choose the float type of calls that name none; float32 on every backend until changed.
+
+    >>> import trellis
+    >>> trellis.set_default_dtype("float32")
+    """
+    _default_float.set(_checked_default(dtype))
+
+
+def default_dtype() -> DType:
+    """The float type of calls that name none.
+
+    >>> import trellis
+    >>> trellis.default_dtype()
+    trellis.float32
+    """
+    return _default_float.get()
+
+
+def using_default_dtype(dtype: Any, /) -> AbstractContextManager[None]:
+    """Choose the default float inside a `with` block, for this thread or task only.
+
+    >>> import trellis
+    >>> with trellis.using_default_dtype("float64"):
+    ...     trellis.zeros(2).dtype
+    dtype('float64')
+    """
+    return _default_float.using(_checked_default(dtype))
+
+
+def default_complex() -> DType:
+    """The complex type whose parts are the default float."""
+    return complex128 if default_dtype() == float64 else complex64
+
+
+def _checked_default(dtype: Any) -> DType:
+    name = name_of(dtype)
+    if name not in FLOATING:
+        raise DtypeError(f"The default dtype must be one of {', '.join(FLOATING)}, got {dtype!r}.")
+    return DType(name)
+
+
+def promote(a: str, b: str) -> str:
+    """The type that holds both, by the standard's table; names in, name out.
+
+    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the float;
+    bool beside anything takes the other.
+
+    >>> promote("int8", "uint8")
+    'int16'
+    >>> promote("float32", "complex64")
+    'complex64'
+    """
+    return _promotion[a, b]
+
+
+def _promoted(a: str, b: str) -> str | None:
+    if a == b:
+        return a
+    if a == "bool":
+        return b
+    if b == "bool":
+        return a
+    for group in (SIGNED, UNSIGNED, COMPLEX):
+        if a in group and b in group:
+            return max(a, b, key=group.index)
+    if a in FLOATING and b in FLOATING:
+        return "float64" if "float64" in (a, b) else "float32"
+    if a in INTEGER and b in INTEGER:
+        signed, unsigned = (a, b) if a in SIGNED else (b, a)
+        needed = max(SIGNED.index(signed), UNSIGNED.index(unsigned) + 1)
+        # The standard leaves uint64 with a signed type open; there is no integer that holds both.
+        return SIGNED[needed] if needed < len(SIGNED) else None
+    if a in INTEGER or b in INTEGER:
+        return b if a in INTEGER else a
+    real, cplx = (a, b) if a in FLOATING else (b, a)
+    return "complex128" if real == "float64" else cplx
+
+
+_all = ("bool", *NUMERIC)
+_promotion: dict[tuple[str, str], str] = {}
+for _a in _all:
+    for _b in _all:
+        _together = _promoted(_a, _b)
+        if _together is not None:
+            _promotion[_a, _b] = _together
+
+
+def is_kind(name: str, kind: Any, *, as_name: Any) -> bool:
+    """The standard's `isdtype`, on names; `kind` is a kind, a dtype or a tuple of these."""
+    if isinstance(kind, tuple):
+        return any([is_kind(name, one, as_name=as_name) for one in kind])
+    if isinstance(kind, str) and kind in KINDS and kind != "bool":
+        return name in KINDS[kind]
+    return bool(name == as_name(kind))
+
+
+def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
+    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside them."""
+    names: list[str] = []
+    scalars: list[Any] = []
+    for item in arrays_and_dtypes:
+        if type(item) in (bool, int, float, complex):
+            scalars.append(item)
+        else:
+            names.append(name_of(item.dtype) if is_array(item) else as_name(item))
+    if not names:
+        raise DtypeError(
+            "result_type() needs at least one array or dtype, not only Python scalars."
+        )
+    result = names[0]
+    for name in names[1:]:
+        result = _promoted_or_raise(result, name)
+    for scalar in scalars:
+        result = with_scalar(result, scalar)
+    return result
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` has a dtype, rather than being one (NumPy's scalar types have the attribute too)."""
+    return hasattr(x, "dtype") and not isinstance(x, type)
+
+
+def with_scalar(name: str, scalar: Any) -> str:
+    """The type of an array of type `name` beside a Python scalar: never wider within one kind."""
+    if isinstance(scalar, complex) and name not in COMPLEX:
+        return "complex128" if name == "float64" else "complex64"
+    if isinstance(scalar, float) and name not in FLOATING + COMPLEX:
+        return str(default_dtype())
+    if isinstance(scalar, int) and not isinstance(scalar, bool) and name == "bool":
+        return "int64"
+    return name
+
+
+def _promoted_or_raise(a: str, b: str) -> str:
+    if (a, b) not in _promotion:
+        raise DtypeError(
+            f"{a} and {b} have no common type in the standard; cast one with astype first."
+        )
+    return _promotion[a, b]
+
+
+def names_of_kind(names: list[str], kind: Any) -> list[str]:
+    """Those of `names` that are of a kind, or of one of a tuple of kinds; all of them for None."""
+    if kind is None:
+        return names
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return [name for name in names if any([name in KINDS[one] for one in kinds])]
+
+
+@dataclass(frozen=True)
+class FloatLimits:
+    """What `finfo` answers: Python floats, and the native dtype."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any

@@ -1,0 +1,317 @@
+"""Nests of arrays: dicts, Containers, lists and tuples, to any depth. `optree` does the walking.
+
+`None` is an empty nest: it has no leaves.
+
+>>> from trellis import tree
+>>> tree.map(lambda x, y: x * y, {"a": 1, "b": [2, 3]}, 10)
+{'a': 10, 'b': [20, 30]}
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import optree
+
+from .container import Container, flatten_container, unflatten_container
+from .errors import KeyChainError, ShapeError
+
+Structure: TypeAlias = optree.PyTreeSpec
+
+_NAMESPACE = "trellis"
+
+
+def _flatten_node(container: Any) -> tuple[list[Any], Any, tuple[str, ...]]:
+    children, static = flatten_container(container)
+    return children, static, static[0]
+
+
+def _unflatten_node(static: Any, children: Any) -> Any:
+    return unflatten_container(static, children)
+
+
+optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
+
+
+def is_nest(x: Any, /) -> bool:
+    """Whether `x` is a dict, Container, list or tuple (and not an array or a number).
+
+    >>> from trellis import tree
+    >>> tree.is_nest([1]), tree.is_nest(1)
+    (True, False)
+    """
+    return isinstance(x, (dict, list, tuple))
+
+
+def flatten(tree: Any, /) -> tuple[list[Any], Structure]:
+    """The leaves of a nest, and what is needed to put it together again.
+
+    >>> from trellis import tree
+    >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
+    >>> leaves
+    [2, 3, 1]
+    """
+    return optree.tree_flatten(tree, namespace=_NAMESPACE)
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
+    """The inverse of `flatten`.
+
+    >>> from trellis import tree
+    >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
+    >>> tree.unflatten(structure, [x * 2 for x in leaves])
+    {'b': 2, 'a': (4, 6)}
+    """
+    return optree.tree_unflatten(structure, leaves)
+
+
+def structure(tree: Any, /) -> Structure:
+    """The structure of a nest without its leaves; structures can be compared with `==`.
+
+    >>> from trellis import tree
+    >>> tree.structure({"a": 1}) == tree.structure({"a": 5})
+    True
+    """
+    return optree.tree_structure(tree, namespace=_NAMESPACE)
+
+
+def leaves(tree: Any, /) -> list[Any]:
+    """All leaves, dict entries in the order of their sorted keys.
+
+    >>> from trellis import tree
+    >>> tree.leaves({"b": 1, "a": (2, 3)})
+    [2, 3, 1]
+    """
+    return optree.tree_leaves(tree, namespace=_NAMESPACE)
+
+
+def map(fn: Callable[..., Any], tree: Any, /, *rest: Any) -> Any:
+    """Apply `fn` leaf by leaf. A plain array or number beside a nest serves every leaf.
+
+    The result has the structure and container types of the first nested argument. Different structures
+    raise; a dict and a Container with the same keys are equal.
+
+    >>> from trellis import tree
+    >>> tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": 20})
+    {'a': 11, 'b': (22, 23)}
+    """
+    trees = (tree, *rest)
+    columns, spec = align(trees)
+    if spec is None:
+        return fn(*trees)
+    return optree.tree_unflatten(spec, [fn(*row) for row in zip(*columns, strict=True)])
+
+
+def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
+    """For each tree the list of its leaves, all in the order of the first nest; None if there is none.
+
+    >>> from trellis import tree
+    >>> columns, structure = tree.align((10, {"a": 1, "b": 2}))
+    >>> columns
+    [[10, 10], [1, 2]]
+    """
+    lead = None
+    for tree in trees:
+        if is_nest(tree):
+            lead = tree
+            break
+    if lead is None:
+        return [], None
+    lead_leaves, spec = flatten(lead)
+    columns = []
+    for tree in trees:
+        if tree is lead:
+            columns.append(lead_leaves)
+        elif not is_nest(tree):
+            columns.append([tree] * len(lead_leaves))
+        else:
+            tree_leaves, tree_spec = flatten(tree)
+            columns.append(tree_leaves if tree_spec == spec else _spread(tree, lead, ""))
+    return columns, spec
+
+
+def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
+    """The leaves of `tree` in the order of `lead`; a leaf in place of a sub-nest serves all of it."""
+    if not is_nest(lead):
+        if is_nest(tree):
+            raise ShapeError(
+                f"Nests differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there."
+            )
+        return [tree]
+    if not is_nest(tree):
+        return [tree] * len(leaves(lead))
+    if isinstance(lead, dict) != isinstance(tree, dict) or _keys(lead) != _keys(tree):
+        raise ShapeError(
+            f"Nests differ at {chain or 'the top'!r}: {_kind(lead)} here, {_kind(tree)} there. "
+            "All nests of one call need the same keys and lengths."
+        )
+    spread = []
+    for key in sorted(lead) if type(lead) is dict else _keys_in_order(lead):
+        spread += _spread(tree[key], lead[key], f"{chain}/{key}" if chain else str(key))
+    return spread
+
+
+def _keys_in_order(nest: Any) -> list[Any]:
+    return list(dict.keys(nest)) if isinstance(nest, dict) else list(range(len(nest)))
+
+
+def _keys(nest: Any) -> set[Any]:
+    return set(_keys_in_order(nest))
+
+
+def _kind(nest: Any) -> str:
+    if isinstance(nest, dict):
+        return f"{type(nest).__name__} with keys {sorted(nest)}"
+    return f"{type(nest).__name__} of length {len(nest)}" if is_nest(nest) else "a leaf"
+
+
+# Key chains ----------------------------------------------------------------------------------------
+
+
+def key_chains(tree: Any, /) -> list[str]:
+    """The name of every leaf: keys and indices joined with "/", in the order of `leaves`.
+
+    >>> from trellis import tree
+    >>> tree.key_chains({"b": 1, "a": (2, 3)})
+    ['a/0', 'a/1', 'b']
+    """
+    return ["/".join([str(part) for part in path]) for path in paths(tree)]
+
+
+def paths(tree: Any, /) -> list[tuple[Any, ...]]:
+    """The keys and indices that lead to every leaf, in the order of `leaves`.
+
+    >>> from trellis import tree
+    >>> tree.paths({"b": 1, "a": (2, 3)})
+    [('a', 0), ('a', 1), ('b',)]
+    """
+    return optree.tree_paths(tree, namespace=_NAMESPACE)
+
+
+def map_with_key_chains(fn: Callable[..., Any], tree: Any, /) -> Any:
+    """Apply `fn(key_chain, leaf)` to every leaf.
+
+    >>> from trellis import tree
+    >>> tree.map_with_key_chains(lambda chain, x: f"{chain}={x}", {"a": [1, 2]})
+    {'a': ['a/0=1', 'a/1=2']}
+    """
+    tree_leaves, spec = flatten(tree)
+    named = zip(key_chains(tree), tree_leaves, strict=True)
+    return unflatten(spec, [fn(chain, leaf) for chain, leaf in named])
+
+
+def from_key_chains(flat: Mapping[str, Any], /) -> Container:
+    """A nested Container from key chains; the inverse of `Container.flat`.
+
+    >>> from trellis import tree
+    >>> tree.from_key_chains({"a/w": 1, "a/b": 2})
+    Container(a=Container(b=2, w=1))
+    """
+    nested = Container()
+    for chain, leaf in flat.items():
+        nested[chain] = leaf
+    return nested
+
+
+def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
+    """The part of a nest that a chain of keys and indices leads to.
+
+    >>> from trellis import tree
+    >>> tree.get([{"w": 1}, {"w": 2}], [1, "w"])
+    2
+    """
+    part = tree
+    for key in index_chain:
+        is_there = key in _keys(part) if is_nest(part) else False
+        if not is_there:
+            raise KeyChainError(f"There is no {key!r} at {list(index_chain)} in {_kind(part)}.")
+        part = part[key]
+    return part
+
+
+# Functions over arrays, applied to Containers ------------------------------------------------------
+
+
+def call_leafwise(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], /
+) -> Any:
+    """Call `fn` once per leaf of the dicts and Containers among its arguments.
+
+    Everything else serves every leaf. A list of Containers gives each call the list of its leaves. Where
+    `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
+
+    >>> from trellis import tree
+    >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
+    ({'a': 1, 'b': 2}, {'a': 3, 'b': 1})
+    """
+    slots: list[Any] = [*args, *kwargs.values()]
+    nests: list[Any] = []
+    for slot in slots:
+        if isinstance(slot, dict):
+            nests.append(slot)
+        elif is_nest(slot):
+            nests += [item for item in slot if isinstance(item, dict)]
+    columns, spec = align(tuple(nests))
+    assert spec is not None, "call_leafwise is only called with a nest among the arguments"
+    results = []
+    for row in zip(*columns, strict=True):
+        remaining = list(row)
+        filled = [_fill(slot, remaining) for slot in slots]
+        results.append(
+            fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
+        )
+    return _gather(results, spec)
+
+
+def _fill(slot: Any, remaining: list[Any]) -> Any:
+    if isinstance(slot, dict):
+        return remaining.pop(0)
+    if isinstance(slot, (list, tuple)):
+        return type(slot)([remaining.pop(0) if isinstance(item, dict) else item for item in slot])
+    return slot
+
+
+def _gather(results: list[Any], spec: Structure) -> Any:
+    if results and isinstance(results[0], (tuple, list)):
+        lengths = [len(result) for result in results]
+        if min(lengths) != max(lengths):
+            raise ShapeError(f"The leaves give results of different lengths: {lengths}.")
+        parts = [_gather([result[i] for result in results], spec) for i in range(lengths[0])]
+        is_named = hasattr(results[0], "_fields")
+        return type(results[0])(*parts) if is_named else type(results[0])(parts)
+    return unflatten(spec, results)
+
+
+class LeafwiseBackend:
+    """The row of the dispatch table for dicts and Containers: every function maps over their leaves.
+
+    Arrays pay nothing for it: it is found by the same look-up that finds their own backend.
+    """
+
+    def __init__(self, name: str, group: str = ""):
+        self.__name__ = name
+        self._group = group
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not self._group and name in ("linalg", "fft"):
+            return LeafwiseBackend(self.__name__, name)
+        return lambda *args, **kwargs: call_leafwise(_Leaf(self._group, name), args, kwargs)
+
+
+class _Leaf:
+    """Finds the backend of each leaf and calls its function of the same name."""
+
+    def __init__(self, group: str, name: str):
+        self._group, self._name = group, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from .dispatch import xp_of_all
+
+        arrays: list[Any] = []
+        for arg in (*args, *kwargs.values()):
+            arrays += arg if isinstance(arg, (list, tuple)) else [arg]
+        # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
+        xp = xp_of_all(*[x for x in arrays if hasattr(x, "dtype") and not isinstance(x, type)])
+        owner = getattr(xp, self._group) if self._group else xp
+        return getattr(owner, self._name)(*args, **kwargs)

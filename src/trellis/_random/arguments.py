@@ -1,0 +1,138 @@
+"""What random functions do with their arguments before drawing: backend, dtype, shape, key, checks."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .._core.dispatch import xp_of_any
+from .._core.dtypes import FLOATING, default_dtype, name_of, promote
+from .._core.errors import ArgumentError, ShapeError
+from .._core.threefry import fold_in_words
+from .._core.tree import call_leafwise
+from .stream import as_key, key_words, seed_array
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple; one number is a shape of one dimension."""
+    if hasattr(shape, "__index__") and not isinstance(shape, (list, tuple)):
+        shape = (shape,)
+    sizes = tuple([operator.index(n) for n in shape])
+    for n in sizes:
+        if n < 0:
+            raise ShapeError(f"A shape has no negative sizes, got {sizes}.")
+    return sizes
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to; raises where there is none.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    rank = max([len(shape) for shape in shapes], default=0)
+    result = []
+    for i in range(rank):
+        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {
+            1
+        }
+        if len(sizes) > 1:
+            raise ShapeError(
+                f"The shapes {', '.join([str(s) for s in shapes])} do not broadcast together."
+            )
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
+    """The shape of a draw: that of its parameters, or `shape` if they broadcast to it."""
+    together = broadcast_shapes(*[tuple(p.shape) for p in params if hasattr(p, "shape")])
+    if shape is None:
+        return together
+    wanted = as_shape(shape)
+    if broadcast_shapes(together, wanted) != wanted:
+        raise ShapeError(
+            f"Parameters of shape {together} do not broadcast to the requested shape {wanted}."
+        )
+    return wanted
+
+
+def float_name(xp: Any, dtype: Any, *params: Any) -> str:
+    """The name of the dtype of a draw: as asked, else that of the floating parameters, else the default."""
+    if dtype is not None:
+        return name_of(dtype)
+    found = None
+    for p in params:
+        name = name_of(p.dtype) if hasattr(p, "dtype") else ""
+        if name in FLOATING:
+            found = name if found is None else promote(found, name)
+    return str(default_dtype()) if found is None else found
+
+
+def backend_and_key(seed: Any, device: Any, *params: Any) -> tuple[Any, Any]:
+    """The backend of a draw and its key, beside the array parameters."""
+    xp = xp_of_any(*params, seed_array(seed))
+    if device is None:
+        for p in params:
+            if hasattr(p, "shape"):
+                device = xp.random.key_device(p)
+                break
+    return xp, as_key(seed, xp, device)
+
+
+def param(xp: Any, value: Any, dtype: Any, key: Any) -> Any:
+    """A parameter as an array of the draw's dtype, on the key's device."""
+    if hasattr(value, "dtype"):
+        return xp.astype(value, dtype, copy=False)
+    return xp.asarray(value, dtype=dtype, device=xp.random.key_device(key))
+
+
+def is_known(xp: Any, *params: Any) -> bool:
+    """Whether the values of all parameters can be checked now: not while a function is traced."""
+    for p in params:
+        if hasattr(p, "dtype") and not xp.is_concrete(p):
+            return False
+    return True
+
+
+def is_any(xp: Any, condition: Any) -> bool:
+    return condition if isinstance(condition, bool) else bool(xp.any(condition))
+
+
+def has_nest(*params: Any) -> bool:
+    for p in params:
+        if isinstance(p, dict):
+            return True
+    return False
+
+
+def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One draw per leaf of the nests among the arguments: leaf number i draws from (seed, i)."""
+    seed = kwargs.pop("seed")
+    number = [0]
+
+    def draw(*leaf_args: Any, **leaf_kwargs: Any) -> Any:
+        i = number[0]
+        number[0] = i + 1
+        return fn(*leaf_args, **leaf_kwargs, seed=leaf_seed(seed, i))
+
+    return call_leafwise(draw, args, kwargs)
+
+
+def leaf_seed(seed: Any, i: int) -> Any:
+    """The seed of leaf number `i`; without a seed every leaf takes the next key of the stream."""
+    if seed is None:
+        return None
+    words = seed if isinstance(seed, tuple) else key_words(seed)
+    if words is not None and seed_array(seed) is None:
+        return fold_in_words(words, i)
+    from .._core.dispatch import xp_of
+
+    xp = xp_of(seed)
+    return xp.random.fold_in(as_key(seed, xp), i)
+
+
+def check_float_name(name: str, function: str) -> None:
+    if name not in FLOATING:
+        raise ArgumentError(
+            f"{function} draws floating-point numbers, not {name}. Use one of {', '.join(FLOATING)}."
+        )

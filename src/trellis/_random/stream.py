@@ -1,0 +1,193 @@
+"""Where keys come from when a draw names no seed: one stream for the process, or one for a `with` block.
+
+A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python integers,
+so taking a key costs nothing on any backend.
+"""
+
+import os
+import threading
+from contextvars import ContextVar
+from typing import Any
+
+from .._core.dispatch import xp_of
+from .._core.dtypes import name_of
+from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
+from .._core.threefry import MASK, Words, fold_in_words, seed_words, threefry
+from .._core.tracing import torch_is_compiling, tracing
+
+
+class _GlobalStream:
+    """The process-wide stream. The lock keeps threads from racing for a counter or repeating one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Until somebody seeds it, no two processes draw the same numbers.
+        self._key: Words = seed_words(int.from_bytes(os.urandom(8), "big"))
+        self._count = 0
+
+    def reset(self, key: Words) -> None:
+        with self._lock:
+            self._key, self._count = key, 0
+
+    def next(self) -> Words:
+        with self._lock:
+            key, count = self._key, self._count
+            self._count += 1
+        return threefry(key, (count >> 32 & MASK, count & MASK))
+
+
+GLOBAL = _GlobalStream()
+_current: ContextVar[Any] = ContextVar("trellis_stream", default=None)
+# torch.compile cannot trace context variables, but it can trace a list that is left as it was found.
+_inside_torch_compile: list[Any] = []
+
+
+class stream:
+    """Supply keys to code that draws without naming a seed, inside a `with` block of this thread or task.
+
+    It replaces the global stream there, and nothing else: the n-th draw of the block takes the key
+    `fold_in(key, n)`. It is pure, so inside a compiled function it is the way to draw: open the block inside
+    the function and hand the key in as an argument. Within one `scan` or `while_loop`, the body is traced
+    once: fold the step's number into the key there.
+
+    >>> import trellis
+    >>> key = trellis.random.key(7)
+    >>> with trellis.random.stream(key):
+    ...     x = trellis.random_uniform(shape=3)
+    >>> with trellis.random.stream(key):
+    ...     y = trellis.random_uniform(shape=3)
+    >>> bool((x == y).all())
+    True
+    """
+
+    def __init__(self, key: Any, /):
+        self._key = key
+        # A key whose value is known serves all backends; a traced one only its own.
+        self._known = key_words(key)
+        self._count = 0
+        self._token: Any = None
+        self._was_tracing = False
+
+    def __enter__(self) -> "stream":
+        if torch_is_compiling():
+            _inside_torch_compile.append(self)
+        else:
+            self._was_tracing = tracing() is not None
+            self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if torch_is_compiling():
+            _inside_torch_compile.pop()
+        else:
+            _current.reset(self._token)
+
+    def _next(self, xp: Any, device: Any) -> Any:
+        count = self._count
+        self._count = count + 1
+        words = self._known
+        if words is not None:
+            return xp.random.make_key(*fold_in_words(words, count), device)
+        return xp.random.fold_in(as_key(self._key, xp, device), count)
+
+
+def next_key(xp: Any, device: Any = None) -> Any:
+    """The key of the next draw that names no seed, as an array of the backend `xp`."""
+    if torch_is_compiling():
+        if not _inside_torch_compile:
+            raise _frozen_draw("torch")
+        return _inside_torch_compile[-1]._next(xp, device)
+    here = _current.get()
+    framework = tracing()
+    if framework is not None and (here is None or not here._was_tracing):
+        raise _frozen_draw(framework)
+    if here is None:
+        return xp.random.make_key(*GLOBAL.next(), device)
+    return here._next(xp, device)
+
+
+def _frozen_draw(framework: str) -> TracingError:
+    return TracingError(
+        f"A draw without a seed inside a function compiled by {framework} would be made once, while tracing, and "
+        "then repeat the same numbers for ever.\n"
+        "    wrong:  f = compile(lambda x: x + trellis.random_normal(shape=3))\n"
+        "    right:  def f(x, key):\n"
+        "                with trellis.random.stream(key):\n"
+        "                    return x + trellis.random_normal(shape=3)\n"
+        "Hand a new key to every call, or name a seed: trellis.random_normal(shape=3, seed=key)."
+    )
+
+
+# Seeds -----------------------------------------------------------------------------------------------
+
+
+def as_key(seed: Any, xp: Any, device: Any = None) -> Any:
+    """The key of a seed, on the backend `xp`: the next one of the stream for None."""
+    if seed is None:
+        return next_key(xp, device)
+    if isinstance(seed, tuple):
+        return xp.random.make_key(*seed, device)
+    if is_key(seed):
+        return seed
+    words = known_words(seed)
+    if words is None:
+        return xp.random.key_of_seed(seed)
+    return xp.random.make_key(*words, device)
+
+
+def is_key(x: Any) -> bool:
+    """Whether `x` is a key: a uint32 array of shape (2,), or one of JAX's typed keys."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return False
+    name = name_of(dtype)
+    return name.startswith("key<") or (name == "uint32" and tuple(x.shape) == (2,))
+
+
+def known_words(seed: Any) -> Words | None:
+    """The key words of an integer seed whose value is known now; None for a traced one."""
+    if isinstance(seed, bool):
+        raise _not_a_seed(seed)
+    if not isinstance(seed, int):
+        seed = _known_integer(seed)
+        if seed is None:
+            return None
+    if not 0 <= seed < 2**64:
+        raise ArgumentError(f"A seed must be at least 0 and below 2**64, got {seed}.")
+    return seed_words(seed)
+
+
+def _known_integer(seed: Any) -> int | None:
+    if not hasattr(seed, "dtype") or tuple(getattr(seed, "shape", (1,))) != ():
+        raise _not_a_seed(seed)
+    xp = xp_of(seed)
+    if not xp.isdtype(seed.dtype, "integral"):
+        raise _not_a_seed(seed)
+    return int(seed) if xp.is_concrete(seed) else None
+
+
+def _not_a_seed(seed: Any) -> ArgumentTypeError:
+    kind = f"{type(seed).__name__} array" if hasattr(seed, "dtype") else type(seed).__name__
+    return ArgumentTypeError(
+        f"A seed is an integer from 0 up, or a key made with trellis.random.key(...); got {seed!r} ({kind})."
+    )
+
+
+def key_words(seed: Any) -> Words | None:
+    """The words of a seed or key whose value is known now; None for a traced one."""
+    if not is_key(seed):
+        return known_words(seed)
+    xp = xp_of(seed)
+    if not xp.is_concrete(seed):
+        return None
+    upper, lower = xp.random.as_raw_key(seed)
+    return int(upper), int(lower)
+
+
+def seed_array(seed: Any) -> Any:
+    """The seed if it is an array that decides the backend: a key, or a traced integer. Else None."""
+    if seed is None or isinstance(seed, (int, tuple)):
+        return None
+    if is_key(seed):
+        return seed
+    return seed if known_words(seed) is None else None

@@ -1,0 +1,238 @@
+"""Activations as modules."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ..._array.elementwise import tanh
+from ..._core.errors import ArgumentError
+from ..._core.typing import A, Device, DTypeLike
+from ...functional import activation as functions
+from ..init import Constant, Initializer
+from .layer import Layer
+
+
+class _Activation(Layer):
+    """A function of one array, with the options given to the constructor."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def __init__(self, **options: Any):
+        self._options: dict[str, Any] = {}
+        super().__init__(**options)
+
+    def _forward(self, x: A) -> A:
+        y: A = type(self).function(x, **self._options)
+        return y
+
+    def extra_repr(self) -> str:
+        return ", ".join([f"{name}={value}" for name, value in self._options.items()])
+
+
+class _WithOptions(_Activation):
+    def __init__(self, function_options: dict[str, Any], options: dict[str, Any]):
+        super().__init__(**options)
+        self._options = function_options
+
+
+class ReLU(_Activation):
+    """`max(x, 0)`."""
+
+    function = staticmethod(functions.relu)
+
+
+class ReLU6(_Activation):
+    """`min(max(x, 0), 6)`."""
+
+    function = staticmethod(functions.relu6)
+
+
+class Sigmoid(_Activation):
+    """`1 / (1 + exp(-x))`."""
+
+    function = staticmethod(functions.sigmoid)
+
+
+class LogSigmoid(_Activation):
+    """`log(sigmoid(x))`."""
+
+    function = staticmethod(functions.log_sigmoid)
+
+
+class HardSigmoid(_Activation):
+    """A sigmoid of straight lines."""
+
+    function = staticmethod(functions.hard_sigmoid)
+
+
+class HardSwish(_Activation):
+    """`x * hard_sigmoid(x)`."""
+
+    function = staticmethod(functions.hard_swish)
+
+
+class Softsign(_Activation):
+    """`x / (1 + |x|)`."""
+
+    function = staticmethod(functions.softsign)
+
+
+class SELU(_Activation):
+    """The self-normalising exponential unit."""
+
+    function = staticmethod(functions.selu)
+
+
+class SiLU(_Activation):
+    """`x * sigmoid(x)`."""
+
+    function = staticmethod(functions.silu)
+
+
+class Mish(_Activation):
+    """`x * tanh(softplus(x))`."""
+
+    function = staticmethod(functions.mish)
+
+
+class Tanh(_Activation):
+    """The hyperbolic tangent."""
+
+    function = staticmethod(tanh)
+
+
+class LeakyReLU(_WithOptions):
+    """x where it is positive, `negative_slope * x` elsewhere."""
+
+    function = staticmethod(functions.leaky_relu)
+
+    def __init__(self, *, negative_slope: float = 0.01, **options: Any):
+        super().__init__({"negative_slope": negative_slope}, options)
+
+
+class ELU(_WithOptions):
+    """x where it is positive, `alpha * (exp(x) - 1)` elsewhere."""
+
+    function = staticmethod(functions.elu)
+
+    def __init__(self, *, alpha: float = 1.0, **options: Any):
+        super().__init__({"alpha": alpha}, options)
+
+
+class HardTanh(_WithOptions):
+    """x, held between `low` and `high`."""
+
+    function = staticmethod(functions.hard_tanh)
+
+    def __init__(self, *, low: float = -1.0, high: float = 1.0, **options: Any):
+        super().__init__({"low": low, "high": high}, options)
+
+
+class Softplus(_WithOptions):
+    """`log(1 + exp(beta * x)) / beta`."""
+
+    function = staticmethod(functions.softplus)
+
+    def __init__(self, *, beta: float = 1.0, **options: Any):
+        super().__init__({"beta": beta}, options)
+
+
+class GELU(_WithOptions):
+    """x times the normal distribution function of x, or its approximation by tanh."""
+
+    function = staticmethod(functions.gelu)
+
+    def __init__(self, *, approximate: bool = False, **options: Any):
+        super().__init__({"approximate": approximate}, options)
+
+
+class Softmax(_WithOptions):
+    """Exponentials that sum to 1 along an axis."""
+
+    function = staticmethod(functions.softmax)
+
+    def __init__(self, *, axis: int = -1, **options: Any):
+        super().__init__({"axis": axis}, options)
+
+
+class LogSoftmax(_WithOptions):
+    """The logarithm of softmax."""
+
+    function = staticmethod(functions.log_softmax)
+
+    def __init__(self, *, axis: int = -1, **options: Any):
+        super().__init__({"axis": axis}, options)
+
+
+class GLU(_WithOptions):
+    """The first half along an axis times the sigmoid of the second."""
+
+    function = staticmethod(functions.glu)
+
+    def __init__(self, *, axis: int = -1, **options: Any):
+        super().__init__({"axis": axis}, options)
+
+
+class GEGLU(_WithOptions):
+    """The gated unit with gelu in place of the sigmoid."""
+
+    function = staticmethod(functions.geglu)
+
+    def __init__(self, *, axis: int = -1, **options: Any):
+        super().__init__({"axis": axis}, options)
+
+
+class SwiGLU(_WithOptions):
+    """The gated unit with silu in place of the sigmoid."""
+
+    function = staticmethod(functions.swiglu)
+
+    def __init__(self, *, axis: int = -1, **options: Any):
+        super().__init__({"axis": axis}, options)
+
+
+class PReLU(Layer):
+    """`w * x` where x is negative, with a learned `w`: one number, or one per channel of the last axis.
+
+    >>> import numpy as np, trellis
+    >>> trellis.nn.PReLU()(np.array([-2.0, 2.0]))
+    array([-0.5,  2. ])
+    """
+
+    def __init__(
+        self, num_channels: int = 1, /, *, axis: int = -1, initial: float = 0.25, **options: Any
+    ):
+        self._num_channels, self._axis = num_channels, axis
+        self._initializer: Initializer = Constant(initial)
+        super().__init__(**options)
+
+    def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
+        n = self._num_channels
+        return {"w": self._initializer((n,), fan_in=n, fan_out=n, dtype=dtype, device=device)}
+
+    def _forward(self, x: A) -> A:
+        return functions.prelu(x, self.v.w, axis=self._axis)
+
+
+_BY_NAME: dict[str, Callable[[Any], Any]] = {
+    "tanh": tanh,
+    "relu": functions.relu,
+    "gelu": functions.gelu,
+    "silu": functions.silu,
+    "sigmoid": functions.sigmoid,
+    "elu": functions.elu,
+    "selu": functions.selu,
+    "mish": functions.mish,
+    "leaky_relu": functions.leaky_relu,
+    "softplus": functions.softplus,
+}
+
+
+def activation_function(activation: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function of that name, or the function or module itself."""
+    if not isinstance(activation, str):
+        return activation
+    if activation not in _BY_NAME:
+        raise ArgumentError(
+            f"Unknown activation {activation!r}; give a function, or one of {', '.join(_BY_NAME)}."
+        )
+    return _BY_NAME[activation]

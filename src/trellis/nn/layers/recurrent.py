@@ -1,0 +1,205 @@
+"""Recurrent layers over sequences: stacked, in one direction or both.
+
+The variables of a layer are `layer0`, `layer1`, ..., those of the backward direction `layer0_reverse`, ...,
+each with `w` (in, gates * out), `r` (out, gates * out) and biases.
+"""
+
+from typing import Any, ClassVar
+
+from ..._array.creation import zeros_like
+from ..._array.manipulation import concat, flip, stack
+from ..._array.reduction import sum as sum_of
+from ..._core.errors import ArgumentError
+from ..._core.typing import A, Device, DTypeLike
+from ...functional.recurrent import gru_update, lstm_update, rnn_update
+from ..init import GlorotUniform, Initializer, Zeros
+from .layer import Layer
+
+
+class _Recurrent(Layer):
+    """What the recurrent layers share: stacking, directions, initial states."""
+
+    gates: ClassVar[int]
+    state_names: ClassVar[tuple[str, ...]] = ("h",)
+    bias_names: ClassVar[tuple[str, ...]] = ("b",)
+
+    def __init__(
+        self,
+        input_channels: int,
+        output_channels: int,
+        /,
+        *,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        with_bias: bool = True,
+        return_sequence: bool = True,
+        return_state: bool = True,
+        time_major: bool = False,
+        weight_initializer: Initializer = GlorotUniform(),  # noqa: B008
+        bias_initializer: Initializer = Zeros(),  # noqa: B008
+        **options: Any,
+    ):
+        if num_layers < 1:
+            raise ArgumentError(
+                f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}."
+            )
+        self._sizes, self._num_layers = (input_channels, output_channels), num_layers
+        self._is_bidirectional, self._with_bias = bidirectional, with_bias
+        self._return_sequence, self._return_state = return_sequence, return_state
+        self._time_axis = 0 if time_major else -2
+        self._initializers = (weight_initializer, bias_initializer)
+        super().__init__(**options)
+
+    def _names(self, layer: int) -> list[str]:
+        forward = f"layer{layer}"
+        return [forward, f"{forward}_reverse"] if self._is_bidirectional else [forward]
+
+    def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
+        width, out = self._sizes
+        make_w, make_b = self._initializers
+        options = {"dtype": dtype, "device": device}
+        v = {}
+        for layer in range(self._num_layers):
+            for name in self._names(layer):
+                v[name] = {
+                    "w": make_w((width, self.gates * out), fan_in=width, fan_out=out, **options),
+                    "r": make_w((out, self.gates * out), fan_in=out, fan_out=out, **options),
+                }
+                for bias in self.bias_names if self._with_bias else ():
+                    v[name][bias] = make_b(
+                        (self.gates * out,), fan_in=width, fan_out=out, **options
+                    )
+            width = out * len(self._names(layer))
+        return v
+
+    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+        """One layer in one direction: all outputs and the last states."""
+        raise NotImplementedError
+
+    def _forward(self, x: A, initial_state: Any = None) -> Any:
+        """The outputs of the last layer (batch..., T, out), and the last states.
+
+        A state has shape (layers * directions, batch..., out), layer by layer, forward before backward; a
+        layer with several kinds of states takes and gives a tuple of these.
+        """
+        v = self.v
+        many = len(self.state_names) > 1
+        given = None if initial_state is None else (initial_state if many else (initial_state,))
+        last: list[list[Any]] = [[] for _ in self.state_names]
+        number = 0
+        for layer in range(self._num_layers):
+            outputs = []
+            for name in self._names(layer):
+                part = v[name]
+                states = (
+                    self._zeros(x, part) if given is None else [state[number] for state in given]
+                )
+                is_reverse = name.endswith("_reverse")
+                y, after = self._run(
+                    flip(x, axis=self._time_axis) if is_reverse else x, states, part
+                )
+                outputs.append(flip(y, axis=self._time_axis) if is_reverse else y)
+                for kind, state in zip(last, after, strict=True):
+                    kind.append(state)
+                number += 1
+            x = outputs[0] if len(outputs) == 1 else concat(outputs, axis=-1)
+        stacked = [stack(kind, axis=0) for kind in last]
+        result: Any = x if self._return_sequence else self._last(last[0])
+        return (result, tuple(stacked) if many else stacked[0]) if self._return_state else result
+
+    def _last(self, hidden: list[Any]) -> Any:
+        """What the last layer ends with, both directions side by side."""
+        n = len(self._names(0))
+        return hidden[-1] if n == 1 else concat(hidden[-n:], axis=-1)
+
+    def _zeros(self, x: Any, part: Any) -> list[Any]:
+        # By broadcasting: the batch may have sizes that are not known while tracing.
+        column = sum_of(zeros_like(x[..., :1]), axis=self._time_axis)
+        state = column + zeros_like(part.r[:, 0])
+        return [state] * len(self.state_names)
+
+    def _bias(self, part: Any, name: str) -> Any:
+        return part[name] if self._with_bias else None
+
+    def extra_repr(self) -> str:
+        more = f", num_layers={self._num_layers}" if self._num_layers > 1 else ""
+        return f"{self._sizes[0]}, {self._sizes[1]}{more}" + (
+            ", bidirectional=True" if self._is_bidirectional else ""
+        )
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory; see `trellis.lstm_update`. States are a pair (h, c).
+
+    >>> import numpy as np, trellis
+    >>> y, (h, c) = trellis.nn.LSTM(3, 4, num_layers=2)(np.ones((5, 7, 3), "float32"))
+    >>> y.shape, h.shape, c.shape
+    ((5, 7, 4), (2, 5, 4), (2, 5, 4))
+    """
+
+    gates = 4
+    state_names = ("h", "c")
+
+    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+        y, (h, c) = lstm_update(
+            x, states[0], states[1], part.w, part.r,
+            bias=self._bias(part, "b"), time_major=self._time_axis == 0,
+        )  # fmt: skip
+        return y, [h, c]
+
+
+class GRU(_Recurrent):
+    """Gated recurrent unit, with the gates in the order reset, update, new:
+
+        r, z = sigmoid(x W + b + h R + rb);   n = tanh(x W + b + r * (h R + rb));   h = (1 - z) * n + z * h
+
+    >>> import numpy as np, trellis
+    >>> y, h = trellis.nn.GRU(3, 4, bidirectional=True)(np.ones((5, 7, 3), "float32"))
+    >>> y.shape, h.shape
+    ((5, 7, 8), (2, 5, 4))
+    """
+
+    gates = 3
+    bias_names = ("b", "rb")
+
+    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+        y, h = gru_update(
+            x, states[0], part.w, part.r,
+            bias=self._bias(part, "b"), recurrent_bias=self._bias(part, "rb"), time_major=self._time_axis == 0,
+        )  # fmt: skip
+        return y, [h]
+
+
+class RNN(_Recurrent):
+    """The plain recurrent layer: `h = tanh(x W + b + h R)`, or with relu.
+
+    >>> import numpy as np, trellis
+    >>> y, h = trellis.nn.RNN(3, 4, nonlinearity="relu")(np.ones((5, 7, 3), "float32"))
+    >>> y.shape, h.shape
+    ((5, 7, 4), (1, 5, 4))
+    """
+
+    gates = 1
+
+    def __init__(
+        self,
+        input_channels: int,
+        output_channels: int,
+        /,
+        *,
+        nonlinearity: str = "tanh",
+        **options: Any,
+    ):
+        if nonlinearity not in ("tanh", "relu"):
+            raise ArgumentError(
+                f"RNN() knows the nonlinearities 'tanh' and 'relu', got {nonlinearity!r}."
+            )
+        self._nonlinearity = nonlinearity
+        super().__init__(input_channels, output_channels, **options)
+
+    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+        y, h = rnn_update(
+            x, states[0], part.w, part.r,
+            bias=self._bias(part, "b"), activation=self._nonlinearity, time_major=self._time_axis == 0,
+        )  # fmt: skip
+        return y, [h]

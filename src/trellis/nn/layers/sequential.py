@@ -1,0 +1,65 @@
+"""Modules that hold others, or only pass on."""
+
+from typing import Any
+
+from ..._array.manipulation import reshape
+from ..._core.typing import A
+from ..module.module import Module
+from .layer import Layer
+
+
+class Sequential(Layer):
+    """Modules one after the other; each gets what the one before returned.
+
+    >>> import numpy as np, trellis
+    >>> nn = trellis.nn
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.Linear(8, 2))
+    >>> model(np.ones((3, 4), "float32")).shape
+    (3, 2)
+    >>> model.v.key_chains()
+    ['layers/v0/b', 'layers/v0/w', 'layers/v2/b', 'layers/v2/w']
+    """
+
+    def __init__(self, *modules: Module, **options: Any):
+        self._layers = list(modules)
+        super().__init__(**options)
+
+    def _forward(self, x: Any) -> Any:
+        for layer in self._layers:
+            x = layer(x)
+        return x
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._layers[i]
+
+
+class Identity(Layer):
+    """Returns its input."""
+
+    def _forward(self, x: Any) -> Any:
+        return x
+
+
+class Flatten(Layer):
+    """All axes from `start` on become one.
+
+    >>> import numpy as np, trellis
+    >>> trellis.nn.Flatten()(np.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def __init__(self, *, start: int = 1, **options: Any):
+        self._start = start
+        super().__init__(**options)
+
+    def _forward(self, x: A) -> A:
+        kept = tuple(x.shape[: self._start])
+        if None in kept[1:]:
+            return reshape(x, (*kept, -1))
+        size = 1
+        for n in x.shape[self._start :]:
+            size *= n
+        return reshape(x, (*[-1 if n is None else n for n in kept], size))
