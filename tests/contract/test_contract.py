@@ -1,0 +1,366 @@
+"""What holds for the whole house: every op has a row, backends are alike, rooms keep their walls."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trellis
+from cases import all_cases
+from conftest import BACKENDS
+from trellis._core import lazy
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "trellis"
+FRAMEWORKS = {"jax", "jaxlib", "torch", "tensorflow"}
+OP_FILES = (
+    "casting",
+    "control",
+    "creation",
+    "device",
+    "elementwise",
+    "fft",
+    "indexing",
+    "linalg",
+    "manipulation",
+    "products",
+    "reduction",
+    "searching",
+    "sets",
+    "sorting",
+)
+EXTENSIONS = ("fft", "linalg")  # namespaces of their own
+BACKEND_FILES = (
+    *OP_FILES,
+    "activation",
+    "compilation",
+    "foreach",
+    "functional",
+    "gradients",
+    "inspection",
+    "interchange",
+    "normalization",
+    "pooling",
+    "tracing",
+)
+
+
+def public_functions(path):
+    tree = ast.parse(path.read_text())
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    ]
+
+
+def public_ops():
+    """The names of all array functions, as a user writes them after `trellis.`."""
+    names = []
+    for stem in OP_FILES:
+        prefix = f"{stem}." if stem in EXTENSIONS else ""
+        names += [prefix + fn.name for fn in public_functions(SOURCE / "_array" / f"{stem}.py")]
+    return names
+
+
+# Ops, rows, exports --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", public_ops())
+def test_op_has_a_row(op):
+    assert op in {row.op for _, row in all_cases()}, f"write a row for {op} in tests/cases"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in all_cases()])
+def test_row_has_an_op_and_reasons(name):
+    row = dict(all_cases())[name]
+    assert row.op in public_ops()
+    assert row.gradient is True or len(row.gradient) > 5, "say why there is no gradient"
+    reasons = row.compiled.values() if isinstance(row.compiled, dict) else [row.compiled]
+    assert all(r is True or len(r) > 5 for r in reasons), "say why it cannot be compiled"
+
+
+@pytest.mark.parametrize("stem", OP_FILES)
+def test_exports_are_complete(stem):
+    module = importlib.import_module(f"trellis._array.{stem}")
+    public = getattr(trellis, stem) if stem in EXTENSIONS else trellis
+    for fn in public_functions(SOURCE / "_array" / f"{stem}.py"):
+        assert getattr(public, fn.name, None) is getattr(module, fn.name), f"export {fn.name}"
+
+
+def test_init_only_imports():
+    body = ast.parse((SOURCE / "__init__.py").read_text()).body
+    assert ast.unparse(body[1]) == "from typing import TYPE_CHECKING"
+    assert ast.unparse(body[-1].test) == "TYPE_CHECKING"  # what opens later, for type checkers
+    for node in [*body[2:-1], *body[-1].body]:
+        is_version = isinstance(node, ast.Assign) and node.targets[0].id == "__version__"
+        assert is_version or isinstance(node, ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom):
+            assert all(alias.asname for alias in node.names), "write `import f as f`"
+    for_type_checkers = [alias.asname for node in body[-1].body for alias in node.names]
+    assert sorted(for_type_checkers) == sorted([*lazy.ROOMS, *lazy.NAMES])
+
+
+@pytest.mark.parametrize("stem", OP_FILES)
+def test_functions_are_typed_and_documented(stem):
+    for fn in public_functions(SOURCE / "_array" / f"{stem}.py"):
+        arguments = [*fn.args.posonlyargs, *fn.args.args, *fn.args.kwonlyargs]
+        assert fn.returns is not None and all(a.annotation for a in arguments), fn.name
+        assert ">>> " in (ast.get_docstring(fn) or ""), f"{fn.name} needs an example"
+
+
+# Backends ------------------------------------------------------------------------------------------
+
+
+def backend_file(backend, stem):
+    return importlib.import_module(f"trellis._backends.{backend}.{stem}")
+
+
+def defined_or_aliased(backend, stem):
+    """Names that a backend file itself binds at its top level, read from the source."""
+    path = SOURCE / "_backends" / backend / f"{stem}.py"
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                names |= {part.id for part in parts if isinstance(part, ast.Name)}
+        elif isinstance(node, ast.ImportFrom):
+            # `import f as f` hands on; a plain import is for the file's own use.
+            names |= {alias.asname for alias in node.names if alias.asname == alias.name}
+    return {name for name in names if not name.startswith("_") and not name.isupper()}
+
+
+@pytest.mark.parametrize("stem", BACKEND_FILES)
+def test_backends_have_the_same_names(stem):
+    everything = set().union(*[defined_or_aliased(backend, stem) for backend in BACKENDS])
+    if stem == "casting":
+        everything -= {"bfloat16"}  # NumPy has it only through another package
+    missing = []
+    for backend in BACKENDS:
+        xp = trellis.namespace(backend)
+        owner = getattr(xp, stem) if stem in EXTENSIONS else xp
+        missing += [f"{backend}.{name}" for name in sorted(everything) if not hasattr(owner, name)]
+    assert missing == []
+
+
+def test_backend_serves_every_op(backend, xp):
+    for op in public_ops():
+        if op in ("at", "scatter", "one_hot", "allclose", "dtype"):
+            continue  # written once over the namespace
+        owner, _, name = op.rpartition(".")
+        assert callable(getattr(getattr(xp, owner) if owner else xp, name, None)), op
+
+
+def shape_of_call(fn):
+    """Parameters as (name, kind, default), names of positional-only ones left out; None if unknown."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    shape = []
+    for p in parameters:
+        name = "" if p.kind is p.POSITIONAL_ONLY else p.name
+        shape.append((name, str(p.kind), repr(p.default)))
+    return shape
+
+
+@pytest.mark.parametrize("stem", BACKEND_FILES)
+def test_backends_have_the_same_signatures(stem):
+    """Written functions are compared; aliases of the frameworks' own functions are called by the rows."""
+    differing = {}
+    for name in sorted(set.intersection(*(defined_or_aliased(b, stem) for b in BACKENDS))):
+        shapes = {}
+        for b in BACKENDS:
+            fn = getattr(backend_file(b, stem), name)
+            is_written = getattr(fn, "__module__", "").startswith("trellis._backends")
+            if inspect.isfunction(fn) and is_written and shape_of_call(fn) is not None:
+                shapes[b] = shape_of_call(fn)
+        if len({str(shape) for shape in shapes.values()}) > 1:
+            differing[name] = {
+                b: str(inspect.signature(getattr(backend_file(b, stem), name))) for b in shapes
+            }
+    assert differing == {}
+
+
+def test_namespace_holds_no_framework(backend, xp):
+    modules = {
+        name
+        for name, value in vars(xp).items()
+        if inspect.ismodule(value)
+        and value.__name__.partition(".")[0] != "trellis"
+        and name.isidentifier()
+        and not name.startswith("_")
+    }
+    assert modules == set()
+    assert xp.__array_api_version__ == "2024.12"
+    assert xp.__array_namespace_info__().dtypes() is not None
+
+
+# Walls ---------------------------------------------------------------------------------------------
+
+
+def test_import_loads_no_framework():
+    program = (
+        f"import sys, trellis, trellis.testing\nprint(sorted(set(sys.modules) & {FRAMEWORKS!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_rooms_open_together_and_the_door_is_taken_away():
+    """A module with a `__getattr__` has slow look-ups; an unknown name must not open anything."""
+    program = (
+        "import sys, trellis\n"
+        "print(hasattr(trellis, 'unknown'), 'trellis.nn' in sys.modules, '__getattr__' in vars(trellis))\n"
+        "print(trellis.Module is trellis.nn.Module, trellis.train.__name__, '__getattr__' in vars(trellis))\n"
+        "print(hasattr(trellis, 'unknown'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == "False False True True trellis.train False False".split()
+
+
+def python_files(folder):
+    return [path for path in sorted(folder.rglob("*.py")) if "__pycache__" not in path.parts]
+
+
+def imported_roots(tree):
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            roots.add(node.module.partition(".")[0])
+    return roots
+
+
+def test_frameworks_stay_in_their_folders():
+    strays = []
+    for path in python_files(SOURCE):
+        parts = path.relative_to(SOURCE).parts
+        allowed = set()
+        if parts[0] == "_backends" and len(parts) > 2:
+            allowed = {parts[1], "jaxlib"} if parts[1] == "jax" else {parts[1]}
+        elif parts[0] == "convert":
+            allowed = FRAMEWORKS
+        for root in imported_roots(ast.parse(path.read_text())) & FRAMEWORKS - allowed:
+            strays.append(f"{'/'.join(parts)} imports {root}")
+    assert strays == []
+
+
+def test_backends_do_not_import_each_other_or_public_files():
+    strays = []
+    for path in python_files(SOURCE / "_backends"):
+        parts = path.relative_to(SOURCE / "_backends").parts
+        if len(parts) < 2:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level >= 2:
+                target = node.module or ""
+                if node.level == 2 and target.partition(".")[0] in set(BACKENDS) - {parts[0]}:
+                    strays.append(f"{'/'.join(parts)} imports the backend {target}")
+                if node.level == 3 and not target.startswith("_core"):
+                    strays.append(f"{'/'.join(parts)} imports the public file {target}")
+    assert strays == []
+
+
+# AutoGraph warns every user of tf.function about these, or fails on them.
+UNTRACEABLE = {
+    ast.NamedExpr: "walrus",
+    ast.Match: "match",
+    ast.GeneratorExp: "generator expression",
+    ast.Yield: "generator function",
+    ast.YieldFrom: "generator function",
+}
+NOT_TRACED = {"board", "train", "cli.py"}
+# NumPy has no compiler.
+UNCOMPILED_BACKEND = ("_backends", "numpy")
+# Context managers of settings run outside of compiled functions; a test helper is never compiled.
+MAY_YIELD = {("_core", "settings.py"), ("_gradients", "checking.py"), ("testing.py",)}
+
+
+def test_no_untraceable_syntax():
+    found = []
+    for path in python_files(SOURCE):
+        relative = path.relative_to(SOURCE)
+        if relative.parts[0] in NOT_TRACED or relative.parts in MAY_YIELD:
+            continue
+        if relative.parts[:2] == UNCOMPILED_BACKEND:
+            continue
+        for node in nodes_in_functions(ast.parse(path.read_text())):
+            what = UNTRACEABLE.get(type(node))
+            if isinstance(node, (ast.For, ast.While)) and node.orelse:
+                what = "loop with else"
+            if what and not in_context_manager(path, node):
+                found.append(f"{relative}:{node.lineno} {what}")
+    assert found == []
+
+
+def nodes_in_functions(tree):
+    """What runs at import is never traced."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {id(node): node for fn in functions for node in ast.walk(fn)}.values()
+
+
+def in_context_manager(path, node):
+    """A `yield` in a function under @contextmanager: entered by the user, not by a compiler."""
+    if not isinstance(node, ast.Yield):
+        return False
+    for fn in ast.walk(ast.parse(path.read_text())):
+        if isinstance(fn, ast.FunctionDef) and fn.lineno <= node.lineno <= (fn.end_lineno or 0):
+            names = {getattr(d, "id", getattr(d, "attr", "")) for d in fn.decorator_list}
+            if "contextmanager" in names:
+                return True
+    return False
+
+
+ANSWERS = {"allclose", "isclose", "array_equal", "equal", "all", "any"}
+
+
+def thrown_away(tree):
+    """Statements that compute a comparison and drop it: such a test cannot fail."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Expr):
+            continue
+        value = node.value
+        if isinstance(value, (ast.Compare, ast.BoolOp)):
+            yield node.lineno
+        elif isinstance(value, ast.Call):
+            name = getattr(value.func, "attr", getattr(value.func, "id", ""))
+            if name in ANSWERS:
+                yield node.lineno
+
+
+def test_no_comparison_is_thrown_away():
+    found = []
+    for path in python_files(ROOT / "tests"):
+        if "sample" in path.parts:
+            continue  # tests that are hollow on purpose, for the board to find
+        found += [f"{path.name}:{line}" for line in thrown_away(ast.parse(path.read_text()))]
+    assert found == []
+
+
+@pytest.mark.parametrize("code", ["np.allclose(x, y)", "x == y", "x < y and y < 3", "all(x)"])
+def test_thrown_away_comparisons_are_found(code):
+    assert list(thrown_away(ast.parse(code))) == [1]
+    assert list(thrown_away(ast.parse(f"assert {code}"))) == []
+
+
+def test_read_only_inputs(array):
+    x = array(np.zeros(3, "float32"))
+    if isinstance(x, np.ndarray):
+        with pytest.raises(ValueError, match="read-only"):
+            x[0] = 1.0
+    else:
+        assert trellis.backend_of(x) != "numpy"

@@ -1,0 +1,127 @@
+"""The examples run, learn, and give the same loss on every framework; so does the demo."""
+
+import functools
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trellis
+from trellis import demo
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# A few steps each, and the loss that NumPy reaches is the measure.
+STEPS = {
+    "mlp": 20,
+    "cnn": 10,
+    "character_transformer": 6,
+    "lstm": 8,
+    "pinn": 8,
+    "custom_gradient": 10,
+    "four_backends": 10,
+}
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # torch.compile looks classes up by their module
+    spec.loader.exec_module(module)
+    return module
+
+
+@functools.cache
+def measure(name):
+    return load(name).main(backend="numpy", steps=STEPS[name])
+
+
+@pytest.fixture
+def quick_compiler(backend, monkeypatch):
+    """torch.compile traces in full, but leaves the C++ compiler out, which takes minutes."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+        monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="eager"))
+
+
+def test_every_example_is_tested():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(STEPS)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+@pytest.mark.parametrize("name", STEPS)
+def test_example(backend, name, capsys):
+    expected = measure(name)
+    loss = load(name).main(backend=backend, steps=STEPS[name])
+    assert isinstance(loss, float)
+    assert loss == pytest.approx(expected, rel=1e-3)
+    printed = [float(number) for number in re.findall(r"\d+\.\d+", capsys.readouterr().out)]
+    assert any([number == pytest.approx(loss, abs=1e-3) for number in printed]), printed
+
+
+@pytest.mark.xdist_group("numpy")
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        ("mlp", 0.05),
+        ("lstm", 0.02),
+        ("pinn", 0.001),
+        ("custom_gradient", 0.01),
+        ("four_backends", 0.2),
+    ],
+)
+def test_example_learns(name, limit):
+    """In full, on NumPy."""
+    assert load(name).main(backend="numpy") < limit
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_example_is_a_page_long(name):
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 90
+
+
+# The demo --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xdist_group("numpy")
+def test_demo_reads_digits(tmp_path, capsys):
+    picture = tmp_path / "curves.svg"
+    accuracies = demo.main(["--epochs", "2", "--picture", str(picture)])
+    assert accuracies["numpy"] > 0.85
+    shown = capsys.readouterr()
+    assert "digits that it has not seen read correctly" in shown.out
+    assert "step/s" in shown.err
+    assert "<svg" in picture.read_text()
+
+
+def test_demo_is_the_same_program_everywhere(backend, monkeypatch):
+    """A short part of it: the losses of four batches."""
+    (pictures, labels), test = demo.load_digits()
+    monkeypatch.setattr(
+        demo,
+        "load_digits",
+        lambda: ((pictures[:192], labels[:192]), (test[0][:119], test[1][:119])),
+    )
+    # One operation after another, JAX would compile each of them.
+    losses, _ = demo.train(backend, 1, compile=backend == "jax")
+    np.testing.assert_allclose(losses, _digits_on_numpy(), rtol=1e-3)
+
+
+@functools.cache
+def _digits_on_numpy():
+    return demo.train("numpy", 1, compile=False)[0]
+
+
+def test_demo_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(SystemExit, match="pip install scikit-learn"):
+        demo.load_digits()
+
+
+def test_demo_refuses_unknown_frameworks(tmp_path):
+    with pytest.raises(trellis.errors.ArgumentError, match="Unknown backend"):
+        demo.main(["--backends", "numpy,caffe", "--picture", str(tmp_path / "x.svg")])
