@@ -9,7 +9,7 @@ STORE     = build/board.sqlite
 
 .PHONY: demo test lint types format board bench bench-quick clean
 
-# NumPy only: what `pip install trellis` gives.
+# NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -17,9 +17,9 @@ $(VENV)/.base: pyproject.toml $(PINS)
 	touch $@
 
 # All four frameworks, at versions known to work together, and what the tests need.
-$(VENV)/.all: $(VENV)/.base
+$(VENV)/.all: $(VENV)/.base packages/board/pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint $(PINS) torch==2.13.0 jax jaxlib tensorflow-cpu
-	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable 'packages/board[test]' --editable '.[dev]'
 	touch $@
 
 # The digits come with scikit-learn; other frameworks only if they are asked for.
@@ -30,6 +30,7 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) packages/board
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check --quiet .
@@ -46,11 +47,11 @@ format: $(VENV)/.all
 board: $(VENV)/.all
 	mkdir -p build && rm -f $(STORE)*
 	-$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --board $(STORE)
-	$(BIN)/trellis board import tests/board/seeds/*.txt --store $(STORE) --project seeds --at 2023-04-01
-	$(BIN)/trellis board markdown --store $(STORE) --project trellis --out docs/board/tables
-	$(BIN)/trellis board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
-	$(BIN)/trellis board html --store $(STORE) --project trellis --out docs/board/page
-	$(BIN)/trellis board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
+	$(BIN)/trellis-board import packages/board/tests/seeds/*.txt --store $(STORE) --project seeds --at 2023-04-01
+	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --out docs/board/tables
+	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
+	$(BIN)/trellis-board html --store $(STORE) --project trellis --out docs/board/page
+	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from harness import QUICK, Report
 
-from trellis.board.records import Part, Result
-from trellis.board.store import Store
+from trellis_board.records import Part, Result
+from trellis_board.store import Store
 
 
 def make_results(number: int) -> list[Result]:

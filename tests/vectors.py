@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import trellis
-from trellis import Container
-from trellis.board import comparisons
+from trellis import Container, testing
 
 PATH = Path(__file__).parent / "data" / "vectors.jsonl"
 ALL = [json.loads(line) for line in PATH.read_text().splitlines()]
@@ -142,7 +141,7 @@ def assert_matches(actual, expected, dtype, rtol=None):
     finite = wanted[np.isfinite(wanted)]
     floor = absolute * float(np.max(np.abs(finite), initial=0.0))
     np.testing.assert_allclose(got, wanted, rtol=rtol or relative, atol=floor)
-    comparisons.note(actual, wanted)
+    testing.report(actual, wanted)
 
 
 def check(vector, xp, dtype):

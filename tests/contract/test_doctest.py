@@ -10,10 +10,10 @@ import trellis
 
 
 def modules():
-    """All modules outside of the backends and the board; the private ones hold the public functions."""
+    """All modules outside of the backends; the private ones hold the public functions."""
     names = ["trellis"]
     for info in pkgutil.walk_packages(trellis.__path__, "trellis."):
-        if not info.name.startswith(("trellis._backends", "trellis.board", "trellis.cli")):
+        if not info.name.startswith(("trellis._backends", "trellis.cli")):
             names.append(info.name)
     return names
 

@@ -227,7 +227,7 @@ except trellis.errors.BackendNotInstalledError as error:
     print(error)
 """
     text = run_python(program)
-    assert backend in text and f"pip install 'trellis[{backend}]'" in text
+    assert backend in text and f"pip install 'trellis-ml[{backend}]'" in text
 
 
 def test_the_first_array_of_a_framework(backend):

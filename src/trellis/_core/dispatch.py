@@ -154,7 +154,7 @@ def _require(name: str, package: str) -> None:
     if package not in sys.modules and find_spec(package) is None:
         raise BackendNotInstalledError(
             f"The backend {name!r} needs the package {package}, which is not installed. "
-            f"Run: pip install 'trellis[{name}]'"
+            f"Run: pip install 'trellis-ml[{name}]'"
         )
 
 

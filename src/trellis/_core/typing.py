@@ -1,11 +1,11 @@
 """Types that survive a call: an array of one framework in, an array of that framework out."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, Union
 
 
 class Array(Protocol):
-    """What the arrays of all four frameworks have in common, as far as type checkers are concerned."""
+    """What the arrays of all four frameworks have in common, as far as type checkers go."""
 
     @property
     def shape(self) -> Any: ...
@@ -21,8 +21,14 @@ T = TypeVar("T")
 
 Scalar: TypeAlias = bool | int | float | complex
 Shape: TypeAlias = int | Sequence[int]
-Axis: TypeAlias = int | Sequence[int] | None
-# A canonical name ("float32", trellis.float32) or a dtype object of the framework.
-DTypeLike: TypeAlias = Any
-Device: TypeAlias = Any
-Nest: TypeAlias = Any | Mapping[str, "Nest"] | Sequence["Nest"]
+# Where an array may be given as Python numbers.
+ArrayLike: TypeAlias = Union[Array, Scalar, Sequence["ArrayLike"]]
+# A dict, Container, list or tuple, to any depth, with arrays or numbers as leaves; None has no leaves.
+Nest: TypeAlias = Union[Array, Scalar, Mapping[str, "Nest"], Sequence["Nest"], None]
+# An integer or a key; None draws from the stream.
+Seed: TypeAlias = int | Array | None
+# A canonical name ("float32", trellis.float32) or a dtype object of a framework. Those have no type in
+# common but that they are values one can compare, which arrays and lists are not.
+DTypeLike: TypeAlias = Hashable
+# A name ("cpu", "cuda:0") or a device object of a framework.
+Device: TypeAlias = Hashable

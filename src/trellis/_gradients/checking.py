@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
+from .._core.comparisons import report
 from .._core.dispatch import xp_of_any
-from ..board import comparisons
 from .transforms import jvp, vjp
 
 
@@ -44,7 +44,7 @@ def check_gradients(
         return [y for y in ys if hasattr(y, "dtype") and y.dtype in xp.FLOAT_DTYPES]
 
     _check(on_floats, start, xp, order, tuple(modes), rtol, atol, "first")
-    comparisons.note(*start)
+    report(*start)
 
 
 def _check(

@@ -10,13 +10,13 @@ import uvicorn
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from trellis.board.queries import find_project
-from trellis.board.recording import project_id
-from trellis.board.records import Part, Result
-from trellis.board.server import make_app
-from trellis.board.static_page import write_page
-from trellis.board.store import Store
-from trellis.board.tokens import create_token
+from trellis_board.queries import find_project
+from trellis_board.recording import project_id
+from trellis_board.records import Part, Result
+from trellis_board.server import make_app
+from trellis_board.static_page import write_page
+from trellis_board.store import Store
+from trellis_board.tokens import create_token
 
 from . import browser
 from .helpers import free_port

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trellis.board.store import Store
-from trellis.board.tables import Cell, read_table
-from trellis.cli import main
+from trellis_board.commands import main
+from trellis_board.store import Store
+from trellis_board.tables import Cell, read_table
 
 from .conftest import HERE
 from .helpers import make_part
@@ -27,7 +27,7 @@ def path(tmp_path):
 
 
 def board(*arguments):
-    return main(["board", *map(str, arguments)])
+    return main([*map(str, arguments)])
 
 
 def test_seeds_through_the_command_line(tmp_path, capsys):

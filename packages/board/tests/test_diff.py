@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from trellis.board.diff import compare, kind_of_change
-from trellis.board.diff_text import as_markdown, as_text
-from trellis.board.queries import UnknownNameError, find_project
-from trellis.board.records import Part, Result
-from trellis.board.refs import resolve
+from trellis_board.diff import compare, kind_of_change
+from trellis_board.diff_text import as_markdown, as_text
+from trellis_board.queries import UnknownNameError, find_project
+from trellis_board.records import Part, Result
+from trellis_board.refs import resolve
 
 from .helpers import make_part
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from trellis.board import environment
-from trellis.board.cells import backend_name, cell_from_node_id, split_row
+from trellis_board import environment
+from trellis_board.cells import backend_name, cell_from_node_id, split_row
 
 GITHUB = {
     "GITHUB_RUN_ID": "7",

@@ -26,7 +26,7 @@ Board.fromFile = (name) => new Promise((resolve, reject) => {
   const script = document.createElement("script");
   script.src = `data/${name}.js`;
   script.onload = () => resolve(Board.documents.get(name));
-  script.onerror = () => reject(new Error(`data/${name}.js is missing; run "trellis board html" again`));
+  script.onerror = () => reject(new Error(`data/${name}.js is missing; run "trellis-board html" again`));
   document.head.append(script);
 });
 

@@ -1,7 +1,6 @@
 """The conformance board: which behaviour works on which backend, and can be trusted.
 
-The board stands alone: it imports nothing else of Trellis and serves any pytest project that runs
-its tests over several backends. A tour, in the order of a result's life:
+It serves any pytest project that runs its tests over several backends. A tour, in the order of a result's life:
 
 ==================  ==============================================================
 `comparisons`       counts what a running test really compared
@@ -20,3 +19,5 @@ its tests over several backends. A tour, in the order of a result's life:
 
 Importing this package loads nothing but the standard library.
 """
+
+__version__ = "0.2.0"

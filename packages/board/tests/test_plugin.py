@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trellis.board import queries
-from trellis.board.store import Store
+from trellis_board import queries
+from trellis_board.store import Store
 
 from .helpers import count, latest_cells, outcomes
 
@@ -186,7 +186,7 @@ def test_assertions_of_the_library_are_not_the_tests(run_pytest, sample):
     )
     (sample / "helper.py").write_text("def check():\n    assert True is not False\n")
     (sample / "inside.py").write_text(
-        "def check():\n    global __name__\n    __name__ = 'trellis.inside'\n"
+        "def check():\n    global __name__\n    __name__ = 'trellis_board.inside'\n"
         "    assert True is not False\n"
     )
     run_pytest("--board=b.sqlite", "test_crash.py")

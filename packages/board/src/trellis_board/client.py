@@ -18,7 +18,7 @@ __all__ = ["Client"]
 class Client:
     """A board server, as one project of it.
 
-    The token comes from ``trellis board token create``; the plugin takes it from ``BOARD_TOKEN``.
+    The token comes from ``trellis-board token create``; the plugin takes it from ``BOARD_TOKEN``.
     """
 
     address: str
@@ -29,7 +29,7 @@ class Client:
         if not self.token:
             raise ValueError(
                 "a board server wants a token: set BOARD_TOKEN to one made with "
-                f"`trellis board token create --project {self.project}`"
+                f"`trellis-board token create --project {self.project}`"
             )
 
     def record(self, part: Part) -> None:

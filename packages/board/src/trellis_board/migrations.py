@@ -73,7 +73,7 @@ def migrate(connection: Connection, to_version: int | None = None) -> int:
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
             f"this store has schema version {version}, this library knows {len(MIGRATIONS)}: "
-            "install a newer trellis"
+            "install a newer trellis-board"
         )
     for step in MIGRATIONS[version:target]:
         for statement in step:

@@ -11,10 +11,10 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from trellis.board.client import Client
-from trellis.board.recording import project_id
-from trellis.board.server import make_app
-from trellis.board.tokens import create_token, list_tokens, revoke_token
+from trellis_board.client import Client
+from trellis_board.recording import project_id
+from trellis_board.server import make_app
+from trellis_board.tokens import create_token, list_tokens, revoke_token
 
 from .helpers import count, free_port, latest_cells, make_part, outcomes
 

@@ -128,7 +128,9 @@ class _Session:
                 config.option.board, project or config.getini("board_project")
             )
         except ImportError as error:
-            raise pytest.UsageError(f"--board: {error}; pip install 'trellis[board]'") from error
+            raise pytest.UsageError(
+                f"--board: {error}; pip install 'trellis-board[server]'"
+            ) from error
         except Exception as error:
             raise pytest.UsageError(f"--board {config.option.board}: {error}") from error
 
@@ -195,7 +197,7 @@ def _asserting_frame(frame: FrameType | None) -> FrameType | None:
     """
     while frame is not None:
         root = frame.f_globals.get("__name__", "").partition(".")[0]
-        if root == _THIS_PACKAGE and frame.f_globals.get("__name__") != f"{root}.testing":
+        if root == _THIS_PACKAGE:
             if frame.f_globals.get("__name__") != __name__:
                 return None
         elif root not in ("pluggy", "_pytest"):

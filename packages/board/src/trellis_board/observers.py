@@ -48,14 +48,17 @@ WATCHED: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# Modules with a list `listeners` of functions to be called with the operands of each comparison.
+ANNOUNCING = ("trellis.testing",)
+
 
 def install() -> None:
     """Wrap what is loaded already and wait for the rest. A second call changes nothing."""
     if any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
         return
-    for name in WATCHED:
+    for name in (*WATCHED, *ANNOUNCING):
         if name in sys.modules:
-            _wrap_functions(sys.modules[name])
+            _observe(sys.modules[name])
     sys.meta_path.insert(0, _AfterImport())
     # The classes of these context managers have no public names.
     _wrap_exit(type(pytest.raises(ZeroDivisionError)))
@@ -78,7 +81,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in WATCHED:
+        if fullname not in WATCHED and fullname not in ANNOUNCING:
             return None
         for finder in sys.meta_path:
             if finder is self:
@@ -95,13 +98,15 @@ def _wrap_after(loader: Any) -> None:
 
     def exec_module(module: ModuleType) -> None:
         execute(module)
-        _wrap_functions(module)
+        _observe(module)
 
     loader.exec_module = exec_module
 
 
-def _wrap_functions(module: ModuleType) -> None:
-    for name in WATCHED[module.__name__]:
+def _observe(module: ModuleType) -> None:
+    if module.__name__ in ANNOUNCING:
+        module.listeners.append(comparisons.note)
+    for name in WATCHED.get(module.__name__, ()):
         function = getattr(module, name, None)
         if function is not None:
             setattr(module, name, _noting(function))

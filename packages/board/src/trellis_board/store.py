@@ -1,7 +1,7 @@
 """The store: one SQLite file, or a PostgreSQL database for many machines.
 
 >>> import tempfile, pathlib
->>> from trellis.board.records import Part, Result
+>>> from trellis_board.records import Part, Result
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "board.sqlite"
 >>> store = Store.open(path)
 >>> result = Result("ops", "test_tanh", "numpy", "success")

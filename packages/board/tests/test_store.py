@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from trellis.board import migrations, schema
-from trellis.board.migrations import MIGRATIONS, StoreTooNewError, migrate
-from trellis.board.queries import UnknownNameError
-from trellis.board.records import BrokenModule, Part, Result
-from trellis.board.store import Store
+from trellis_board import migrations, schema
+from trellis_board.migrations import MIGRATIONS, StoreTooNewError, migrate
+from trellis_board.queries import UnknownNameError
+from trellis_board.records import BrokenModule, Part, Result
+from trellis_board.store import Store
 
 from .conftest import SOURCE
 from .helpers import count, latest_cells, make_part, outcomes
@@ -144,7 +144,7 @@ def test_migrations_build_what_the_schema_describes(any_store):
 def test_a_store_of_a_newer_library_is_refused(store, tmp_path):
     with store.writing() as connection:
         connection.execute(text("UPDATE board_schema SET version = 99"))
-    with pytest.raises(StoreTooNewError, match=r"version 99.*install a newer trellis"):
+    with pytest.raises(StoreTooNewError, match=r"version 99.*install a newer trellis-board"):
         Store.open(tmp_path / "board.sqlite")
 
 
@@ -162,8 +162,8 @@ def test_an_error_never_shows_a_password():
 
 WRITER = """
 import sys
-from trellis.board.records import Part, Result
-from trellis.board.store import Store
+from trellis_board.records import Part, Result
+from trellis_board.store import Store
 address, writer, parts, cells = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 project = Store.open(address).for_project("p")
 print("ready", flush=True)

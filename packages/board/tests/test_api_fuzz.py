@@ -11,10 +11,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from trellis.board.recording import project_id
-from trellis.board.server import make_app
-from trellis.board.store import Store
-from trellis.board.tokens import create_token
+from trellis_board.recording import project_id
+from trellis_board.server import make_app
+from trellis_board.store import Store
+from trellis_board.tokens import create_token
 
 from .helpers import make_part
 

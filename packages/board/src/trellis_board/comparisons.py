@@ -2,7 +2,7 @@
 
 A comparison helper calls `note` after its comparison has succeeded:
 
->>> from trellis.board import comparisons
+>>> from trellis_board import comparisons
 >>> comparisons.note([1.0], [1.0])       # no test is being recorded: nothing happens
 
 The pytest plugin wraps each test in `recording`. A pass is trusted when
@@ -77,7 +77,7 @@ class Tally:
             return (
                 f"passed, but compared only arrays of {compared}; "
                 f"no array of {self.family} was seen. Compare the {self.family} result itself, "
-                "or tell the board with trellis.board.comparisons.converted(result) "
+                "or tell the board with trellis_board.comparisons.converted(result) "
                 "before converting it."
             )
         return None

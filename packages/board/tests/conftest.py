@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-import trellis.board
-from trellis.board.store import Store
+import trellis_board
+from trellis_board.store import Store
 
 from .helpers import free_port, missing
 
 collect_ignore = ["sample"]
 
 HERE = Path(__file__).parent
-SOURCE = Path(trellis.board.__file__).parents[2]
+SOURCE = Path(trellis_board.__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +97,7 @@ def run_pytest(sample: Path) -> Pytest:
     """Runs pytest with the board's plugin in the sample project, in a clean environment."""
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        plugins = ["trellis.board.plugin", "xdist", "pytest_rerunfailures"]
+        plugins = ["trellis_board.plugin", "xdist", "pytest_rerunfailures"]
         return subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "--rootdir=.", "-c", "/dev/null"),

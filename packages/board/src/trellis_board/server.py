@@ -1,6 +1,6 @@
 """The board server: the page of every project, its badges, and the HTTP API.
 
-``trellis board serve --store board.sqlite`` starts it; `make_app` is the ASGI application, for any
+``trellis-board serve --store board.sqlite`` starts it; `make_app` is the ASGI application, for any
 other server.
 """
 

@@ -1,4 +1,4 @@
-"""The sub-commands of ``trellis board``."""
+"""The sub-commands of ``trellis-board``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import datetime
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+from . import __version__
+
+__all__ = ["SUMMARY", "add_arguments", "main", "run"]
 
 SUMMARY = "the conformance board: which behaviour works on which backend"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line of ``trellis board``."""
+    """Describe the command line of ``trellis-board``."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(name: str, help: str) -> argparse.ArgumentParser:
@@ -68,18 +71,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--label", default="", help="a note on who has it")
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``trellis-board`` with these arguments, those of the process if not given."""
+    parser = argparse.ArgumentParser(prog="trellis-board", description=SUMMARY)
+    parser.add_argument("--version", action="version", version=__version__)
+    add_arguments(parser)
+    return run(parser.parse_args(argv))
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Do what the command line says; returns the exit code."""
     try:
         from . import queries
         from .migrations import StoreTooNewError
     except ImportError as error:
-        print(f"trellis board: {error}; pip install 'trellis[board]'", file=sys.stderr)
+        print(f"trellis-board: {error}; pip install 'trellis-board[server]'", file=sys.stderr)
         return 2
     try:
         return _COMMANDS[arguments.board_command](arguments)
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
-        print(f"trellis board {arguments.board_command}: {error}", file=sys.stderr)
+        print(f"trellis-board {arguments.board_command}: {error}", file=sys.stderr)
         return 2
 
 
@@ -205,7 +216,7 @@ def _token(arguments: argparse.Namespace) -> int:
                 state = "revoked" if token.revoked else "valid"
                 print(f"{token.id}  {token.project}  {token.scope}  {state}  {token.label}")
     elif arguments.id is None:
-        raise ValueError("which token? `trellis board token list` shows their numbers")
+        raise ValueError("which token? `trellis-board token list` shows their numbers")
     else:
         with store.writing() as connection:
             revoked = tokens.revoke_token(connection, arguments.id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trellis.board import comparisons
-from trellis.board.comparisons import Tally, backend_of_type, recording
+from trellis_board import comparisons
+from trellis_board.comparisons import Tally, backend_of_type, recording
 
 from .sample.arrays import Tensor
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from trellis.board import queries
-from trellis.board.queries import CellResult
-from trellis.board.records import Part, Result
-from trellis.board.store import Store
+from trellis_board import queries
+from trellis_board.queries import CellResult
+from trellis_board.records import Part, Result
+from trellis_board.store import Store
 
 Cells = dict[tuple[str, str], CellResult]
 
@@ -72,7 +72,7 @@ def count(store: Store) -> Counts:
     """Count everything that a store holds."""
     from sqlalchemy import func, select
 
-    from trellis.board import schema
+    from trellis_board import schema
 
     with store.reading() as connection:
         return Counts(

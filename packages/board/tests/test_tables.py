@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trellis.board.queries import find_project
-from trellis.board.records import Part, Result
-from trellis.board.table_files import export_tables, file_name, import_table, write_tables
-from trellis.board.tables import Cell, Table, TableError, read_table, write_table
+from trellis_board.queries import find_project
+from trellis_board.records import Part, Result
+from trellis_board.table_files import export_tables, file_name, import_table, write_tables
+from trellis_board.tables import Cell, Table, TableError, read_table, write_table
 
 from .conftest import HERE
 from .helpers import count, latest_cells
