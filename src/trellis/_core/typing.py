@@ -1,7 +1,7 @@
 """Types that survive a call: an array of one framework in, an array of that framework out."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, Union
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 
 class Array(Protocol):
@@ -22,9 +22,9 @@ T = TypeVar("T")
 Scalar: TypeAlias = bool | int | float | complex
 Shape: TypeAlias = int | Sequence[int]
 # Where an array may be given as Python numbers.
-ArrayLike: TypeAlias = Union[Array, Scalar, Sequence["ArrayLike"]]
+ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"]
 # A dict, Container, list or tuple, to any depth, with arrays or numbers as leaves; None has no leaves.
-Nest: TypeAlias = Union[Array, Scalar, Mapping[str, "Nest"], Sequence["Nest"], None]
+Nest: TypeAlias = Array | Scalar | Mapping[str, "Nest"] | Sequence["Nest"] | None
 # An integer or a key; None draws from the stream.
 Seed: TypeAlias = int | Array | None
 # A canonical name ("float32", trellis.float32) or a dtype object of a framework. Those have no type in

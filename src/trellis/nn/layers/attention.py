@@ -68,7 +68,7 @@ class MultiHeadAttention(Layer):
         e = self._embed_dim
         kv = e // self._num_heads * self._kv_heads  # the width of keys and values
         make_w, make_b = self._initializers
-        options = {"dtype": dtype, "device": device}
+        options: dict[str, Any] = {"dtype": dtype, "device": device}
 
         def weights(rows: int, columns: int) -> Any:
             return make_w((rows, columns), fan_in=columns, fan_out=rows, **options)

@@ -55,7 +55,7 @@ class _Convolution(Layer):
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         area = math.prod(self._kernel)
         fan_in, fan_out = self._channels
-        options = {
+        options: dict[str, Any] = {
             "fan_in": area * fan_in // self._groups, "fan_out": area * fan_out // self._groups,
             "dtype": dtype, "device": device,
         }  # fmt: skip

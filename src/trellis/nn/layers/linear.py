@@ -40,7 +40,12 @@ class Linear(Layer):
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         fan_in, fan_out = self._sizes
         make_w, make_b = self._initializers
-        options = {"fan_in": fan_in, "fan_out": fan_out, "dtype": dtype, "device": device}
+        options: dict[str, Any] = {
+            "fan_in": fan_in,
+            "fan_out": fan_out,
+            "dtype": dtype,
+            "device": device,
+        }
         v = {"w": make_w((fan_out, fan_in), **options)}
         if self._with_bias:
             v["b"] = make_b((fan_out,), **options)
@@ -84,7 +89,12 @@ class Bilinear(Layer):
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         out, first, second = self._sizes
         make_w, make_b = self._initializers
-        options = {"fan_in": first * second, "fan_out": out, "dtype": dtype, "device": device}
+        options: dict[str, Any] = {
+            "fan_in": first * second,
+            "fan_out": out,
+            "dtype": dtype,
+            "device": device,
+        }
         v = {"w": make_w(self._sizes, **options)}
         if self._with_bias:
             v["b"] = make_b((out,), **options)

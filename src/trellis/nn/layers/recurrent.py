@@ -57,7 +57,7 @@ class _Recurrent(Layer):
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         width, out = self._sizes
         make_w, make_b = self._initializers
-        options = {"dtype": dtype, "device": device}
+        options: dict[str, Any] = {"dtype": dtype, "device": device}
         v = {}
         for layer in range(self._num_layers):
             for name in self._names(layer):
