@@ -6,6 +6,7 @@ from .._core.dispatch import _scalar_types, default_xp, load, xp_of, xp_of_all, 
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentTypeError
 from .._core.shapes import normal_axis
+from .._core.tracing import torch_is_compiling
 from .._core.tree import call_leafwise
 from .._core.typing import A, Device, DTypeLike, Scalar, Shape
 
@@ -57,7 +58,8 @@ def asarray(
         xp = default_xp() if home is None else home
     else:
         xp = load(backend)
-        if home is not None and home is not xp:
+        # While torch.compile traces, an array of NumPy is already one of torch.
+        if home is not None and home is not xp and not torch_is_compiling():
             from .interchange import to_backend
 
             if dtype is not None:
