@@ -140,12 +140,6 @@ class Interchange(Protocol):
     def to_device(self, x: Native, device: Device, /, *, stream: Any = None) -> Native:
         """The array on another device."""
 
-    def default_device(self) -> Any:
-        """Where arrays are made if nobody says where."""
-
-    def same_device(self, *xs: Any) -> None:
-        """Raise DeviceError unless all arrays live on one device; numbers among them do not count."""
-
 
 class Arrays(Protocol):
     """Functions of arrays that the standard does not have."""
