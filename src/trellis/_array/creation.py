@@ -14,6 +14,7 @@ from .._core.dispatch import (
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.shapes import normal_axis, one_of
+from .._core.tracing import is_followed
 from .._core.tree import call_leafwise
 from .._core.typing import A, Device, DTypeLike, Scalar, Shape
 
@@ -67,7 +68,8 @@ def asarray(
         xp = default_xp() if home is None else home
     else:
         xp = load(backend)
-        if home is not None and home is not xp:
+        # While torch.compile traces, an array of NumPy is already one of torch.
+        if home is not None and home is not xp and not is_followed():
             from .interchange import to_backend
 
             if dtype is not None:

@@ -88,8 +88,9 @@ class Compilation(Protocol):
         *,
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
+        strict: bool = False,
     ) -> Callable[..., Any]:
-        """`fn` compiled, Containers as arguments and results; without a compiler, `fn` itself."""
+        """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one would be."""
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
         """`fn` in the form that is fastest when it is called again and again with arrays like `args`."""

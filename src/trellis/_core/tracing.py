@@ -2,9 +2,14 @@
 
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from .dispatch import BACKENDS, load
+
+# A function that only runs as if a compiler traced it, and must refuse the same: what
+# `trellis.compile` gives on NumPy, and the second run that explains an error of torch.compile.
+_pretended: ContextVar[str | None] = ContextVar("trellis_tracing", default=None)
 
 
 def _never() -> bool:
@@ -26,6 +31,9 @@ def tracing() -> str | None:
     """The framework that is tracing a function for its compiler right now, if any."""
     if is_followed():
         return str(python_compiler["backend"])
+    pretended = _pretended.get()
+    if pretended is not None:
+        return pretended
     for name in BACKENDS:
         # Loaded or not, without the cost of an import statement for each random number.
         backend: Any = sys.modules.get(f"trellis._backends.{name}.tracing")
@@ -34,3 +42,21 @@ def tracing() -> str | None:
         if backend is not None and backend.is_tracing():
             return name
     return None
+
+
+def is_pretended(name: str) -> bool:
+    """Whether a function runs as if the compiler of this framework traced it."""
+    return _pretended.get() == name
+
+
+class pretending:
+    """Inside the block of this thread or task everything is refused that the compiler would refuse."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._token = _pretended.set(self._name)
+
+    def __exit__(self, *exception: object) -> None:
+        _pretended.reset(self._token)

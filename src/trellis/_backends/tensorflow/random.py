@@ -92,7 +92,20 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     if known is not None:
         return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
     x0, x1 = _hash_counters(key, prod(shape))
-    return tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    keys = tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    if isinstance(keys, tf.__internal__.SymbolicTensor):
+        keys.__class__ = _Keys
+    return keys
+
+
+class _Keys(tf.__internal__.SymbolicTensor):
+    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of keys.
+
+    TensorFlow refuses to iterate while it traces, though the number of keys is known.
+    """
+
+    def __iter__(self) -> Any:
+        return iter(tf.unstack(self))
 
 
 def fold_in(key: Any, data: Any) -> Any:
