@@ -1,10 +1,11 @@
 """The `linalg` extension of the Array API standard."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .casting import as_dtype
 from .elementwise import abs as absolute
 from .products import matmul, matrix_transpose, tensordot, vecdot
@@ -14,27 +15,6 @@ __all__ = [
     "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
     "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
@@ -53,7 +33,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return jnp.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(*jnp.linalg.eigh(x))
 
 
@@ -87,11 +67,11 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return jnp.linalg.pinv(x, rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*jnp.linalg.qr(x, mode))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     return SlogdetResult(*jnp.linalg.slogdet(x))
 
 
@@ -99,7 +79,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return jnp.linalg.solve(x1, x2)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*jnp.linalg.svd(x, full_matrices=full_matrices))
 
 

@@ -8,4 +8,5 @@ from ..._core.dispatch import register
 from ._rules import elementwise, fft, indexing, linalg, reduction, shape  # noqa: F401
 from ._tape import TracedArray
 
-register(sys.modules[__package__], np.ndarray, TracedArray, *np.sctypeDict.values())
+ARRAY_TYPES: tuple[type, ...] = (np.ndarray, TracedArray, *np.sctypeDict.values())
+register(sys.modules[__package__], ARRAY_TYPES)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import name_of
-from ..._core.errors import ShapeError
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.shapes import check_three
 from .casting import as_dtype
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
@@ -44,10 +45,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ShapeError(
-            f"cross() needs vectors of length 3 along axis {axis}, got {x1.shape[axis]} and {x2.shape[axis]}."
-        )
+    check_three(x1.shape[axis], x2.shape[axis])
     return np.cross(x1, x2, axisa=axis, axisb=axis, axisc=axis)
 
 
@@ -59,8 +57,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> Any:
-    return np.linalg.eigh(x)
+def eigh(x: Any, /) -> EighResult[Any]:
+    return EighResult(*np.linalg.eigh(x))
 
 
 def eigvalsh(x: Any, /) -> Any:
@@ -93,20 +91,20 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return np.linalg.pinv(x, rtol=rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> Any:
-    return np.linalg.qr(x, mode=mode)  # type: ignore[call-overload]
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+    return QRResult(*np.linalg.qr(x, mode=mode))  # type: ignore[call-overload]
 
 
-def slogdet(x: Any, /) -> Any:
-    return np.linalg.slogdet(x)
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
+    return SlogdetResult(*np.linalg.slogdet(x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
     return np.linalg.solve(x1, x2)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
-    return np.linalg.svd(x, full_matrices=full_matrices)
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+    return SVDResult(*np.linalg.svd(x, full_matrices=full_matrices))
 
 
 def svdvals(x: Any, /) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.shapes import normal_axis, pad_pairs
+from ..._core.shapes import normal_axis
 
 __all__ = [
     "broadcast_arrays",
@@ -84,10 +84,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
-        return np.pad(x, pairs, mode="constant", constant_values=constant_values)
-    return np.pad(x, pairs, mode=mode)
+        return np.pad(x, pad_width, mode="constant", constant_values=constant_values)
+    return np.pad(x, pad_width, mode=mode)
 
 
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:

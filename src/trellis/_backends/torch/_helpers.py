@@ -136,15 +136,6 @@ def _as_float(x: Any) -> Any:
     return x if x.dtype in _INEXACT else x.to(_default_float())
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes as a tuple of numbers from 0; None means all."""
-    if axis is None:
-        return tuple(range(ndim))
-    if isinstance(axis, int):
-        return (axis % ndim if ndim else axis,)
-    return tuple([a % ndim for a in axis])
-
-
 def _unflattened(children: Any, static: Any) -> Container:
     """`unflatten_container` with its arguments in the order of PyTorch's registry."""
     return unflatten_container(static, children)

@@ -12,7 +12,8 @@ __all__ = [
 ]
 
 # Asked before anything that torch.compile cannot trace.
-tracing.torch_check["is_compiling"] = torch.compiler.is_compiling
+tracing.python_compiler["backend"] = "torch"
+tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
 
 
 def is_tracing() -> bool:
