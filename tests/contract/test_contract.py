@@ -38,14 +38,17 @@ EXTENSIONS = ("fft", "linalg")  # namespaces of their own
 BACKEND_FILES = (
     *OP_FILES,
     "activation",
+    "attention",
     "compilation",
+    "convolution",
+    "dense",
     "foreach",
-    "functional",
     "gradients",
     "inspection",
     "interchange",
     "normalization",
     "pooling",
+    "recurrent",
     "tracing",
 )
 

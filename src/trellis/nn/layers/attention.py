@@ -5,7 +5,7 @@ from typing import Any
 
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
-from ...functional.attention import multi_head_attention
+from ...functional.multi_head import multi_head_attention
 from ..init import GlorotUniform, Initializer, Zeros
 from .activation import activation_function
 from .dropout import Dropout

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from ..._array.manipulation import reshape
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
-from ...functional.convolution import conv_general_dilated, conv_general_transpose, depthwise_conv2d
+from ...functional.convolution import conv_general_dilated, depthwise_conv2d
+from ...functional.convolution_transpose import conv_general_transpose
 from ..init import GlorotUniform, Initializer, Zeros
 from .layer import Layer, per_axis
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._array.creation import ones_like
 from ..._core.typing import A
-from ...functional._checks import probability
+from ...functional._arguments import probability
 from ...functional.dense import dropout
 from .layer import Layer
 

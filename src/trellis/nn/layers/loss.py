@@ -7,8 +7,7 @@ constructor.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...functional import loss as functions
-from ...functional import loss_sequence as sequences
+from ... import functional as functions
 from .layer import Layer
 
 
@@ -208,7 +207,7 @@ class HingeLoss(_Loss):
 class CosineLoss(_Loss):
     """One minus the cosine between two vectors."""
 
-    function = staticmethod(sequences.cosine_loss)
+    function = staticmethod(functions.cosine_loss)
 
     def __init__(
         self,
@@ -231,7 +230,7 @@ class CosineLoss(_Loss):
 class TripletLoss(_Loss):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
 
-    function = staticmethod(sequences.triplet_loss)
+    function = staticmethod(functions.triplet_loss)
 
     def __init__(
         self,
@@ -254,7 +253,7 @@ class TripletLoss(_Loss):
 class CTCLoss(_Loss):
     """Connectionist temporal classification."""
 
-    function = staticmethod(sequences.ctc_loss)
+    function = staticmethod(functions.ctc_loss)
 
     def __init__(
         self,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ... import functional as functions
 from ..._core.typing import A
-from ...functional import pooling as functions
 from .layer import Layer
 
 Sizes = int | Sequence[int]
