@@ -1,13 +1,16 @@
 """From the losses of single elements to one number."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from .._core.errors import ArgumentError
 
-REDUCTIONS = ("mean", "sum", "none")
+Reduction: TypeAlias = Literal["mean", "sum", "none"]
+REDUCTIONS: tuple[Reduction, ...] = ("mean", "sum", "none")
 
 
-def reduced(name: str, xp: Any, losses: Any, reduction: str, kind: str, total: Any = None) -> Any:
+def reduced(
+    name: str, xp: Any, losses: Any, reduction: Reduction, kind: str, total: Any = None
+) -> Any:
     """The losses as they are, their sum, or their mean, in the dtype `kind`.
 
     `total` is what a weighted mean divides by.

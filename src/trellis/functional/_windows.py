@@ -41,8 +41,8 @@ def checked_windows(
     for n, span, s, (low, high) in zip(sizes, spans, strides, pairs, strict=True):
         if n < 1 or n + low + high < span:
             raise ShapeError(
-                f"{name}() would have no output: a window of {window} with dilations {dilations} "
-                f"spans {span} elements and the padded input has {n + low + high}. "
+                f"{name}() would have no output: a window spans {span} elements (size {window}, "
+                f"dilations {dilations}) and the padded input has {n + low + high}. "
                 "Use more padding or a smaller window."
             )
         outs.append((n + low + high - span) // s + 1)

@@ -12,7 +12,7 @@ from .._core.tree import call_leafwise
 from .._core.typing import A
 from ._arguments import check_range, check_signs, has_nest, probability, same_shape
 from ._precision import all_precise, parameter
-from ._reduction import reduced
+from ._reduction import Reduction, reduced
 from .activation import softplus_of
 
 
@@ -24,7 +24,7 @@ def binary_cross_entropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     positive_weight: A | float | None = None,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """-(t * log(p) + (1 - t) * log(1 - p)) for probabilities p, or for logits of them with `from_logits`.
 
@@ -76,7 +76,7 @@ def focal_loss(
     *,
     alpha: float | None = 0.25,
     gamma: float = 2.0,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """Binary cross entropy of logits times (1 - p_t)**gamma, which lets easy examples count less.
 
@@ -111,7 +111,9 @@ def focal_loss(
     return reduced(name, xp, losses, reduction, kind)
 
 
-def hinge_loss(predictions: A, targets: A, /, *, margin: float = 1.0, reduction: str = "mean") -> A:
+def hinge_loss(
+    predictions: A, targets: A, /, *, margin: float = 1.0, reduction: Reduction = "mean"
+) -> A:
     """max(0, margin - targets * predictions) for targets of -1 and 1.
 
     >>> import numpy as np

@@ -22,7 +22,7 @@ from ._arguments import (
 )
 from ._layout import along
 from ._precision import all_precise, parameter, precise
-from ._reduction import REDUCTIONS, reduced
+from ._reduction import REDUCTIONS, Reduction, reduced
 from .activation import log_softmax_of
 
 
@@ -35,7 +35,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     weight: A | None = None,
     ignore_index: int | None = None,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """-sum(targets * log_softmax(logits)) along `axis`.
 
@@ -76,7 +76,7 @@ def nll_loss(
     axis: int = -1,
     weight: A | None = None,
     ignore_index: int | None = None,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """-log_probs[target]: `cross_entropy` for what is already a logarithm of probabilities.
 
@@ -167,7 +167,7 @@ def kl_divergence(
     *,
     axis: int = -1,
     log_targets: bool = False,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """sum(targets * (log(targets) - log_probs)) along `axis`; 0 * log(0) is 0.
 

@@ -9,10 +9,10 @@ from .._core.tree import call_leafwise
 from .._core.typing import A
 from ._arguments import has_nest, same_shape
 from ._precision import all_precise
-from ._reduction import reduced
+from ._reduction import Reduction, reduced
 
 
-def mse_loss(predictions: A, targets: A, /, *, reduction: str = "mean") -> A:
+def mse_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") -> A:
     """(predictions - targets)**2.
 
     >>> import numpy as np
@@ -26,7 +26,7 @@ def mse_loss(predictions: A, targets: A, /, *, reduction: str = "mean") -> A:
     return reduced("mse_loss", xp, away * away, reduction, kind)
 
 
-def mae_loss(predictions: A, targets: A, /, *, reduction: str = "mean") -> A:
+def mae_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") -> A:
     """|predictions - targets|.
 
     >>> import numpy as np
@@ -40,7 +40,9 @@ def mae_loss(predictions: A, targets: A, /, *, reduction: str = "mean") -> A:
     return reduced("mae_loss", xp, xp.abs(away), reduction, kind)
 
 
-def huber_loss(predictions: A, targets: A, /, *, delta: float = 1.0, reduction: str = "mean") -> A:
+def huber_loss(
+    predictions: A, targets: A, /, *, delta: float = 1.0, reduction: Reduction = "mean"
+) -> A:
     """d**2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = predictions - targets.
 
     >>> import numpy as np
@@ -76,7 +78,7 @@ def poisson_nll_loss(
     log_input: bool = True,
     full: bool = False,
     epsilon: float = 1e-8,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """exp(x) - targets * x for logarithms x of the rate; x - targets * log(x + epsilon) with `log_input=False`.
 

@@ -8,7 +8,7 @@ from .._core.tree import call_leafwise
 from .._core.typing import A
 from ._arguments import check_indices, check_range, has_nest, whole_number
 from ._precision import precise
-from ._reduction import reduced
+from ._reduction import Reduction, reduced
 
 # Stands for log(0): finite, so that gradients are, and far below any logarithm of a probability.
 _NEVER = -1e30
@@ -24,7 +24,7 @@ def ctc_loss(
     blank: int = 0,
     zero_infinity: bool = False,
     time_major: bool = False,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """Connectionist temporal classification: -log of the probability of all alignments of `targets`.
 

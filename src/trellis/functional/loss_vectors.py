@@ -8,7 +8,7 @@ from .._core.tree import call_leafwise
 from .._core.typing import A
 from ._arguments import check_signs, has_nest, same_shape
 from ._precision import all_precise
-from ._reduction import reduced
+from ._reduction import Reduction, reduced
 
 
 def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8) -> A:
@@ -47,7 +47,7 @@ def cosine_loss(
     margin: float = 0.0,
     axis: int = -1,
     epsilon: float = 1e-8,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """1 - cosine_similarity(x1, x2) where `targets` are 1 or None, max(0, similarity - margin) where they are -1.
 
@@ -86,7 +86,7 @@ def triplet_loss(
     margin: float = 1.0,
     p: float = 2.0,
     epsilon: float = 1e-6,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
     """max(0, |anchor - positive| - |anchor - negative| + margin), in the p-norm of the last axis.
 
