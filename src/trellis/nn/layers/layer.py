@@ -33,7 +33,7 @@ class LayerType(_ModuleType):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        own = inspect.signature(cls.__init__)
+        own = inspect.signature(cls.__init__)  # type: ignore[misc]
         parameters = list(own.parameters.values())[1:]
         if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
             common = inspect.signature(Module.__init__).parameters
