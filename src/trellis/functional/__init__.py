@@ -1,5 +1,6 @@
 """The functions of neural networks: activations, normalisation, pooling, losses and what else layers need."""
 
+from .._core.exports import public_names as _public_names
 from .activation import elu as elu
 from .activation import geglu as geglu
 from .activation import gelu as gelu
@@ -81,3 +82,7 @@ from .recurrent import lstm_update as lstm_update
 from .recurrent import rnn_update as rnn_update
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -1,5 +1,6 @@
 """Modules and layers, written once over the public functions; they never see a framework."""
 
+from .._core.exports import public_names as _public_names
 from . import init as init
 from .layers.activation import ELU as ELU
 from .layers.activation import GEGLU as GEGLU
@@ -82,3 +83,7 @@ from .layers.sequential import Flatten as Flatten
 from .layers.sequential import Identity as Identity
 from .layers.sequential import Sequential as Sequential
 from .module.module import Module as Module
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__, "init")

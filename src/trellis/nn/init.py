@@ -381,3 +381,7 @@ class Siren(_Random):
         fan = max(1, wanted.fans[0])
         limit = 1 / fan if self.is_first else sqrt(6 / fan) / self.w0
         return _uniform(xp, key, wanted, -limit, limit)
+
+
+def __dir__() -> list[str]:
+    return __all__

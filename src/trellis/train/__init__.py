@@ -1,5 +1,6 @@
 """Training: the loop, data, metrics, checkpoints and loss curves."""
 
+from .._core.exports import public_names as _public_names
 from ..functional import accuracy as accuracy
 from ._callbacks import Callback as Callback
 from ._callbacks import EarlyStopping as EarlyStopping
@@ -12,3 +13,7 @@ from .checkpoint import load_checkpoint as load_checkpoint
 from .checkpoint import read_checkpoint as read_checkpoint
 from .checkpoint import read_extra as read_extra
 from .checkpoint import save_checkpoint as save_checkpoint
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
