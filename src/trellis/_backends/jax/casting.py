@@ -13,6 +13,8 @@ from ..._core.dtypes import (
     default_complex,
     default_dtype,
     is_kind,
+    refuse_dropping,
+    refuse_none,
     result_name,
 )
 from ..._core.errors import DtypeError, PrecisionError
@@ -126,12 +128,12 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     from .device import _as_device
 
     dtype = as_dtype(dtype)
+    if dtype is None:
+        raise refuse_none()
     if not copy and device is None and x.dtype == dtype:
         return x
     if x.dtype.kind == "c" and dtype.kind != "c" and dtype != bool:
-        raise DtypeError(
-            f"A cast from {x.dtype} to {dtype} would drop the imaginary part. Write real(x) first."
-        )
+        raise refuse_dropping(x.dtype.name, dtype.name)
     return jnp.astype(x, dtype, copy=copy, device=_as_device(device))
 
 
@@ -173,10 +175,14 @@ def isdtype(dtype: Any, kind: Any) -> Any:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     name = result_name(arrays_and_dtypes, as_name=dtype_name)
-    # Where no one named int64 (an int beside bools, uint32 beside int32) JAX answers with its default.
-    is_index = name == "int64" and not any([_is_int64(item) for item in arrays_and_dtypes])
-    return _default_int() if is_index else as_dtype(name)
+    # An int beside bools is JAX's default int.
+    names = [_name_of(item) for item in arrays_and_dtypes]
+    is_default = name == "int64" and all([n in ("bool", None) for n in names])
+    return _default_int() if is_default else as_dtype(name)
 
 
-def _is_int64(item: Any) -> Any:
-    return _names.get(item.dtype if hasattr(item, "dtype") else item) == "int64"
+def _name_of(item: Any) -> str | None:
+    """The type of an array or a type; None for a Python number."""
+    if type(item) in (type(True), int, float, complex):
+        return None
+    return dtype_name(item.dtype if is_array(item) else item)

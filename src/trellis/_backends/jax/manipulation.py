@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes, normal_axis, pad_pairs
+from ._promotion import common
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",
@@ -23,7 +24,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    return jnp.concat(arrays, axis=axis)
+    return jnp.concat(common(arrays), axis=axis)
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -65,7 +66,7 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return jnp.stack(arrays, axis)
+    return jnp.stack(common(arrays), axis)
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:

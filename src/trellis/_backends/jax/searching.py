@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from ..._core.errors import ArgumentError
 from ._helpers import refuse_abstract
+from ._promotion import common, pair
 from .casting import _default_int
-from .elementwise import _scalars
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
@@ -34,6 +34,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    x1, x2 = pair(x1, x2)
     return jnp.searchsorted(x1, x2, side, sorter).astype(_default_int())
 
 
@@ -53,4 +54,4 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    return jnp.where(condition, *_scalars(x1, x2))
+    return jnp.where(condition, *common((x1, x2)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core.dtypes import name_of
 from ..._core.errors import ShapeError
+from ._helpers import floating_pair, pair
 from .casting import as_dtype
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
@@ -48,6 +49,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         raise ShapeError(
             f"cross() needs vectors of length 3 along axis {axis}, got {x1.shape[axis]} and {x2.shape[axis]}."
         )
+    x1, x2 = pair(x1, x2)
     return np.cross(x1, x2, axisa=axis, axisb=axis, axisc=axis)
 
 
@@ -84,7 +86,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    return np.linalg.outer(x1, x2)
+    return np.linalg.outer(*pair(x1, x2))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
@@ -102,7 +104,7 @@ def slogdet(x: Any, /) -> Any:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return np.linalg.solve(x1, x2)
+    return np.linalg.solve(*floating_pair(x1, x2))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.errors import DeviceError
+from ._helpers import _as_device
 
 __all__ = [
     "default_device",
@@ -23,7 +24,7 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
-    return x.to(device)
+    return x.to(_as_device(device))
 
 
 def default_device() -> Any:
