@@ -141,8 +141,6 @@ def defined_or_aliased(backend, stem):
 @pytest.mark.parametrize("stem", BACKEND_FILES)
 def test_backends_have_the_same_names(stem):
     everything = set().union(*[defined_or_aliased(backend, stem) for backend in BACKENDS])
-    if stem == "casting":
-        everything -= {"bfloat16"}  # NumPy has it only through another package
     missing = []
     for backend in BACKENDS:
         xp = trellis.namespace(backend)

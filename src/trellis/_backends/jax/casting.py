@@ -1,5 +1,6 @@
 """Data types: native constants, names, casts, limits, promotion."""
 
+import builtins
 from typing import Any, NamedTuple
 
 import jax
@@ -59,6 +60,7 @@ float16, bfloat16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 float32, float64 = np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
+_NUMBERS = (builtins.bool, int, float, complex)
 _names: dict[Any, str] = {}
 _native: dict[Any, Any] = {None: None}
 for _name in ("bool", *NUMERIC):
@@ -183,6 +185,6 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 def _name_of(item: Any) -> str | None:
     """The type of an array or a type; None for a Python number."""
-    if type(item) in (type(True), int, float, complex):
+    if type(item) in _NUMBERS:
         return None
     return dtype_name(item.dtype if is_array(item) else item)

@@ -292,6 +292,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x) if x.dtype != np.bool_ else x
+    if x.dtype.kind == "V":  # np.clip answers with float32
+        x = x if low is None else np.where(np.isnan(low) | (x < low), low, x)
+        return x if high is None else np.where(np.isnan(high) | (x > high), high, x)
     return np.clip(x, low, high)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from ..._core.dtypes import name_of
 from ..._core.errors import ShapeError
-from ._helpers import floating_pair, pair
-from .casting import as_dtype
+from ._helpers import floating, floating_pair, is_bfloat16, pair, rounded, widened
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
+from .reduction import sum
 
 __all__ = [
     "cholesky",
@@ -74,7 +74,9 @@ def inv(x: Any, /) -> Any:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    if is_bfloat16(x):
+        return rounded(matrix_norm(widened(x), keepdims=keepdims, ord=ord))
+    return np.linalg.matrix_norm(floating(x), keepdims=keepdims, ord=ord)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
@@ -118,8 +120,10 @@ def svdvals(x: Any, /) -> Any:
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     if dtype is None and name_of(x.dtype) == "bool":
         dtype = "int64"
-    return np.sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=as_dtype(dtype))
+    return sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if is_bfloat16(x):
+        return rounded(vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
+    return np.linalg.vector_norm(floating(x), axis=axis, keepdims=keepdims, ord=ord)
