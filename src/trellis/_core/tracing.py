@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from .errors import ArgumentTypeError
+
 _FRAMEWORKS = ("torch", "jax", "tensorflow")
 
 
@@ -18,6 +20,19 @@ def torch_is_compiling() -> bool:
     """Whether torch.compile is tracing; the one question that it can trace itself."""
     is_compiling: bool = torch_check["is_compiling"]()
     return is_compiling
+
+
+def lasts(x: Any) -> bool:
+    """Whether a value can be kept when the running function has ended: no symbol of a compiler."""
+    if not hasattr(x, "dtype") or isinstance(x, type):
+        return True
+    from .dispatch import xp_of
+
+    try:
+        is_lasting: bool = xp_of(x).lasts(x)
+    except ArgumentTypeError:  # not an array: a specification of one, a quantised weight, ...
+        return True
+    return is_lasting
 
 
 def tracing() -> str | None:

@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from ._tape import TracedArray
+
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 
@@ -18,3 +21,8 @@ def is_tracing() -> bool:
 def is_concrete(x: Any) -> bool:
     """Whether the values of `x` can be looked at now."""
     return isinstance(x, (np.ndarray, np.generic))
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    return not isinstance(x, TracedArray)
