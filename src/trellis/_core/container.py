@@ -52,10 +52,11 @@ class Container(dict[str, Any]):
 
     # Key chains ------------------------------------------------------------------------------------
 
-    def __getitem__(self, key: str) -> Any:
-        if "/" not in key and key in dict.keys(self):
-            return dict.__getitem__(self, key)
+    # Not __getitem__, which would make each `v["w"]` a call of a Python function.
+    def __missing__(self, key: str) -> Any:
         found: Any = self
+        if not isinstance(key, str):
+            raise KeyChainError(_missing(self, key))
         for part in key.split("/"):
             if not isinstance(found, dict) or part not in dict.keys(found):
                 raise KeyChainError(_missing(self, key))

@@ -29,13 +29,13 @@ class Setting(Generic[T]):
         self._process_wide = default
         self._here: ContextVar[_Override[T] | None] = ContextVar(name, default=None)
         self._overrides: set[int] = set()
-        self._is_overridden = False
+        self.is_overridden = False  # by any thread or task
         self._latest: T | None = None
         # An override may be freed, by the garbage collector, while another one is being noted.
         self._lock = threading.RLock()
 
     def get(self) -> T:
-        if self._is_overridden:
+        if self.is_overridden:
             return self._look_up(self._latest)
         return self._process_wide
 
@@ -77,7 +77,7 @@ class Setting(Generic[T]):
                 self._overrides.add(id(override))
             else:
                 self._overrides.discard(id(override))
-            self._is_overridden = len(self._overrides) > 0
+            self.is_overridden = len(self._overrides) > 0
 
 
 class _Override(Generic[T]):

@@ -175,11 +175,7 @@ def _attach(node: Node, found: list[Found], parts: list[Container]) -> None:
 
 def _detach(node: Node, child: Node) -> None:
     """A module that no attribute holds any more takes its variables and buffers along."""
-    links = [
-        link
-        for link in [child.link, *child.more_links]
-        if link is not None and link.parent is not node
-    ]
+    links = [link for link in child.links() if link.parent is not node]
     if child.link is not None and child.link.parent is node:
         v, kept = stored_variables(child), child.owner.buffers
         buffers_for_writing(node).pop("/".join(child.link.path), None)
@@ -189,8 +185,7 @@ def _detach(node: Node, child: Node) -> None:
 
 def _link_to(node: Node, child: Node, path: Path, key: str) -> Link:
     """The link from the child to this parent, made now if there is none."""
-    links = ([] if child.link is None else [child.link]) + child.more_links
-    for link in links:
+    for link in child.links():
         if link.parent is node:
             return link
     link = Link(node, path, key)
@@ -224,8 +219,8 @@ def settle_given(node: Node) -> None:
     v, newer = prune_duplicates(filled, own)
     node.duplicates = joined(node.duplicates, newer)
     for module in node.children.values():
-        for link in [module.__node__.link, *module.__node__.more_links]:
-            if link is not None and link.parent is node:
+        for link in module.__node__.links():
+            if link.parent is node:
                 link.shared = shared_below(link.path, node.duplicates)
     set_variables(node, v)
     node.pending = None

@@ -17,13 +17,21 @@ class Call:
 
     __slots__ = ("buffers", "is_constant", "node", "outer", "tracker", "v")
 
-    def __init__(self, node: Node, v: Container | None, buffers: Container | None, tracker: Any):
+    def __init__(
+        self,
+        node: Node,
+        v: Container | None,
+        buffers: Container | None,
+        outer: "Call | None",
+        tracker: Any = None,
+    ):
         self.node = node
         self.v = v  # None: the variables are those of the calls around, or of the tree
         self.buffers = buffers
         self.is_constant = False  # `v` has been through stop_gradient
-        self.tracker = tracker  # who watches this call and those inside it
-        self.outer: Call | None = None
+        self.outer = outer
+        # Who watches this call and those inside it.
+        self.tracker = outer.tracker if tracker is None and outer is not None else tracker
 
 
 class _Here(threading.local):

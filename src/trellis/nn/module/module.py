@@ -29,7 +29,7 @@ from .search import find_modules, holds_modules
 from .state import Saving
 from .summary import Summary
 from .track import Tracker
-from .variables import are_constant, check_lasting, set_variables, variables
+from .variables import are_constant, check_lasting, set_variables, variables, variables_in
 
 BUILD_MODES = ("on_init", "explicit", "on_call")
 
@@ -207,10 +207,10 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         of the structure; arrays that several places share stay shared. Inside a function that is
         being compiled it raises: give the variables to the call instead.
         """
-        node = self.__node__
-        if here.call is None and node.v is not None:
+        node, call = self.__node__, here.call
+        if call is None and node.v is not None:
             return node.v
-        return variables(node)
+        return variables_in(call, node)
 
     @v.setter
     def v(self, new: Mapping[str, Any]) -> None:
@@ -306,7 +306,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """
         node = self.__node__
         around = here.call
-        stack = grads_stack.get()
+        is_on = not grads_stack.is_overridden or are_grads_on()
         is_tracking = (
             track_submod_rets or track_submod_call_order or expected_submod_rets is not None
         )
@@ -317,7 +317,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             and node.is_plain
             and not is_tracking
             and (around is None or around.tracker is None)
-            and (not stack or stack[-1])
+            and is_on
         ):
             if node.link is None:
                 _check_backend(node, node.v if around is None else variables(node), args)
@@ -328,10 +328,10 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             node,
             None if v is None else as_container(v, "v"),
             None if buffers is None else as_container(buffers, "buffers").copy(),
-            None if around is None else around.tracker,
+            around,
         )
         if not is_tracking:
-            return self._run(call, args, kwargs, with_grads)
+            return self._run(call, args, kwargs, is_on, with_grads)
         call.tracker = Tracker(
             self,
             with_rets=track_submod_rets or expected_submod_rets is not None,
@@ -341,7 +341,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             selected=submods_to_track,
         )
         try:
-            return self._run(call, args, kwargs, with_grads)
+            return self._run(call, args, kwargs, is_on, with_grads)
         finally:
             node.submod_rets, node.submod_call_order = call.tracker.rets, call.tracker.order
             node.update_plain()
@@ -367,20 +367,20 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """
         if not self.built:
             self.build(*args, from_call=True, **kwargs)
-        around = here.call
+        given = None if v is None else as_container(v, "v")
         kept = self.buffers if buffers is None else as_container(buffers, "buffers")
-        call = Call(
-            self.__node__,
-            None if v is None else as_container(v, "v"),
-            kept.copy(),
-            None if around is None else around.tracker,
-        )
-        result = self._run(call, args, kwargs, None)
+        call = Call(self.__node__, given, kept.copy(), here.call)
+        result = self._run(call, args, kwargs, are_grads_on(), None)
         assert call.buffers is not None, "a call keeps the buffers that it was given"
         return result, call.buffers
 
     def _run(
-        self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], with_grads: bool | None
+        self,
+        call: Call,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        is_on: bool,
+        with_grads: bool | None,
     ) -> Any:
         """`_forward` inside a call that was given something, or is watched."""
         node, tracker = call.node, call.tracker
@@ -389,16 +389,14 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         if tracker is None and not node.is_plain:
             node.submod_rets = node.submod_call_order = None
             node.update_plain()
-        is_on = are_grads_on()
         is_wanted = is_on if with_grads is None else grads_wanted(with_grads=with_grads)
-        call.outer = here.call
         here.call = call
         entry = None
         try:
             if not is_wanted and not are_constant(node):
                 call.v, call.is_constant = stop_gradient(variables(node)), True
             if node.link is None:
-                _check_backend(node, variables(node), args)
+                _check_backend(node, variables(node) if call.v is None else call.v, args)
             elif not node.stores_vars:
                 variables(node)
             entry = None if tracker is None else tracker.enter(self)
@@ -411,7 +409,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             here.call = call.outer
             if tracker is not None:
                 tracker.leave(entry)
-        if isinstance(result, _LATER):
+        if type(result) in _LATER:
             raise NotSupportedError(
                 f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs when the "
                 "call is over and would not see what the call was given. Return a list, or write a "

@@ -59,6 +59,10 @@ class Node:
         self.submod_rets: Container | None = None
         self.submod_call_order: Container | None = None
 
+    def links(self) -> list[Link]:
+        """The ways up; the first one is where the variables have their place."""
+        return self.more_links if self.link is None else [self.link, *self.more_links]
+
     def update_plain(self) -> None:
         """Decide anew whether a call may take the fast path."""
         has_left_nothing = self.submod_rets is None and self.submod_call_order is None
@@ -86,7 +90,7 @@ def way_up(node: Node, top: Node) -> list[Link] | None:
         if link is None:
             return None
         if node.more_links:
-            return _way_through_parents(way, [link, *node.more_links], top)
+            return _way_through_parents(way, node.links(), top)
         way.append(link)
         node = link.parent
     return way

@@ -99,10 +99,11 @@ def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, st
     inputs = [zeros(tuple(s), dtype=kind, backend=backend) for s in input_shapes]
     modes = [(each, each.training) for each in below(module)]
     module.eval()
-    call = Call(module.__node__, None, module.buffers.copy(), _ShapeObserver(module, shapes))
+    observer = _ShapeObserver(module, shapes)
+    call = Call(module.__node__, None, module.buffers.copy(), None, observer)
     try:
         with contextlib.nullcontext() if backend is None else using_backend(backend):
-            module._run(call, tuple(inputs), {}, None)
+            module._run(call, tuple(inputs), {}, True, None)
     finally:
         for each, mode in modes:
             each.training = mode

@@ -10,20 +10,27 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, TracingError
 from ..._core.tracing import lasts
-from .call import call_with_variables, here
-from .node import Link, Node, as_container, without_empty
+from .call import Call, call_with_variables, here
+from .node import Link, Node, as_container, way_up, without_empty
 
 
 def variables(node: Node) -> Container:
     """The variables of a module: those given to the running call, else its part of the tree's."""
-    if here.call is not None:
-        call, way = call_with_variables(node)
+    return variables_in(here.call, node)
+
+
+def variables_in(call: Call | None, node: Node) -> Container:
+    """The same, inside that call."""
+    while call is not None:
         # A module without variables of its own does not take them from above either.
-        if call is not None and (node.stores_vars or not way):
-            whole: Any = call.v
-            for link in way[::-1]:
-                whole = _part(whole, link)
-            return whole  # type: ignore[no-any-return]
+        if call.v is not None and (node.stores_vars or call.node is node):
+            way = way_up(node, call.node)
+            if way is not None:
+                whole: Any = call.v
+                for link in way[::-1]:
+                    whole = _part(whole, link)
+                return whole  # type: ignore[no-any-return]
+        call = call.outer
     return _from_tree(node)
 
 
@@ -59,10 +66,11 @@ def _part(whole: Container, link: Link) -> Container:
     if link.is_bare:
         return Container()
     part: Any = whole
-    for key in link.path:
-        if not isinstance(part, dict) or key not in dict.keys(part):
-            raise KeyChainError(_missing(whole, link))
-        part = dict.__getitem__(part, key)
+    try:
+        for key in link.path:
+            part = dict.__getitem__(part, key)
+    except (KeyError, TypeError):
+        raise KeyChainError(_missing(whole, link)) from None
     return part  # type: ignore[no-any-return]
 
 
