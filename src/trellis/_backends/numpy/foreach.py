@@ -13,6 +13,7 @@ __all__ = [
     "foreach_add",
     "foreach_addcdiv",
     "foreach_addcmul",
+    "foreach_cast",
     "foreach_detach",
     "foreach_div",
     "foreach_lerp",
@@ -25,7 +26,7 @@ __all__ = [
 
 
 def _room(x: Any, *others: Any) -> Any:
-    """`x` as the place for a result, or None: NumPy's scalars have no room, traced arrays are recorded."""
+    """`x` as the place for a result; None for NumPy's scalars and beside traced arrays."""
     if type(x) is not np.ndarray:
         return None
     return None if any([isinstance(y, TracedArray) for y in others]) else x
@@ -75,6 +76,10 @@ def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]
 
 def foreach_norm(xs: list[Any]) -> list[Any]:
     return [np.sqrt((x * x).sum()) for x in xs]
+
+
+def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
+    return [x.astype(dtype) for x in xs]
 
 
 def foreach_detach(xs: list[Any]) -> list[Any]:
