@@ -1,7 +1,7 @@
 """Gradient descent: SGD and, with a trust ratio per leaf, LARS."""
 
 from .._core.errors import ArgumentError
-from .arguments import flag, rate, zero_to_one
+from .arguments import flag, non_negative, rate, zero_to_one
 from .decay import Mask, add_decayed_weights
 from .moments import trace
 from .optimizer import Optimizer
@@ -87,9 +87,10 @@ class LARS(Optimizer):
         trust_coefficient: float = 1e-3,
         epsilon: float = 0,
     ):
+        trust = non_negative("trust_coefficient", trust_coefficient)
         parts = chain(
             add_decayed_weights(weight_decay, mask),
-            scale_by_trust_ratio(trust_coefficient, epsilon),
+            scale_by_trust_ratio(trust, epsilon),
             # Before the momentum: when the rate changes, past steps keep theirs.
             scale_by_learning_rate(lr, flip_sign=False),
             with_momentum(momentum, nesterov),
