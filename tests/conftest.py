@@ -133,3 +133,12 @@ def _defaults_stay():
     before = trellis.current_backend(), trellis.default_dtype()
     yield
     assert (trellis.current_backend(), trellis.default_dtype()) == before
+
+
+def fresh(backend, fn):
+    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+    return compile_with(backend, fn)
