@@ -1,4 +1,5 @@
-"""Prints constraints: the lowest versions that pyproject.toml states, and the pins of everything else."""
+"""Prints constraints: the lowest versions that pyproject.toml states, and the pins of everything
+else."""
 
 import re
 import tomllib
@@ -6,7 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-lowest = dict(re.fullmatch(r"([\w-]+)>=([\d.]+)", line).groups() for line in project["dependencies"])
+lowest = dict(
+    re.fullmatch(r"([\w-]+)>=([\d.]+)", line).groups() for line in project["dependencies"]
+)
 for pin in (ROOT / "requirements" / "pins.txt").read_text().split():
     if pin.partition("==")[0] not in lowest:
         print(pin)

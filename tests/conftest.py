@@ -1,4 +1,5 @@
-"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a skip."""
+"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a
+skip."""
 
 import contextlib
 import gc

@@ -1,6 +1,7 @@
 """Frameworks that tests of all backends take their expected values from, imported when first used.
 
-A run with one framework alone can then read every test file; a test that needs an oracle says so itself.
+A run with one framework alone can then read every test file; a test that needs an oracle says so
+itself.
 """
 
 from importlib import import_module
