@@ -51,13 +51,14 @@ def named_by_the_test(excinfo, alone):
     """
     error = excinfo.value
     frames = list(excinfo.traceback)
-    ours = [i for i, entry in enumerate(frames) if _is_test(entry)]
-    if not ours:
+    last = max([i for i, entry in enumerate(frames) if _is_test(entry)], default=None)
+    if last is None:
         return None
-    if isinstance(error, ModuleNotFoundError) and error.name and frames[-1] is frames[ours[-1]]:
-        return framework_of(error.name)
-    if isinstance(error, BackendNotInstalledError | ModuleNotFoundError):
-        given = [x for x in _locals_after(frames, ours[-1]) if isinstance(x, str)]
+    after = [entry for entry in frames[last + 1 :] if "importlib" not in Path(entry.path).parts]
+    if isinstance(error, ModuleNotFoundError) and not after:
+        return framework_of(error.name or "")
+    if isinstance(error, BackendNotInstalledError) and after:
+        given = [x for x in after[0].frame.f_locals.values() if isinstance(x, str)]
         others = [x for x in given if x in BACKENDS[1:] and x != alone]
         return others[0] if others else None
     return None
@@ -66,6 +67,3 @@ def named_by_the_test(excinfo, alone):
 def _is_test(entry):
     return Path(entry.path).is_relative_to(TESTS)
 
-
-def _locals_after(frames, index):
-    return frames[index + 1].frame.f_locals.values() if index + 1 < len(frames) else ()

@@ -172,6 +172,7 @@ def shape_of_call(fn):
     return shape
 
 
+@pytest.mark.needs("jax", "torch", "tensorflow")
 @pytest.mark.parametrize("stem", BACKEND_FILES)
 def test_backends_have_the_same_signatures(stem):
     """Written functions are compared; aliases of the frameworks' own functions are called by the rows."""
