@@ -66,4 +66,3 @@ def named_by_the_test(excinfo, alone):
 
 def _is_test(entry):
     return Path(entry.path).is_relative_to(TESTS)
-
