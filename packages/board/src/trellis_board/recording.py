@@ -53,8 +53,10 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
         )
         for result in by_cell.values()
     ]
+    ran = {(tests[module, test], backends[backend]) for module, test, backend in by_cell}
     for test, backend, result in _results_of_broken_modules(connection, project, part):
-        rows.append(_row(run, part, part_id, test, backend, result))
+        if (test, backend) not in ran:
+            rows.append(_row(run, part, part_id, test, backend, result))
     _insert_results(connection, rows)
     return part_id
 
@@ -184,15 +186,21 @@ def _results_of_broken_modules(
     connection: Connection, project: int, part: Part
 ) -> Iterator[tuple[int, int, Result]]:
     """An error for every cell that a module had before it stopped being collectable."""
-    result, test, module = schema.result, schema.test, schema.module
+    result, test, module, backend = schema.result, schema.test, schema.module, schema.backend
     for broken in part.broken:
-        cells = connection.execute(
+        # A folder whose conftest.py fails takes all modules in it along.
+        is_inside = module.c.name.startswith(f"{broken.module}/", autoescape=True)
+        query = (
             select(result.c.test_id, result.c.backend_id)
             .distinct()
             .join(test, test.c.id == result.c.test_id)
             .join(module, module.c.id == test.c.module_id)
-            .where(module.c.project_id == project, module.c.name == broken.module)
-        ).all()
+            .join(backend, backend.c.id == result.c.backend_id)
+            .where(module.c.project_id == project, (module.c.name == broken.module) | is_inside)
+        )
+        if broken.backends:
+            query = query.where(backend.c.name.in_(broken.backends))
+        cells = connection.execute(query).all()
         message = f"the module could not be collected:\n{broken.message}"
         error = Result(broken.module, "", "", outcome="error", message=message)
         for cell in cells:
