@@ -114,8 +114,13 @@ def test_a_comment_carries_no_foreign_markup(store):
 
 def test_runs_have_many_names(store):
     project = store.for_project("p")
-    for number, commit in (("1", "aaaa1111"), ("2", "bbbb2222"), ("3", "bbbb2222")):
-        project.record(Part(number, "a", float(number), commit=commit, branch=f"b{number}"))
+    for number, commit, branch in (
+        ("1", "aaaa1111", "main"),
+        ("2", "bbbb2222", "main"),
+        ("3", "bbbb2222", None),
+        ("4", "cccc3333", "feature"),
+    ):
+        project.record(Part(number, "a", float(number), commit=commit, branch=branch))
 
     def named(ref):
         with store.reading() as connection:
@@ -126,8 +131,9 @@ def test_runs_have_many_names(store):
     assert named("previous") == ["2"]
     assert named("1") == ["1"]
     assert named("bbbb22") == ["3", "2"]
-    assert named("b1") == ["1"]
-    with pytest.raises(UnknownNameError, match=r"no run, commit or branch 'x'.*3 \(bbbb2222\)"):
+    assert named("newest") == named("feature") == ["4"]
+    assert named("main") == ["2"]
+    with pytest.raises(UnknownNameError, match=r"no run, commit or branch 'x'.*4 \(cccc3333\)"):
         named("x")
 
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 from sqlalchemy import select, text
+
 from trellis_board import schema, upkeep
 from trellis_board.outcomes import OUTCOMES, severity
 from trellis_board.queries import find_project

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from .outcomes import OUTCOMES
+from .recording import latest_start
 from .records import Part
 
 __all__ = ["CellOut", "ChangeOut", "DiffOut", "PartIn", "Problem", "Recorded", "RunOut"]
@@ -23,12 +24,22 @@ def _storable(text: str) -> str:
     return text
 
 
+def _not_in_the_future(time: float) -> float:
+    if time > latest_start():
+        raise ValueError("in the future; check the clock of the machine it ran on")
+    return time
+
+
 _Storable = AfterValidator(_storable)
 Name = Annotated[str, Field(min_length=1, max_length=1000), _Storable]
 Short = Annotated[str, Field(max_length=200), _Storable]
 Message = Annotated[str, Field(max_length=30_000), _Storable]
 Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[^\s\"<>]+$"), _Storable]
-Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
+Time = Annotated[
+    float,
+    Field(ge=0, le=1e11, allow_inf_nan=False, description="seconds since 1970, not in the future"),
+    AfterValidator(_not_in_the_future),
+]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 OutcomeName = Literal["success", "skipped", "xfailed", "hollow", "failure", "error"]

@@ -20,10 +20,10 @@ _MOST_LINES = 50
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def atom_feed(connection: Connection, project: int, project_name: str, address: str = "") -> str:
-    """The feed of a project; `address` is where its page is, if that is known."""
+def atom_feed(connection: Connection, project: int, project_name: str) -> str:
+    """The feed of a project. Where its page is, `url` in ``board.toml`` says; else "here"."""
     settings = read_settings(connection, project)
-    address = settings.url or address
+    address = settings.url or "./"
     found = regressions(connection, project)
     ElementTree.register_namespace("", _ATOM)
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
@@ -32,9 +32,8 @@ def atom_feed(connection: Connection, project: int, project_name: str, address: 
     _add(feed, "updated", _time(found[0].run.started if found else 0.0))
     author = _add(feed, "author", "")
     _add(author, "name", "trellis-board")
-    if address:
-        _add(feed, "link", "", rel="alternate", href=address)
-        _add(feed, "link", "", rel="self", href=f"{address.rstrip('/')}/feed.xml")
+    _add(feed, "link", "", rel="alternate", href=address)
+    _add(feed, "link", "", rel="self", href=f"{address.rstrip('/')}/feed.xml")
     for broken in found:
         _add_entry(feed, project_name, address, broken)
     return ElementTree.tostring(feed, encoding="unicode", xml_declaration=True) + "\n"
@@ -51,8 +50,7 @@ def _add_entry(
     name = urllib.parse.quote(run.name, safe="")
     _add(entry, "id", f"urn:trellis-board:{project_name}:{name}")
     _add(entry, "updated", _time(run.started))
-    if address:
-        _add(entry, "link", "", rel="alternate", href=f"{address}#head=run%3A{name}")
+    _add(entry, "link", "", rel="alternate", href=f"{address}#head=run%3A{name}")
     lines = [
         f"{change.module}::{change.test} [{change.backend}]: "
         f"{change.before or 'never run'} → {change.after}"

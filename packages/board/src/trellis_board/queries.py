@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
@@ -21,18 +21,20 @@ __all__ = [
     "ModuleNames",
     "PartInfo",
     "RunInfo",
+    "RunState",
     "UnknownNameError",
     "backend_names",
     "find_project",
     "history",
     "latest",
+    "messages",
     "modules",
     "parts",
     "project_names",
-    "results_of_run",
-    "results_of_runs",
     "runs",
     "states",
+    "states_of_run",
+    "states_of_runs",
 ]
 
 
@@ -58,6 +60,14 @@ class CellResult:
     message: str
     at: float
     link: str | None
+
+
+class RunState(NamedTuple):
+    """How a cell went in a run."""
+
+    outcome: str
+    duration: float | None
+    result_id: int
 
 
 @dataclass(frozen=True)
@@ -229,31 +239,43 @@ def _newest(
     return list(chosen.values())
 
 
-def results_of_runs(
-    connection: Connection, project: int, run_ids: Iterable[int]
-) -> list[CellResult]:
-    """For every cell, its result in the newest of some runs."""
-    chosen: dict[tuple[int, int], CellResult] = {}
-    wanted = set(run_ids)
-    # From old to new, and within a run from good to bad: the last one stays.
-    for run in reversed([run for run in runs(connection, project) if run.id in wanted]):
-        found = results_of_run(connection, run.id)
-        chosen.update(found)
-    return list(chosen.values())
+def states_of_runs(
+    connection: Connection, project: int, run_ids: Collection[int]
+) -> dict[tuple[int, int], RunState]:
+    """For every cell, how it went in the newest of some runs that has it."""
+    chosen: dict[tuple[int, int], RunState] = {}
+    for run in reversed([run for run in runs(connection, project) if run.id in run_ids]):
+        chosen.update(states_of_run(connection, run.id))
+    return chosen
 
 
-def results_of_run(connection: Connection, run: int) -> dict[tuple[int, int], CellResult]:
+def states_of_run(connection: Connection, run: int) -> dict[tuple[int, int], RunState]:
     """Every cell of one run; where several of its parts have a cell, the worst."""
     # By part, because that is where results have an index; one more would slow every recording.
+    result = schema.result
     of_run = select(schema.part.c.id).where(schema.part.c.run_id == run)
-    columns = [schema.result.c[name] for name in CellResult.__slots__]
-    query = select(*columns).where(schema.result.c.part_id.in_(of_run))
-    cells: dict[tuple[int, int], CellResult] = {}
-    for row in connection.execute(query):
-        known = cells.get((row[0], row[1]))
-        if known is None or severity(row.outcome) >= severity(known.outcome):
-            cells[row[0], row[1]] = CellResult(*row)
+    query = select(
+        *(result.c.test_id, result.c.backend_id),
+        *(result.c.outcome, result.c.duration, result.c.id),
+    ).where(result.c.part_id.in_(of_run))
+    cells: dict[tuple[int, int], RunState] = {}
+    for test, backend, *state in connection.execute(query):
+        known = cells.get((test, backend))
+        if known is None or severity(state[0]) > severity(known.outcome):
+            cells[test, backend] = RunState(*state)
     return cells
+
+
+def messages(connection: Connection, result_ids: Iterable[int]) -> dict[int, str]:
+    """What some results have to say, by their ids."""
+    result = schema.result
+    ids = list(result_ids)
+    found: dict[int, str] = {}
+    for start in range(0, len(ids), 500):
+        some = ids[start : start + 500]
+        query = select(result.c.id, result.c.message).where(result.c.id.in_(some))
+        found.update({row.id: row.message for row in connection.execute(query)})
+    return found
 
 
 def history(

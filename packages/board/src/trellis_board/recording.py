@@ -55,8 +55,7 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
     for test, backend, result in _results_of_broken_modules(connection, project, part):
         cells.setdefault((test, backend), result)
     rows = [
-        _row(run, part, part_id, test, backend, result)
-        for (test, backend), result in cells.items()
+        _row(run, part, part_id, test, backend, result) for (test, backend), result in cells.items()
     ]
     _insert_results(connection, rows)
     if moved or replaced:

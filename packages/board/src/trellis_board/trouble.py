@@ -7,6 +7,7 @@ index that holds nothing else; a board that is green has nothing to go through.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlalchemy import Connection, select
 
@@ -65,7 +66,7 @@ def flaky_cells(connection: Connection, project: int, branch: str | None = None)
     for cell, results in _troubled(connection, project, branch).items():
         told = [r for r in results if is_red(r.outcome) or r.outcome == "success"]
         red = [is_red(result.outcome) for result in told]
-        turns = sum(before != after for before, after in zip(red, red[1:], strict=False))
+        turns = sum(before != after for before, after in pairwise(red))
         by_commit: dict[str, set[bool]] = {}
         for result in told:
             if result.run.commit:

@@ -53,9 +53,7 @@ def old_runs(
     kept = {run.id for run in runs(connection, project, limit=1, of=board)}
     if keep_shown:
         cell = schema.cell
-        shown = select(cell.c.run_id).where(
-            cell.c.project_id == project, cell.c.branch.in_(board)
-        )
+        shown = select(cell.c.run_id).where(cell.c.project_id == project, cell.c.branch.in_(board))
         kept |= set(connection.execute(shown.distinct()).scalars())
     return [r for r in runs(connection, project) if r.started < before and r.id not in kept]
 
