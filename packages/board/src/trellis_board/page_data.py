@@ -21,7 +21,7 @@ from sqlalchemy import Connection, select
 
 from . import schema
 from .branches import board_of, branches, default_branch
-from .layout import Layout, lay_out
+from .layout import lay_out
 from .outcomes import OUTCOMES
 from .queries import (
     CellResult,
@@ -89,24 +89,24 @@ def overview(
 ) -> dict[str, Any]:
     """Names, runs and latest cells of one branch's board."""
     settings = read_settings(connection, project)
-    layout = lay_out(backend_names(connection, project), settings)
+    names = backend_names(connection, project)
+    layout = lay_out(names, settings)
     usual = default_branch(connection, project)
-    cells = states(connection, project, branch)
-    shown = {cell[0] for cell in cells if layout.shows(cell[1])}
     return {
         "project": project_name,
         "title": settings.title,
         "branch": branch or usual,
         "default": usual,
         "branches": [[b.id, b.name] for b in branches(connection, project)],
+        "kept_branches": OTHER_BRANCHES,
         "outcomes": [[outcome.name, outcome.meaning] for outcome in OUTCOMES.values()],
-        "backends": _columns(connection, project, layout),
+        "backends": [[id, name] for id, name in names.items()],
+        "columns": [[id, label] for id, label in layout.columns.items()],
         "plain": layout.plain,
         "groups": [[group.name, group.folded] for group in settings.groups],
         "modules": [
-            [module.id, module.name, rows]
+            [module.id, module.name, _rows(settings, module.name, module.tests)]
             for module in modules(connection, project)
-            if (rows := _rows(settings, module.name, module.tests, shown))
         ],
         "runs": _runs(runs(connection, project, of=board_of(connection, project, branch))),
         "comparable": _runs(_comparable(connection, project)),
@@ -115,7 +115,7 @@ def overview(
         # test, backend, outcome, run, milliseconds, time; and again for the next cell
         "cells": [
             value
-            for test, backend, outcome, run, duration, at in cells
+            for test, backend, outcome, run, duration, at in states(connection, project, branch)
             if layout.shows(backend)
             for value in (
                 *(test, backend, _CODES[outcome], run),
@@ -224,21 +224,12 @@ def _comparable(connection: Connection, project: int) -> list[RunInfo]:
     return [run for run in every if run.id in usual]
 
 
-def _columns(connection: Connection, project: int, layout: Layout) -> list[list[Any]]:
-    names = backend_names(connection, project)
-    return [[id, names[id], label] for id, label in layout.columns.items()]
-
-
-def _rows(
-    settings: Settings, module: str, tests: dict[int, str], shown: set[int]
-) -> list[list[Any]]:
+def _rows(settings: Settings, module: str, tests: dict[int, str]) -> list[list[Any]]:
     """Id and name of each test; and its group, its place in it and its shared row, if it has."""
-    rows: list[list[Any]] = []
-    for test, name in tests.items():
-        if test in shown:
-            place = settings.place(module, name) if settings.groups else None
-            rows.append([test, name, *place] if place else [test, name])
-    return rows
+    if not settings.groups:
+        return [[test, name] for test, name in tests.items()]
+    places = {test: settings.place(module, name) or () for test, name in tests.items()}
+    return [[test, name, *places[test]] for test, name in tests.items()]
 
 
 def _runs(some: Iterable[RunInfo]) -> list[list[Any]]:
