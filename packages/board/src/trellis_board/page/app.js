@@ -146,7 +146,8 @@
     const groups = Board.sections.filter(({ key }) => key.startsWith("group:")).map(({ key, name: of }) => [key, of]);
     const used = new Set(Board.rows.map((row) => row.module));
     const modules = Board.modules.filter((module) => used.has(module)).map(({ name: of }) => [of, of]);
-    $("module").replaceChildren(...options([["", groups.length ? "all" : "all modules"]]), ...(groups.length
+    $("module-label").textContent = groups.length ? "Group" : "Module";
+    $("module").replaceChildren(...options([["", groups.length ? "all groups" : "all modules"]]), ...(groups.length
       ? [make("optgroup", { label: "Groups" }, ...options(groups)), make("optgroup", { label: "Modules" }, ...options(modules))]
       : options(modules)));
   }

@@ -33,10 +33,10 @@ Board.Health = class {
 
   trend(label, points) {
     if (!points.length) return [Board.make("h3", {}, label), Board.make("p", { class: "hint" }, "no run yet")];
-    const [width, height, edge] = [260, 64, 5];
+    const [width, height, edge] = [260, 48, 5];
     const share = ({ green, of }) => green / of;
-    // The scale begins where something happens: from 98 % to 99 % is news.
-    const lowest = Math.min(0.9, ...points.map(share));
+    // The scale begins at the lowest point: from 98 % to 99 % is news.
+    const lowest = Math.min(0.98, ...points.map(share));
     const x = (i) => edge + (i * (width - 2 * edge)) / Math.max(1, points.length - 1);
     const y = (point) => height - edge - ((share(point) - lowest) / (1 - lowest)) * (height - 2 * edge);
     const [first, last] = [points[0], points.at(-1)];
@@ -49,7 +49,7 @@ Board.Health = class {
     Board.make("title", {}, `${point.green} of ${point.of} green, ${Board.date(point.run.started)}, run ${point.run.name}`))));
     return [Board.make("h3", {}, label),
       Board.make("p", { class: "now" }, Board.make("strong", {}, Board.percent(last)),
-        Board.make("span", {}, `${last.green.toLocaleString("en")} of ${last.of.toLocaleString("en")} in the latest run`)), svg];
+        Board.make("span", {}, `${last.green.toLocaleString("en")} of ${last.of.toLocaleString("en")}`)), svg];
   }
 
   drawFlaky({ flaky }) {

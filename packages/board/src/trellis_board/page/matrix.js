@@ -165,7 +165,10 @@ Board.Matrix = class {
       }
       const counts = Board.count(item.rows, [column]);
       const score = Board.score(counts);
-      const worst = counts.slice(0, -1).findLastIndex((count) => count > 0);
+      // A skipped test says nothing about the others, so it speaks only where all are skipped.
+      const skipped = Board.outcomes.indexOf("skipped");
+      const worst = score.of ? counts.slice(0, -1).findLastIndex((count, code) => count > 0 && code !== skipped)
+        : score.ran ? skipped : Board.NEVER;
       const cell = Board.make("div", { role: "gridcell", "aria-colindex": i + 2, "data-column": i + 1 });
       const label = Board.backends[column].label;
       if (worst < 0) {
@@ -204,9 +207,10 @@ Board.Matrix = class {
     const code = Board.outcome[at];
     const label = row.plain ? "without a backend" : Board.backends[column].label;
     const cell = Board.make("div", { role: "gridcell", "aria-colindex": i + 2, "data-column": i + 1 });
-    if (code === Board.NEVER) {
+    if (code < 0) {
       cell.className = "cell never";
-      cell.append(Board.make("span", { class: "hidden" }, `${label}: never run`));
+      const words = code === Board.NEVER ? "never run" : "no such test";
+      cell.append(Board.make("span", { class: "hidden" }, `${label}: ${words}`));
       return cell;
     }
     const outcome = Board.outcomes[code];
@@ -282,7 +286,7 @@ Board.Matrix = class {
     } else {
       const row = item.row ?? item.rows[0];
       const backend = row.plain ? Board.width : this.columns[column - 1];
-      if (column > 0 && Board.outcome[Board.at(row, backend)] !== Board.NEVER) {
+      if (column > 0 && Board.outcome[Board.at(row, backend)] >= 0) {
         this.open(row.test, Board.backendId(row, backend));
       }
       return;

@@ -3,7 +3,8 @@
 // Nothing here touches the page, except that a private board asks for its token.
 const Board = { documents: new Map(), waiting: new Map() };
 
-Board.NEVER = -1;
+Board.NEVER = -1; // no run has had this cell
+Board.NONE = -2; // there is no such cell: the row ran together with this backend, but not on it
 Board.GLYPHS = { success: "✓", skipped: "–", xfailed: "≈", hollow: "○", failure: "✕", error: "!" };
 
 // Files on a disk arrive as scripts that call this function; see static_page.py.
@@ -160,6 +161,32 @@ Board.readCells = (cells) => {
     if (cells[i + 4] !== null) Board.milliseconds[at] = cells[i + 4];
     Board.time[at] = cells[i + 5];
   }
+  Board.findNoSuchCells();
+};
+
+// A run that had a row, and had its module on some backend, would have had the row there too.
+Board.findNoSuchCells = () => {
+  const key = (row, run, column) => `${row.module.id}/${run}/${column}`;
+  const ran = new Set();
+  const eachCell = (visit) => {
+    for (const row of Board.rows) {
+      if (row.plain) continue;
+      for (let column = 0; column < Board.width; column += 1) visit(row, column, Board.at(row, column));
+    }
+  };
+  let missing = 0;
+  eachCell((row, column, at) => {
+    if (Board.outcome[at] >= 0) ran.add(key(row, Board.run[at], column));
+    else missing += 1;
+  });
+  if (!missing) return;
+  eachCell((row, column, at) => {
+    if (Board.outcome[at] >= 0) return;
+    for (let other = 0; other < Board.width; other += 1) {
+      const beside = Board.at(row, other);
+      if (Board.outcome[beside] >= 0 && ran.has(key(row, Board.run[beside], column))) Board.outcome[at] = Board.NONE;
+    }
+  });
 };
 
 Board.readIssues = ({ issues, linked }) => {
@@ -186,7 +213,7 @@ Board.filter = ({ words, statuses, columns, module, age }) => {
     return Board.columnsOf(row, columns).some((column) => {
       const at = Board.at(row, column);
       const code = Board.outcome[at];
-      if (statuses.size ? !statuses.has(code) : code === Board.NEVER) return false;
+      if (statuses.size ? !statuses.has(code) : code < 0) return false;
       return !age || (young ? Board.time[at] >= limit : Board.time[at] < limit);
     });
   });
@@ -211,14 +238,13 @@ Board.sort = (rows, order, columns) => {
 };
 
 // How many cells of some rows have each outcome; the last count is of cells that never ran.
-// A test without a backend is in no column, so it is not missing from any.
 Board.count = (rows, columns, plain = true) => {
   const counts = new Array(Board.outcomes.length + 1).fill(0);
   for (const row of rows) {
     if (row.plain && !plain) continue;
     for (const column of Board.columnsOf(row, columns)) {
       const code = Board.outcome[Board.at(row, column)];
-      counts[code === Board.NEVER ? Board.outcomes.length : code] += 1;
+      if (code !== Board.NONE) counts[code === Board.NEVER ? Board.outcomes.length : code] += 1;
     }
   }
   return counts;
