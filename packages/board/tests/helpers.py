@@ -16,6 +16,10 @@ from trellis_board.store import Store
 
 Cells = dict[tuple[str, str], CellResult]
 
+DAY = 86400.0
+EVIL = "<img src=x onerror=\"document.title='owned'\">"
+"""A name that must stay a name wherever it is shown."""
+
 
 def missing(what: str) -> None:
     """Skip a test that needs `what`; where everything must be there, fail it."""

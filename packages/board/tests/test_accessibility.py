@@ -7,8 +7,6 @@ from importlib import resources
 
 import pytest
 
-from .test_page import board, page  # noqa: F401  # fixtures: the same page in the same browser
-
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 TAGS = [
     *("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"),
@@ -41,7 +39,7 @@ def violations(page):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_no_violation(page, board, view, dark):  # noqa: F811
+def test_no_violation(page, board, view, dark):
     page.open(board[1] + VIEWS[view])
     if dark:
         page.js("toggleTheme()")
@@ -54,14 +52,14 @@ def test_no_violation(page, board, view, dark):  # noqa: F811
 
 
 @pytest.mark.parametrize("dialog", ["help", "badges"])
-def test_no_violation_in_dialogs(page, board, dialog):  # noqa: F811
+def test_no_violation_in_dialogs(page, board, dialog):
     page.open(board[1])
     page.find(f"#show-{dialog}").click()
     assert violations(page) == []
     page.find(f"#{dialog} .close").click()
 
 
-def test_no_violation_on_a_phone(page, board):  # noqa: F811
+def test_no_violation_on_a_phone(page, board):
     size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:

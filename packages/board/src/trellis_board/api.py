@@ -120,7 +120,10 @@ def api_router(store: Store, access: Access) -> APIRouter:
         | {
             400: {"model": Problem, "description": "A body that is no JSON or no gzip"},
             408: {"model": Problem, "description": "The body came to a halt"},
-            409: {"model": Problem, "description": "The run belongs to another commit"},
+            409: {
+                "model": Problem,
+                "description": "The run belongs to another commit, or to the future",
+            },
             413: {"model": Problem, "description": "Too large"},
         },
     )

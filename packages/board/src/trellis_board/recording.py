@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from . import schema, summaries
 from .records import Part, Result, merge
 
-__all__ = ["PROJECT_PATTERN", "ensure_tests", "latest_start", "project_id", "record_part"]
+__all__ = ["PROJECT_PATTERN", "ensure_tests", "project_id", "record_part"]
 
 PROJECT_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 # Clocks differ, but not by more than this; a run of next year would hide all others until then.
@@ -65,14 +65,9 @@ def record_part(connection: Connection, project: int, part: Part) -> int:
     return part_id
 
 
-def latest_start() -> float:
-    """The latest time that a run may say it began at."""
-    return time.time() + _CLOCKS_DIFFER_SECONDS
-
-
 def _refuse_the_future(part: Part) -> None:
     newest = max([part.started, *(result.at for result in part.results if result.at is not None)])
-    if newest > latest_start():
+    if newest > time.time() + _CLOCKS_DIFFER_SECONDS:
         when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(min(newest, 1e11)))
         raise ValueError(
             f"run {part.run!r} is dated {when} UTC, which is in the future: "
