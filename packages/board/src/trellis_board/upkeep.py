@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, exists, select, text
+from sqlalchemy import Connection, delete, exists, select
 
 from . import schema
 from .branches import board_of
@@ -80,8 +80,14 @@ def compact(store: Store) -> None:
     """Give back the room that deleted runs took; PostgreSQL does that by itself."""
     if store.engine.dialect.name != "sqlite":
         return
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("VACUUM"))
+    # Not through a transaction of the engine: SQLite does this only outside of one.
+    connection = store.engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
 
 
 def _forget_tests(connection: Connection, tests: set[int]) -> None:
