@@ -80,7 +80,7 @@ class Page:
             "const row = [...document.querySelectorAll('#grid-body .row:not(.module)')]"
             ".find(r => r.querySelector('.text').textContent === arguments[0]);"
             "const at = [...document.querySelectorAll('#grid-head > *')]"
-            ".findIndex(c => c.textContent === arguments[1]);"
+            ".findIndex(c => c.textContent === arguments[1].replace('\\n', ' '));"
             "return row.children[at]",
             test,
             backend,

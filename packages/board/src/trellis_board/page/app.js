@@ -122,7 +122,7 @@
     }
     if (name === "compare") compare.draw().catch(complain);
     else if (name === "health") health.draw().catch(complain);
-    else matrix.schedule();
+    else matrix.draw();
     remember();
   }
 
