@@ -16,12 +16,7 @@ Board.Matrix = class {
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.grid.addEventListener("click", (event) => this.click(event));
     this.grid.addEventListener("focus", () => this.mark());
-    // Asked at once when it begins to observe; only what comes later is a change.
-    let known = this.grid.clientHeight;
-    new ResizeObserver(() => {
-      if (this.grid.clientHeight !== known) this.schedule();
-      known = this.grid.clientHeight;
-    }).observe(this.grid);
+    new ResizeObserver(() => this.schedule()).observe(this.grid);
   }
 
   // Show these rows and columns. With headings, rows stand below the name of their section, and
