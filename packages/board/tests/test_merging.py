@@ -60,6 +60,7 @@ def test_nothing_of_a_part_is_lost(any_store, tmp_path):
         *("1", "shard", 1000.0, "c0ffee", "main", "https://ci.example", "CPython", "Linux"),
         versions={"torch": "2.13"},
         results=[result],
+        broken=[BrokenModule("other", "SyntaxError", ["torch"])],
     )
     merge_store(job(tmp_path, "a", part), any_store)
     with any_store.reading() as connection:

@@ -67,6 +67,7 @@ class BrokenModuleIn(_Strict):
 
     module: Name
     message: Message = ""
+    backends: Annotated[list[Short], Field(max_length=1000)] = []
 
 
 class PartIn(_Strict):

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .columns import PLAIN, group_of
 from .outcomes import OUTCOMES
 from .settings import Settings
 
-__all__ = ["PLAIN", "Layout", "Score", "lay_out", "score"]
-
-PLAIN = "any"
-"""The backend of tests that have none."""
+__all__ = ["Layout", "Score", "lay_out", "score"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,12 @@ def lay_out(backends: dict[int, str], settings: Settings) -> Layout:
     """Which of a project's backends are columns; without settings, in the order first seen."""
     ids = {name: id for id, name in backends.items()}
     shown = settings.shown_columns(list(ids))
-    real = {ids[column.name]: column.label for column in shown if column.name != PLAIN}
-    if not real:
-        return Layout({ids[c.name]: c.label for c in shown if c.name == PLAIN}, None)
-    return Layout(real, ids.get(PLAIN))
+    real = {ids[c.name]: c.label for c in shown if group_of(c.name) != PLAIN}
+    plain = [id for id, name in backends.items() if group_of(name) == PLAIN]
+    if real and len(plain) < 2:
+        return Layout(real, plain[0] if plain else None)
+    # Nothing but plain tests, or those of several versions: they need columns like all others.
+    return Layout({ids[column.name]: column.label for column in shown}, None)
 
 
 @dataclass(frozen=True)

@@ -89,8 +89,11 @@ def _results(
 
 def _broken(connection: Connection, part: int) -> list[BrokenModule]:
     table = schema.broken
-    query = select(table.c.module, table.c.message).where(table.c.part_id == part)
-    return [BrokenModule(*row) for row in connection.execute(query)]
+    query = select(table).where(table.c.part_id == part).order_by(table.c.id)
+    return [
+        BrokenModule(row.module, row.message, json.loads(row.backends))
+        for row in connection.execute(query)
+    ]
 
 
 def _take_names(reading: Connection, project: int, writing: Connection, owner: int) -> None:

@@ -69,7 +69,7 @@ _SUMMARIES = [
     "ALTER TABLE project ADD COLUMN settings TEXT",
     """CREATE TABLE broken (
         id {id}, part_id INTEGER NOT NULL REFERENCES part (id), module TEXT NOT NULL,
-        message TEXT NOT NULL)""",
+        message TEXT NOT NULL, backends TEXT NOT NULL)""",
     "CREATE INDEX broken_by_part ON broken (part_id)",
     """CREATE INDEX result_in_trouble ON result (part_id)
         WHERE outcome IN ('hollow', 'failure', 'error') OR attempts > 1""",

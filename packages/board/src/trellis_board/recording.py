@@ -188,7 +188,12 @@ def _fresh_part(connection: Connection, run: int, part: Part) -> tuple[int, bool
         versions=json.dumps(part.versions, sort_keys=True),
     )
     for broken in part.broken:
-        values = {"part_id": added, "module": broken.module, "message": broken.message}
+        values = {
+            "part_id": added,
+            "module": broken.module,
+            "message": broken.message,
+            "backends": json.dumps(broken.backends),
+        }
         connection.execute(insert(schema.broken).values(values))
     return added, old is not None
 
@@ -205,15 +210,21 @@ def _results_of_broken_modules(
     connection: Connection, project: int, part: Part
 ) -> Iterator[tuple[int, int, Result]]:
     """An error for every cell that a module had before it stopped being collectable."""
-    shown, test, module = schema.cell, schema.test, schema.module
+    shown, test, module, backend = schema.cell, schema.test, schema.module, schema.backend
     for broken in part.broken:
-        cells = connection.execute(
+        # A folder whose conftest.py fails takes all modules in it along.
+        is_inside = module.c.name.startswith(f"{broken.module}/", autoescape=True)
+        query = (
             select(shown.c.test_id, shown.c.backend_id)
             .distinct()
             .join(test, test.c.id == shown.c.test_id)
             .join(module, module.c.id == test.c.module_id)
-            .where(module.c.project_id == project, module.c.name == broken.module)
-        ).all()
+            .join(backend, backend.c.id == shown.c.backend_id)
+            .where(module.c.project_id == project, (module.c.name == broken.module) | is_inside)
+        )
+        if broken.backends:
+            query = query.where(backend.c.name.in_(broken.backends))
+        cells = connection.execute(query).all()
         message = f"the module could not be collected:\n{broken.message}"
         error = Result(broken.module, "", "", outcome="error", message=message)
         for cell in cells:

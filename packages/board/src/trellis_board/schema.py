@@ -130,7 +130,12 @@ result = _table(
 )
 
 broken = _table(
-    "broken", _of("part"), _text("module"), _text("message"), Index("broken_by_part", "part_id")
+    "broken",
+    _of("part"),
+    _text("module"),
+    _text("message"),
+    _text("backends"),  # JSON
+    Index("broken_by_part", "part_id"),
 )
 
 cell = Table(
