@@ -7,6 +7,7 @@ default branch.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
@@ -16,6 +17,7 @@ from .settings import read_settings
 
 __all__ = ["Branch", "board_of", "branches", "default_branch"]
 
+USUAL = ("main", "master")
 NAMELESS = ""
 """How a summary row writes the branch of a run that has none."""
 
@@ -44,15 +46,19 @@ def branches(connection: Connection, project: int) -> list[Branch]:
 
 
 def default_branch(connection: Connection, project: int) -> str:
-    """The branch as set in ``board.toml``; or main, master, or the one with the newest run."""
+    """The branch as set in ``board.toml``; or main, master, or the one with the newest run.
+
+    A pull request, whose branch is called ``pull/7/...`` or ``merge/7/...``, is never the default.
+    """
     chosen = read_settings(connection, project).default_branch
     if chosen:
         return chosen
-    known = [branch.name for branch in branches(connection, project)]
-    for usual in ("main", "master"):
+    every = [branch.name for branch in branches(connection, project)]
+    known = [name for name in every if not re.match(r"(pull|merge)/\d+/", name)]
+    for usual in USUAL:
         if usual in known:
             return usual
-    return known[0] if known else "main"
+    return known[0] if known else USUAL[0]
 
 
 def board_of(connection: Connection, project: int, branch: str | None = None) -> list[str]:

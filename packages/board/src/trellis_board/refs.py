@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from .branches import board_of
+from .branches import USUAL, board_of, default_branch
 from .queries import RunInfo, UnknownNameError, runs
 
 __all__ = ["NothingBeforeError", "resolve", "resolve_base"]
@@ -58,7 +58,8 @@ def resolve_base(
     with itself would find nothing.
     """
     oldest = min((run.started, run.id) for run in head)
-    is_branch = any(run.branch == ref for run in runs(connection, project))
+    named = {run.branch for run in runs(connection, project)}
+    is_branch = ref in {*named, *USUAL, default_branch(connection, project)}
     if ref in ("previous", "latest") or is_branch:
         board = board_of(connection, project, ref if is_branch else None)
         earlier = [
