@@ -34,7 +34,8 @@ Name = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT), _Stor
 ShortName = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT), _Storable]
 Short = Annotated[str, Field(max_length=200, pattern=_TEXT), _Storable]
 Message = Annotated[str, Field(max_length=30_000, pattern=_TEXT), _Storable]
-Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[^\s\x00\"<>]+$"), _Storable]
+# ASCII without quotes and angles: other languages disagree with Python about what a space is.
+Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[!#-;=?-~]+$")]
 _Number = BeforeValidator(_number)
 Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False), _Number]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False), _Number]
