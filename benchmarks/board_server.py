@@ -55,9 +55,7 @@ def part(number: int, tests: int) -> Part:
                 )
             )
     started = time.time() - 86400 * (100 - number)
-    return Part(
-        str(number), "a", started, commit=f"{number:040x}", branch="main", results=results
-    )
+    return Part(str(number), "a", started, commit=f"{number:040x}", branch="main", results=results)
 
 
 def main() -> None:
