@@ -6,7 +6,7 @@
 {'w': array([0.8])}
 """
 
-from .._core.lazy import public_names as _public_names
+from .._core.exports import public_names as _public_names
 from . import schedules as schedules
 
 # Over several steps
