@@ -6,12 +6,12 @@ array([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
 from .._core.errors import ArgumentError
 from .._core.shapes import check_lengths, one_of
-from .._core.typing import A, Device, DTypeLike
+from .._core.typing import A, Array, Device, DTypeLike
 
 Norm = Literal["backward", "ortho", "forward"]
 Ints = Sequence[int] | None
@@ -129,7 +129,7 @@ def fftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `fft`, for samples `d` apart.
 
     >>> import trellis
@@ -147,7 +147,7 @@ def rfftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `rfft`, for samples `d` apart.
 
     >>> import trellis

@@ -1,6 +1,6 @@
 """Reading and writing by index. Arrays are never modified: every update gives a new array."""
 
-from typing import Any, Generic, Literal, get_args
+from typing import Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
 from .._core.shapes import normal_axis, one_of
@@ -15,10 +15,10 @@ class At(Generic[A]):
 
     __slots__ = ("_index", "_x")
 
-    def __init__(self, x: A, index: Any):
+    def __init__(self, x: A, index: object):
         self._x, self._index = x, index
 
-    def __getitem__(self, index: Any) -> "At[A]":
+    def __getitem__(self, index: object) -> "At[A]":
         return At(self._x, index)
 
     def set(self, value: A | Scalar, /) -> A:
@@ -42,7 +42,7 @@ class At(Generic[A]):
         return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
 
 
-def at(x: A, idx: Any = ..., /) -> At[A]:
+def at(x: A, idx: object = ..., /) -> At[A]:
     """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as it is.
 
     `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.

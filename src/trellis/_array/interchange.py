@@ -22,14 +22,14 @@ from .._core import tree
 from .._core.dispatch import load, xp_of
 from .._core.errors import CopyError
 from .._core.tracing import is_followed
-from .._core.typing import Device
+from .._core.typing import Array, Device
 from .creation import from_dlpack as from_dlpack
 
 _passing = (bool, int, float, complex, str, type(None))
 
 
 def to_backend(
-    x: Any, name: str, /, *, device: Device | None = None, copy: bool | None = None
+    x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
 ) -> Any:
     """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they are.
 
@@ -44,7 +44,7 @@ def to_backend(
     return _map(lambda leaf: _converted(leaf, target, device, copy), x)
 
 
-def to_numpy(x: Any, /) -> Any:
+def to_numpy(x: object, /) -> Any:
     """The same array, or nest of arrays, in NumPy: a view of the same memory where that is possible.
 
     Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
@@ -56,7 +56,7 @@ def to_numpy(x: Any, /) -> Any:
     return to_backend(x, "numpy")
 
 
-def shares_memory(x: Any, y: Any, /) -> bool:
+def shares_memory(x: Array, y: Array, /) -> bool:
     """Whether two arrays on the CPU, of whichever frameworks, have any memory in common.
 
     >>> import numpy as np, trellis
@@ -67,7 +67,7 @@ def shares_memory(x: Any, y: Any, /) -> bool:
     return bool(np.shares_memory(xp_of(x).to_numpy(x), xp_of(y).to_numpy(y)))
 
 
-def is_zero_copy(x: Any, name: str, /) -> bool:
+def is_zero_copy(x: object, name: str, /) -> bool:
     """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a nest.
 
     >>> import numpy as np, trellis

@@ -104,7 +104,7 @@ class Container(dict[str, Any]):
             self[key] = default
         return self[key]
 
-    def update(self, *args: Any, **entries: Any) -> None:
+    def update(self, *args: Any, **entries: object) -> None:
         for key, value in dict(*args, **entries).items():
             self[key] = value
 
@@ -168,43 +168,43 @@ class Container(dict[str, Any]):
         result: Container = tree_map(fn, self, *others)
         return result
 
-    def __add__(self, other: Any) -> "Container":
+    def __add__(self, other: object) -> "Container":
         return self._map(operator.add, other)
 
-    def __radd__(self, other: Any) -> "Container":
+    def __radd__(self, other: object) -> "Container":
         return self._map(lambda x, y: y + x, other)
 
-    def __sub__(self, other: Any) -> "Container":
+    def __sub__(self, other: object) -> "Container":
         return self._map(operator.sub, other)
 
-    def __rsub__(self, other: Any) -> "Container":
+    def __rsub__(self, other: object) -> "Container":
         return self._map(lambda x, y: y - x, other)
 
-    def __mul__(self, other: Any) -> "Container":
+    def __mul__(self, other: object) -> "Container":
         return self._map(operator.mul, other)
 
-    def __rmul__(self, other: Any) -> "Container":
+    def __rmul__(self, other: object) -> "Container":
         return self._map(lambda x, y: y * x, other)
 
-    def __truediv__(self, other: Any) -> "Container":
+    def __truediv__(self, other: object) -> "Container":
         return self._map(operator.truediv, other)
 
-    def __rtruediv__(self, other: Any) -> "Container":
+    def __rtruediv__(self, other: object) -> "Container":
         return self._map(lambda x, y: y / x, other)
 
-    def __floordiv__(self, other: Any) -> "Container":
+    def __floordiv__(self, other: object) -> "Container":
         return self._map(operator.floordiv, other)
 
-    def __mod__(self, other: Any) -> "Container":
+    def __mod__(self, other: object) -> "Container":
         return self._map(operator.mod, other)
 
-    def __pow__(self, other: Any) -> "Container":
+    def __pow__(self, other: object) -> "Container":
         return self._map(operator.pow, other)
 
-    def __rpow__(self, other: Any) -> "Container":
+    def __rpow__(self, other: object) -> "Container":
         return self._map(lambda x, y: y**x, other)
 
-    def __matmul__(self, other: Any) -> "Container":
+    def __matmul__(self, other: object) -> "Container":
         return self._map(operator.matmul, other)
 
     def __neg__(self) -> "Container":
@@ -216,23 +216,23 @@ class Container(dict[str, Any]):
     def __abs__(self) -> "Container":
         return self._map(operator.abs)
 
-    def __lt__(self, other: Any) -> "Container":
+    def __lt__(self, other: object) -> "Container":
         return self._map(operator.lt, other)
 
-    def __le__(self, other: Any) -> "Container":
+    def __le__(self, other: object) -> "Container":
         return self._map(operator.le, other)
 
-    def __gt__(self, other: Any) -> "Container":
+    def __gt__(self, other: object) -> "Container":
         return self._map(operator.gt, other)
 
-    def __ge__(self, other: Any) -> "Container":
+    def __ge__(self, other: object) -> "Container":
         return self._map(operator.ge, other)
 
     # `==` must answer leaf by leaf, as arrays do; dict's answer would ask arrays for their truth.
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self._map(operator.eq, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self._map(operator.ne, other)
 
     __hash__ = None  # type: ignore[assignment]

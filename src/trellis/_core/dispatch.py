@@ -28,7 +28,7 @@ SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
 
-def xp_of(x: Any) -> "Backend":
+def xp_of(x: object) -> "Backend":
     """The backend module that the array `x` belongs to."""
     try:
         return _by_type[type(x)]
@@ -36,7 +36,7 @@ def xp_of(x: Any) -> "Backend":
         return _resolve(x)
 
 
-def xp_of_pair(x1: Any, x2: Any) -> "Backend":
+def xp_of_pair(x1: object, x2: object) -> "Backend":
     """The one backend of two arguments, either of which may be a Python number."""
     if type(x1) is type(x2):
         try:
@@ -46,13 +46,13 @@ def xp_of_pair(x1: Any, x2: Any) -> "Backend":
     return xp_of_all(x1, x2)
 
 
-def xp_of_all(*xs: Any) -> "Backend":
+def xp_of_all(*xs: object) -> "Backend":
     """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are refused."""
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
 
-def xp_of_any(*xs: Any) -> "Backend":
+def xp_of_any(*xs: object) -> "Backend":
     """Like `xp_of_all`, but where there is no array the default backend serves."""
     found = _common(xs)
     return default_xp() if found is None else found
@@ -170,7 +170,7 @@ def _imported() -> list["Backend"]:
     return [load(name) for name in BACKENDS if name in sys.modules]
 
 
-def register(backend: Any, types: tuple[type, ...]) -> None:
+def register(backend: object, types: tuple[type, ...]) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
     for cls in types:
         _by_type[cls] = backend
@@ -179,7 +179,7 @@ def register(backend: Any, types: tuple[type, ...]) -> None:
 # Public --------------------------------------------------------------------------------------------
 
 
-def backend_of(x: Any, /) -> str:
+def backend_of(x: object, /) -> str:
     """The name of the framework that `x` belongs to.
 
     >>> import numpy as np, trellis
@@ -194,7 +194,7 @@ def backend_of(x: Any, /) -> str:
     return name
 
 
-def namespace(x: Any, /) -> "Backend":
+def namespace(x: object, /) -> "Backend":
     """The Array API namespace of one backend, by name or by one of its arrays.
 
     >>> import trellis

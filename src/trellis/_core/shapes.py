@@ -86,13 +86,13 @@ def check_squeezable(axes: Sequence[int], shape: Sequence[Any]) -> None:
             )
 
 
-def check_three(x1: Any, x2: Any) -> None:
+def check_three(x1: int | None, x2: int | None) -> None:
     """Raise unless both vectors of a cross product have three elements."""
     if x1 not in (3, None) or x2 not in (3, None):
         raise ShapeError(f"cross() needs vectors of 3 elements, got {x1} and {x2}.")
 
 
-def check_lengths(function: str, what: str, x1: Any, x2: Any) -> None:
+def check_lengths(function: str, what: str, x1: int | None, x2: int | None) -> None:
     """Raise unless two lengths that must be equal are."""
     if x1 != x2 and x1 is not None and x2 is not None:
         raise ShapeError(f"{function}() needs {what} of equal lengths, got {x1} and {x2}.")

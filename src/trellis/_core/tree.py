@@ -16,6 +16,7 @@ from .container import Container, flatten_container, unflatten_container
 from .errors import KeyChainError, ShapeError
 
 Structure: TypeAlias = optree.PyTreeSpec
+# A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores below.
 
 _NAMESPACE = "trellis"
 
@@ -32,7 +33,7 @@ def _unflatten_node(static: Any, children: Any) -> Any:
 optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 
-def is_nest(x: Any, /) -> bool:
+def is_nest(x: object, /) -> bool:
     """Whether `x` is a dict, Container, list or tuple (and not an array or a number).
 
     >>> from trellis import tree
@@ -42,7 +43,7 @@ def is_nest(x: Any, /) -> bool:
     return isinstance(x, (dict, list, tuple))
 
 
-def flatten(tree: Any, /) -> tuple[list[Any], Structure]:
+def flatten(tree: object, /) -> tuple[list[Any], Structure]:
     """The leaves of a nest, and what is needed to put it together again.
 
     >>> from trellis import tree
@@ -50,7 +51,7 @@ def flatten(tree: Any, /) -> tuple[list[Any], Structure]:
     >>> leaves
     [2, 3, 1]
     """
-    return optree.tree_flatten(tree, namespace=_NAMESPACE)
+    return optree.tree_flatten(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
@@ -64,27 +65,27 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
-def structure(tree: Any, /) -> Structure:
+def structure(tree: object, /) -> Structure:
     """The structure of a nest without its leaves; structures can be compared with `==`.
 
     >>> from trellis import tree
     >>> tree.structure({"a": 1}) == tree.structure({"a": 5})
     True
     """
-    return optree.tree_structure(tree, namespace=_NAMESPACE)
+    return optree.tree_structure(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def leaves(tree: Any, /) -> list[Any]:
+def leaves(tree: object, /) -> list[Any]:
     """All leaves, dict entries in the order of their sorted keys.
 
     >>> from trellis import tree
     >>> tree.leaves({"b": 1, "a": (2, 3)})
     [2, 3, 1]
     """
-    return optree.tree_leaves(tree, namespace=_NAMESPACE)
+    return optree.tree_leaves(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def map(fn: Callable[..., Any], tree: Any, /, *rest: Any) -> Any:
+def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
     """Apply `fn` leaf by leaf. A plain array or number beside a nest serves every leaf.
 
     The result has the structure and container types of the first nested argument. Different structures
@@ -167,7 +168,7 @@ def _kind(nest: Any) -> str:
 # Key chains ----------------------------------------------------------------------------------------
 
 
-def key_chains(tree: Any, /) -> list[str]:
+def key_chains(tree: object, /) -> list[str]:
     """The name of every leaf: keys and indices joined with "/", in the order of `leaves`.
 
     >>> from trellis import tree
@@ -177,17 +178,17 @@ def key_chains(tree: Any, /) -> list[str]:
     return ["/".join([str(part) for part in path]) for path in paths(tree)]
 
 
-def paths(tree: Any, /) -> list[tuple[Any, ...]]:
+def paths(tree: object, /) -> list[tuple[Any, ...]]:
     """The keys and indices that lead to every leaf, in the order of `leaves`.
 
     >>> from trellis import tree
     >>> tree.paths({"b": 1, "a": (2, 3)})
     [('a', 0), ('a', 1), ('b',)]
     """
-    return optree.tree_paths(tree, namespace=_NAMESPACE)
+    return optree.tree_paths(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def map_with_key_chains(fn: Callable[..., Any], tree: Any, /) -> Any:
+def map_with_key_chains(fn: Callable[..., Any], tree: object, /) -> Any:
     """Apply `fn(key_chain, leaf)` to every leaf.
 
     >>> from trellis import tree

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
 
 __all__ = [
@@ -106,15 +107,16 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     return dtypes._promotion.get((source, target)) == target
 
 
-def finfo(type: Any, /) -> Any:
+def finfo(type: Any, /) -> dtypes.FloatLimits:
     limits = np.finfo(_dtype_of(type))
     numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
     eps, largest, lowest, smallest = numbers
     return dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, limits.dtype)
 
 
-def iinfo(type: Any, /) -> Any:
-    return np.iinfo(_dtype_of(type))
+def iinfo(type: Any, /) -> dtypes.IntLimits:
+    limits = np.iinfo(_dtype_of(type))
+    return dtypes.IntLimits(limits.bits, limits.max, limits.min, limits.dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
@@ -127,7 +129,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 def _dtype_of(x: Any) -> Any:
     """The dtype of an array, or of anything that names one."""
-    return x.dtype if dtypes.is_array(x) else as_dtype(x)
+    return x.dtype if is_array(x) else as_dtype(x)
 
 
 def _check_device(device: Any) -> None:
