@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import optree
 
+from .arrays import is_array
 from .container import Container, flatten_container, unflatten_container
 from .errors import KeyChainError, ShapeError
 
@@ -312,7 +313,6 @@ class _Leaf:
         arrays: list[Any] = []
         for arg in (*args, *kwargs.values()):
             arrays += arg if isinstance(arg, (list, tuple)) else [arg]
-        # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
-        xp = xp_of_all(*[x for x in arrays if hasattr(x, "dtype") and not isinstance(x, type)])
+        xp = xp_of_all(*[x for x in arrays if is_array(x)])
         owner = getattr(xp, self._group) if self._group else xp
         return getattr(owner, self._name)(*args, **kwargs)

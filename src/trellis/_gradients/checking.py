@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.comparisons import report
 from .._core.dispatch import xp_of_any
 from .transforms import jvp, vjp
@@ -33,15 +34,15 @@ def check_gradients(
     >>> check_gradients(lambda x, y: np.sin(x) * y, (np.array([0.5, 1.0]), np.array([2.0, 3.0])))
     """
     leaves, spec = tree.flatten(list(args))
-    xp = xp_of_any(*[x for x in leaves if hasattr(x, "dtype")])
-    is_float = [hasattr(x, "dtype") and x.dtype in xp.FLOAT_DTYPES for x in leaves]
+    xp = xp_of_any(*[x for x in leaves if is_array(x)])
+    is_float = [is_array(x) and x.dtype in xp.FLOAT_DTYPES for x in leaves]
     start = [xp.astype(x, "float64") for x, ok in zip(leaves, is_float, strict=True) if ok]
 
     def on_floats(*floats: Any) -> list[Any]:
         remaining = list(floats)
         filled = [remaining.pop(0) if ok else x for x, ok in zip(leaves, is_float, strict=True)]
         ys = tree.leaves(fn(*tree.unflatten(spec, filled)))
-        return [y for y in ys if hasattr(y, "dtype") and y.dtype in xp.FLOAT_DTYPES]
+        return [y for y in ys if is_array(y) and y.dtype in xp.FLOAT_DTYPES]
 
     _check(on_floats, start, xp, order, tuple(modes), rtol, atol, "first")
     report(*start)

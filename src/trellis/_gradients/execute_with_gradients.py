@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError
@@ -37,7 +38,7 @@ def execute_with_gradients(
     leaves, spec = tree.flatten(xs)
     paths = tree.paths(xs)
     chosen = _selected(xs, paths, xs_grad_idxs)
-    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    arrays = [x for x in leaves if is_array(x)]
     xp = xp_of_any(*arrays)
     # The same array object at several places is one variable. Tracing gives every place an object of
     # its own, so this is looked up before.
@@ -47,7 +48,7 @@ def execute_with_gradients(
     for leaf, is_chosen in zip(leaves, chosen, strict=True):
         if not is_chosen:
             slots.append(None)
-        elif id(leaf) in slot_of and hasattr(leaf, "dtype"):
+        elif id(leaf) in slot_of and is_array(leaf):
             slots.append(slot_of[id(leaf)])
         else:
             slot_of[id(leaf)] = len(variables)
@@ -97,7 +98,7 @@ def _scalar_outputs(result: Any, xp: Any) -> dict[tuple[Any, ...], Any]:
     """The float arrays with one element among the outputs, by their index chains."""
     found = {}
     for path, y in zip(tree.paths(result), tree.leaves(result), strict=True):
-        is_scalar = hasattr(y, "dtype") and all([n == 1 for n in y.shape])
+        is_scalar = is_array(y) and all([n == 1 for n in y.shape])
         if is_scalar and xp_of(y) is xp and y.dtype in xp.FLOAT_DTYPES:
             found[path] = y
     return found
@@ -150,4 +151,4 @@ def _is_empty(part: Any) -> bool:
 
 
 def _constant(nest: Any) -> Any:
-    return tree.map(lambda x: stop_gradient(x) if hasattr(x, "dtype") else x, nest)
+    return tree.map(lambda x: stop_gradient(x) if is_array(x) else x, nest)

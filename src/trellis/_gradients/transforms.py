@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.dtypes import FLOATING, INTEGER, default_dtype, name_of
 from .._core.errors import (
@@ -352,9 +353,9 @@ def _argument(args: tuple[Any, ...], n: int, func: Callable[..., Any]) -> Any:
 def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure]:
     """The backend, the leaves as floats that can be differentiated, and the structure around them."""
     leaves, spec = tree.flatten(chosen)
-    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    arrays = [x for x in leaves if is_array(x)]
     if not arrays:
-        arrays = [x for x in tree.leaves(list(others)) if hasattr(x, "dtype")][:1]
+        arrays = [x for x in tree.leaves(list(others)) if is_array(x)][:1]
     xp = xp_of_any(*arrays)
     return xp, [differentiable_leaf(x, xp) for x in leaves], spec
 
@@ -365,9 +366,9 @@ def differentiable_leaf(x: Any, xp: Any) -> Any:
         raise DtypeError(
             f"Cannot differentiate with respect to {x!r}: only floats have derivatives."
         )
-    if isinstance(x, (int, float)) and not hasattr(x, "dtype"):
+    if isinstance(x, (int, float)) and not is_array(x):
         return xp.asarray(x, dtype=default_dtype())
-    if not hasattr(x, "dtype"):
+    if not is_array(x):
         raise ArgumentTypeError(
             f"Cannot differentiate with respect to {type(x).__name__}; expected arrays, numbers or nests of them."
         )
@@ -390,9 +391,9 @@ def _value_and_aux(result: Any, func: Callable[..., Any]) -> tuple[Any, Any]:
 
 def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
     """A float array of the same backend; anything else has no derivative here."""
-    if isinstance(y, (int, float)) and not hasattr(y, "dtype"):
+    if isinstance(y, (int, float)) and not is_array(y):
         return xp.asarray(y, dtype=default_dtype())
-    if not hasattr(y, "dtype"):
+    if not is_array(y):
         raise ArgumentError(
             f"{_name(func)}() returned {type(y).__name__}, which cannot be differentiated; expected arrays."
         )
@@ -443,10 +444,10 @@ def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) 
 
 
 def _tangent(t: Any, x: Any, xp: Any) -> Any:
-    if isinstance(t, (int, float)) and not hasattr(t, "dtype") and len(x.shape) == 0:
+    if isinstance(t, (int, float)) and not is_array(t) and len(x.shape) == 0:
         return xp.full_like(x, t)
-    if not hasattr(t, "dtype") or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
-        got = f"{name_of(t.dtype)} of shape {tuple(t.shape)}" if hasattr(t, "dtype") else repr(t)
+    if not is_array(t) or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
+        got = f"{name_of(t.dtype)} of shape {tuple(t.shape)}" if is_array(t) else repr(t)
         raise ShapeError(
             f"A tangent or cotangent must match its array: expected {name_of(x.dtype)} of shape "
             f"{tuple(x.shape)}, got {got}."
