@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 
 import trellis
+from trellis._core.dispatch import BACKENDS
 
 # Four frameworks and all they have compiled are looked through at each collection: let them be fewer.
 gc.set_threshold(50_000, 20, 20)
-
-BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 
 def pytest_addoption(parser):

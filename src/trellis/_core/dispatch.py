@@ -96,7 +96,7 @@ def _resolve(x: Any) -> "Backend":
     ):  # what a reduction of bfloat16 gives on NumPy: a scalar unknown to it
         return load("numpy")
     raise ArgumentTypeError(
-        f"Expected an array of numpy, jax, torch or tensorflow, got {cls.__module__}.{cls.__qualname__}. "
+        f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
     )
 
