@@ -1,6 +1,7 @@
 """Data types of arrays: asking, comparing, converting.
 
-Types may be given by canonical name ("float32", trellis.float32) or as dtype objects of any framework.
+Types may be given by canonical name ("float32", trellis.float32) or as dtype objects of any
+framework.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
-    """The array in another data type; `copy=False` hands back `x` itself if it has that type already.
+    """The array in another data type; `copy=False` hands back `x` itself if it has that type
+    already.
 
     >>> import numpy as np, trellis
     >>> trellis.astype(np.array([1.7, -1.7]), "int32")

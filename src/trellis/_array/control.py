@@ -19,7 +19,8 @@ def cond(
     /,
     *operands: object,
 ) -> T:
-    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same structure.
+    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same
+    structure.
 
     >>> import numpy as np, trellis
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
@@ -41,7 +42,8 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
 
 
 def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T, Any]:
-    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and all y.
+    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and
+    all y.
 
     >>> import numpy as np, trellis
     >>> carry, ys = trellis.scan(lambda c, x: (c + x, c * x), np.array(0.0), np.array([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""Making arrays. Where no array is present, `backend=` or the default backend says which framework."""
+"""Making arrays. Without an array among the arguments, `backend=` or the default one says where."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -55,8 +55,9 @@ def asarray(
 ) -> Array:
     """An array of numbers, nested lists, buffers or arrays.
 
-    An array stays in its own framework unless `backend` names another one; everything else goes to the
-    default backend. Python floats get the default float. `copy=False` raises where a copy is needed.
+    An array stays in its own framework unless `backend` names another one; everything else goes to
+    the default backend. Python floats get the default float. `copy=False` raises where a copy is
+    needed.
 
     >>> import trellis
     >>> trellis.asarray([[1, 2], [3, 4]], dtype="float32")

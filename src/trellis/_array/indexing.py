@@ -22,7 +22,7 @@ class At(Generic[A]):
         return At(self._x, index)
 
     def set(self, value: A | Scalar, /) -> A:
-        """`x` with `value` in that place; which of several values wins at a repeated index is open."""
+        """`x` with `value` in that place; which of several values wins at one index is open."""
         return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
 
     def add(self, value: A | Scalar, /) -> A:
@@ -43,7 +43,8 @@ class At(Generic[A]):
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
-    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as it is.
+    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as
+    it is.
 
     `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.
 
@@ -59,10 +60,11 @@ def at(x: A, idx: object = ..., /) -> At[A]:
 def scatter(
     x: A, indices: A, updates: A | Scalar, /, *, axis: int = 0, reduce: _Reduction = "set"
 ) -> A:
-    """`x` with slices along `axis` changed: slice `indices[i]` gets `updates[i]`. The inverse of `take`.
+    """`x` with slices along `axis` changed: slice `indices[i]` gets `updates[i]`. The inverse of
+    `take`.
 
-    The shape of `updates` is that of `take(x, indices, axis=axis)`, or broadcasts to it. With "add",
-    "multiply", "min" and "max" repeated indices accumulate.
+    The shape of `updates` is that of `take(x, indices, axis=axis)`, or broadcasts to it. With
+    "add", "multiply", "min" and "max" repeated indices accumulate.
 
     >>> import numpy as np, trellis
     >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")

@@ -1,16 +1,19 @@
 """Arrays from one framework to another, without copying wherever both sides allow it.
 
-On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared: what is
-written into one array shows in the other, so take `copy=True` where the source is going to be overwritten
-(a buffer that the next batch reuses, say). A copy is made where sharing is impossible:
+On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared:
+what is written into one array shows in the other, so take `copy=True` where the source is going to
+be overwritten (a buffer that the next batch reuses, say). A copy is made where sharing is
+impossible:
 
 - NumPy arrays that are read-only, on their way to any other framework;
 - memory that does not begin at a multiple of 64 bytes, on its way to JAX;
-- arrays with gaps or reversed axes, on their way to JAX and TensorFlow (PyTorch: reversed axes only);
+- arrays with gaps or reversed axes, on their way to JAX and TensorFlow (PyTorch: reversed axes
+  only);
 - bfloat16 from NumPy to JAX and TensorFlow;
 - another device.
 
-Gradients do not cross. An array that is being differentiated or traced raises instead of losing them.
+Gradients do not cross. An array that is being differentiated or traced raises instead of losing
+them.
 """
 
 from collections.abc import Callable
@@ -31,10 +34,12 @@ _passing = (bool, int, float, complex, str, type(None))
 def to_backend(
     x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
 ) -> Any:
-    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they are.
+    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they
+    are.
 
-    `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is not, and
-    `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it raises `PrecisionError`.
+    `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is
+    not, and `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it
+    raises `PrecisionError`.
 
     >>> import numpy as np, trellis
     >>> trellis.to_backend({"w": np.array([1.0, 2.0])}, "numpy")
@@ -45,7 +50,8 @@ def to_backend(
 
 
 def to_numpy(x: object, /) -> Any:
-    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is possible.
+    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is
+    possible.
 
     Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
 
@@ -68,7 +74,8 @@ def shares_memory(x: Array, y: Array, /) -> bool:
 
 
 def is_zero_copy(x: object, name: str, /) -> bool:
-    """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a nest.
+    """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a
+    nest.
 
     >>> import numpy as np, trellis
     >>> trellis.interchange.is_zero_copy(np.zeros(2), "numpy")

@@ -81,7 +81,8 @@ def pad(
     mode: Literal["constant", "reflect", "edge", "wrap"] = "constant",
     constant_values: Scalar = 0,
 ) -> A:
-    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per axis.
+    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per
+    axis.
 
     >>> import numpy as np, trellis
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")

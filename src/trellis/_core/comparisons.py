@@ -7,7 +7,8 @@ listeners: list[Callable[..., object]] = []
 
 
 def report(*operands: object) -> None:
-    """Say that a comparison of `operands` was made and held; helpers of a test suite may call it too.
+    """Say that a comparison of `operands` was made and held; helpers of a test suite may call it
+    too.
 
     >>> from trellis.testing import listeners, report
     >>> heard = []

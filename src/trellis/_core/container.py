@@ -10,9 +10,9 @@ from .errors import KeyChainError
 class Container(dict[str, Any]):
     """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
 
-    Nested dicts become Containers. Keys are kept sorted, unless made with `alphabetical_keys=False`.
-    Containers pass through `jax.jit`, `torch.compile` and `tf.function`, and a Container handed to an
-    array function maps it over its leaves.
+    Nested dicts become Containers. Keys are kept sorted, unless made with
+    `alphabetical_keys=False`. Containers pass through `jax.jit`, `torch.compile` and `tf.function`,
+    and a Container handed to an array function maps it over its leaves.
 
     >>> import trellis
     >>> c = trellis.Container({"b": 2, "a": {"w": 1}})
@@ -39,7 +39,7 @@ class Container(dict[str, Any]):
         for key in sorted(items) if alphabetical_keys else items:
             dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
 
-    # Key chains ------------------------------------------------------------------------------------
+    # Key chains -----------------------------------------------------------------------------------
 
     def __getitem__(self, key: str) -> Any:
         if "/" not in key and key in dict.keys(self):
@@ -160,7 +160,7 @@ class Container(dict[str, Any]):
             dict.__setitem__(flat, chain.replace("/", separator), self[chain])
         return flat
 
-    # Leaf-wise arithmetic --------------------------------------------------------------------------
+    # Leaf-wise arithmetic -------------------------------------------------------------------------
 
     def _map(self, fn: Callable[..., Any], *others: Any) -> "Container":
         from .tree import map as tree_map
@@ -287,7 +287,8 @@ def flatten_container(container: Container) -> tuple[list[Any], tuple[tuple[str,
 def unflatten_container(static: tuple[tuple[str, ...], bool], children: Iterable[Any]) -> Container:
     """The inverse of `flatten_container`; children may be anything (tracers, specs, None)."""
     keys, alphabetical = static
-    # Not through the constructor, which sorts and looks at the values: this runs for every node at every step.
+    # Not through the constructor, which sorts and looks at the values: this runs for every node at
+    # every step.
     container = Container.__new__(Container)
     object.__setattr__(container, "_alphabetical", alphabetical)
     dict.update(container, zip(keys, children, strict=True))

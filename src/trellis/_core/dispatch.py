@@ -1,9 +1,9 @@
 """Which backend runs a call: the one its arrays belong to.
 
-`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never per
-type seen: `torch.compile` guards the length of such a table, so a growing one would recompile for ever.
-A framework that the user has not imported cannot have arrays, so it is looked up in `sys.modules` and
-never imported for him, unless he names it.
+`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never
+per type seen: `torch.compile` guards the length of such a table, so a growing one would recompile
+for ever. A framework that the user has not imported cannot have arrays, so it is looked up in
+`sys.modules` and never imported for him, unless he names it.
 """
 
 import os
@@ -47,7 +47,9 @@ def xp_of_pair(x1: object, x2: object) -> "Backend":
 
 
 def xp_of_all(*xs: object) -> "Backend":
-    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are refused."""
+    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are
+    refused.
+    """
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
@@ -86,8 +88,8 @@ def _resolve(x: Any) -> "Backend":
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
-    # The modules are asked, not the table: while torch.compile traces, it still sees the table as it was
-    # before they were loaded.
+    # The modules are asked, not the table: while torch.compile traces, it still sees the table as
+    # it was before they were loaded.
     for backend in _imported():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
@@ -127,7 +129,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     )
 
 
-# Loading -------------------------------------------------------------------------------------------
+# Loading ------------------------------------------------------------------------------------------
 
 
 def load(name: str) -> "Backend":
@@ -176,7 +178,7 @@ def register(backend: object, types: tuple[type, ...]) -> None:
         _by_type[cls] = backend
 
 
-# Public --------------------------------------------------------------------------------------------
+# Public -------------------------------------------------------------------------------------------
 
 
 def backend_of(x: object, /) -> str:

@@ -1,4 +1,6 @@
-"""Canonical data types, the default float, and the one promotion table of the library (the standard's)."""
+"""Canonical data types, the default float, and the one promotion table of the library (the
+standard's).
+"""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -36,7 +38,9 @@ class DType(str):
 
 
 def name_of(dtype: object) -> str:
-    """The canonical name of a name or of any framework's dtype object, without importing the framework."""
+    """The canonical name of a name or of any framework's dtype object, without importing the
+    framework.
+    """
     if isinstance(dtype, str):
         return str(dtype)
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
@@ -114,8 +118,8 @@ def _checked_default(dtype: DTypeLike) -> DType:
 def promote(a: str, b: str) -> str:
     """The type that holds both, by the standard's table; names in, name out.
 
-    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the float;
-    bool beside anything takes the other.
+    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the
+    float; bool beside anything takes the other.
 
     >>> promote("int8", "uint8")
     'int16'
@@ -167,7 +171,9 @@ def is_kind(name: str, kind: DTypeLike, *, as_name: Callable[[Any], str]) -> boo
 
 
 def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Callable[[Any], str]) -> str:
-    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside them."""
+    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside
+    them.
+    """
     names: list[str] = []
     scalars: list[Any] = []
     for item in arrays_and_dtypes:

@@ -22,8 +22,8 @@ class Setting(Generic[T]):
     """
 
     # torch.compile cannot read context variables. While nobody overrides the setting it reads plain
-    # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled function,
-    # and its argument is there to be guarded.
+    # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled
+    # function, and its argument is there to be guarded.
 
     def __init__(self, name: str, default: T):
         self._process_wide = default
@@ -42,8 +42,8 @@ class Setting(Generic[T]):
         return self._process_wide if here is None else here
 
     def set(self, value: T) -> None:
-        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets a
-        # default in the main program expects worker threads to follow it.
+        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets
+        # a default in the main program expects worker threads to follow it.
         in_main_program = threading.current_thread() is threading.main_thread()
         if in_main_program and not _in_event_loop() and self._here.get() is None:
             self._process_wide = value

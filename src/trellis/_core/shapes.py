@@ -1,7 +1,9 @@
-"""Arithmetic and checks of shapes, axes and pad widths, with one wording for each mistake. No arrays here.
+"""Arithmetic and checks of shapes, axes and pad widths, with one wording for each mistake. No
+arrays here.
 
-The public functions use them on what the standard does not have; backends use them where the standard asks
-for an error and the framework has none. A size is None where a compiler does not know it yet.
+The public functions use them on what the standard does not have; backends use them where the
+standard asks for an error and the framework has none. A size is None where a compiler does not know
+it yet.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,7 +27,7 @@ def one_of(function: str, name: str, value: object, words: Collection[object]) -
         raise ArgumentError(f"{function}() expects {name} to be {known}, got {value!r}.")
 
 
-# Axes ------------------------------------------------------------------------------------------------
+# Axes ---------------------------------------------------------------------------------------------
 
 
 def normal_axis(axis: int, ndim: int) -> int:
@@ -72,7 +74,8 @@ def only_axis(function: str, ndim: int) -> int:
     """
     if ndim > 1:
         raise ShapeError(
-            f"{function}() of an array of {ndim} dimensions needs an axis. Write axis=0, for example."
+            f"{function}() of an array of {ndim} dimensions needs an axis. Write axis=0, for "
+            "example."
         )
     return 0
 
@@ -82,7 +85,8 @@ def check_squeezable(axes: Sequence[int], shape: Sequence[Any]) -> None:
     for a in axes:
         if shape[a] != 1 and shape[a] is not None:
             raise ShapeError(
-                f"squeeze() drops axes of length 1 only; axis {a} of shape {tuple(shape)} has {shape[a]}."
+                f"squeeze() drops axes of length 1 only; axis {a} of shape {tuple(shape)} has "
+                f"{shape[a]}."
             )
 
 
@@ -98,7 +102,7 @@ def check_lengths(function: str, what: str, x1: int | None, x2: int | None) -> N
         raise ShapeError(f"{function}() needs {what} of equal lengths, got {x1} and {x2}.")
 
 
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
 def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
@@ -154,7 +158,8 @@ def check_window(window: int, step: int, size: int | None) -> None:
     """Raise unless windows of that length, so far apart, fit an axis."""
     if window < 1 or step < 1 or (size is not None and window > size):
         raise ShapeError(
-            f"A window of {window} with step {step} does not fit an axis of {size}. The window has to be "
+            f"A window of {window} with step {step} does not fit an axis of {size}. The window has "
+            "to be "
             "between 1 and the axis, the step at least 1."
         )
 

@@ -17,7 +17,8 @@ from .container import Container, flatten_container, unflatten_container
 from .errors import KeyChainError, ShapeError
 
 Structure: TypeAlias = optree.PyTreeSpec
-# A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores below.
+# A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores
+# below.
 
 _NAMESPACE = "trellis"
 
@@ -89,8 +90,8 @@ def leaves(tree: object, /) -> list[Any]:
 def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
     """Apply `fn` leaf by leaf. A plain array or number beside a nest serves every leaf.
 
-    The result has the structure and container types of the first nested argument. Different structures
-    raise; a dict and a Container with the same keys are equal.
+    The result has the structure and container types of the first nested argument. Different
+    structures raise; a dict and a Container with the same keys are equal.
 
     >>> from trellis import tree
     >>> tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": 20})
@@ -104,7 +105,8 @@ def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
 
 
 def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
-    """For each tree the list of its leaves, all in the order of the first nest; None if there is none.
+    """For each tree the list of its leaves, all in the order of the first nest; None if there is
+    none.
 
     >>> from trellis import tree
     >>> columns, structure = tree.align((10, {"a": 1, "b": 2}))
@@ -132,7 +134,7 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
 
 
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
-    """The leaves of `tree` in the order of `lead`; a leaf in place of a sub-nest serves all of it."""
+    """The leaves of `tree` in the order of `lead`; a leaf in place of a nest serves all of it."""
     if not is_nest(lead):
         if is_nest(tree):
             raise ShapeError(
@@ -166,7 +168,7 @@ def _kind(nest: Any) -> str:
     return f"{type(nest).__name__} of length {len(nest)}" if is_nest(nest) else "a leaf"
 
 
-# Key chains ----------------------------------------------------------------------------------------
+# Key chains ---------------------------------------------------------------------------------------
 
 
 def key_chains(tree: object, /) -> list[str]:
@@ -230,7 +232,7 @@ def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
     return part
 
 
-# Functions over arrays, applied to Containers ------------------------------------------------------
+# Functions over arrays, applied to Containers -----------------------------------------------------
 
 
 def call_leafwise(
@@ -238,8 +240,8 @@ def call_leafwise(
 ) -> Any:
     """Call `fn` once per leaf of the dicts and Containers among its arguments.
 
-    Everything else serves every leaf. A list of Containers gives each call the list of its leaves. Where
-    `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
+    Everything else serves every leaf. A list of Containers gives each call the list of its leaves.
+    Where `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
 
     >>> from trellis import tree
     >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
@@ -284,7 +286,8 @@ def _gather(results: list[Any], spec: Structure) -> Any:
 
 
 class LeafwiseBackend:
-    """The row of the dispatch table for dicts and Containers: every function maps over their leaves.
+    """The row of the dispatch table for dicts and Containers: every function maps over their
+    leaves.
 
     Arrays pay nothing for it: it is found by the same look-up that finds their own backend.
     """

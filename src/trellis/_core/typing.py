@@ -39,12 +39,13 @@ Scalar: TypeAlias = bool | int | float | complex
 Shape: TypeAlias = int | Sequence[int]
 # Where an array may be given as Python numbers.
 ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"]
-# A dict, Container, list or tuple, to any depth, with arrays or numbers as leaves; None has no leaves.
+# A dict, Container, list or tuple, to any depth, with arrays or numbers as leaves; None has no
+# leaves.
 Nest: TypeAlias = Array | Scalar | Mapping[str, "Nest"] | Sequence["Nest"] | None
 # An integer or a key; None draws from the stream.
 Seed: TypeAlias = int | Array | None
-# A canonical name ("float32", trellis.float32) or a dtype object of a framework. Those have no type in
-# common but that they are values one can compare, which arrays and lists are not.
+# A canonical name ("float32", trellis.float32) or a dtype object of a framework. Those have no type
+# in common but that they are values one can compare, which arrays and lists are not.
 DTypeLike: TypeAlias = Hashable
 # A name ("cpu", "cuda:0") or a device object of a framework.
 Device: TypeAlias = Hashable

@@ -21,13 +21,15 @@ def check_gradients(
     rtol: float = 1e-5,
     atol: float = 1e-7,
 ) -> None:
-    """Compare the derivatives of `fn` by all its float arguments with central differences in float64.
+    """Compare the derivatives of `fn` by all its float arguments with central differences in
+    float64.
 
-    `args` are arrays or nests of one backend; integer and bool arrays, and everything that is not an
-    array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks `jvp`
-    along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 * max(1, |x|):
-    the error of central differences is then about 1e-10 * |f|, far below the tolerances. On JAX this needs
-    64-bit types, and a function that can be compiled is: it is called many times.
+    `args` are arrays or nests of one backend; integer and bool arrays, and everything that is not
+    an array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks
+    `jvp` along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 *
+    max(1, |x|): the error of central differences is then about 1e-10 * |f|, far below the
+    tolerances. On JAX this needs 64-bit types, and a function that can be compiled is: it is called
+    many times.
 
     >>> import numpy as np
     >>> from trellis.testing import check_gradients
@@ -132,7 +134,8 @@ def _compare(
     if np.any(wrong):
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise AssertionError(
-            f"{what} derivative by argument {argument} is wrong at {at} ({int(wrong.sum())} of {wrong.size}): "
+            f"{what} derivative by argument {argument} is wrong at {at} ({int(wrong.sum())} of "
+            f"{wrong.size}): "
             f"got {actual[at]!r}, central differences give {expected[at]!r}"
             + (f" at x = {point!r}." if point is not None else ".")
         )

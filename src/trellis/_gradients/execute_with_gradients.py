@@ -1,4 +1,4 @@
-"""`execute_with_gradients`: run a function over a nest once, and differentiate its scalar outputs."""
+"""`execute_with_gradients`: run a function over a nest, and differentiate its scalars."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,12 +22,14 @@ def execute_with_gradients(
     xs_grad_idxs: IndexChains = None,
     ret_grad_idxs: IndexChains = None,
 ) -> tuple[Any, Any]:
-    """What `func(xs)` returned, and the gradients of its scalar float outputs by the leaves of `xs`.
+    """What `func(xs)` returned, and the gradients of its scalar float outputs by the leaves of
+    `xs`.
 
-    One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the index
-    chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs` parts of `xs`,
-    both as lists of index chains. An array that stands at several places of `xs` receives its total
-    derivative at each. Unless `retain_grads`, both results are constants for an enclosing gradient.
+    One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
+    index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
+    parts of `xs`, both as lists of index chains. An array that stands at several places of `xs`
+    receives its total derivative at each. Unless `retain_grads`, both results are constants for an
+    enclosing gradient.
 
     >>> import numpy as np, trellis
     >>> c = trellis.Container(a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))
@@ -40,8 +42,8 @@ def execute_with_gradients(
     chosen = _selected(xs, paths, xs_grad_idxs)
     arrays = [x for x in leaves if is_array(x)]
     xp = xp_of_any(*arrays)
-    # The same array object at several places is one variable. Tracing gives every place an object of
-    # its own, so this is looked up before.
+    # The same array object at several places is one variable. Tracing gives every place an object
+    # of its own, so this is looked up before.
     slot_of: dict[int, int] = {}
     variables: list[Any] = []
     slots: list[int | None] = []
@@ -108,13 +110,15 @@ def _check_outputs(wanted: list[Any], found: dict[Any, Any], func: Callable[...,
     name = getattr(func, "__name__", type(func).__name__)
     if not found:
         raise ArgumentError(
-            f"{name}() returned no scalar float output to differentiate; return a loss of one element, "
+            f"{name}() returned no scalar float output to differentiate; return a loss of one "
+            "element, "
             "for example trellis.mean(...)."
         )
     for chain in wanted:
         if chain not in found:
             raise ArgumentError(
-                f"ret_grad_idxs names {list(chain)}, which is not a scalar float output of {name}(); "
+                f"ret_grad_idxs names {list(chain)}, which is not a scalar float output of "
+                f"{name}(); "
                 f"those are {[list(known) for known in found]}."
             )
 

@@ -33,12 +33,13 @@ def assert_close(
     dtype: Any = True,
     backend: str | None = None,
 ) -> None:
-    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and type.
+    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and
+    type.
 
-    `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the type
-    of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan. `dtype=True`
-    compares data types, with Python numbers only their kind; a name asks for that type; False compares
-    none. `backend` names the framework that `actual` must belong to.
+    `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the
+    type of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan.
+    `dtype=True` compares data types, with Python numbers only their kind; a name asks for that
+    type; False compares none. `backend` names the framework that `actual` must belong to.
 
     >>> import numpy as np
     >>> from trellis.testing import assert_close
@@ -120,7 +121,8 @@ def _compare_values(actual: Any, expected: Any, where: str, options: dict[str, A
         worst = np.unravel_index(int(np.argmax(order)), far.shape)
         place = tuple([int(i) for i in worst])
         raise AssertionError(
-            f"{where}values differ, worst at index {place}: got {got[worst]}, expected {want[worst]}, "
+            f"{where}values differ, worst at index {place}: got {got[worst]}, expected "
+            f"{want[worst]}, "
             f"difference {difference[worst]}\n"
             f"{int(far.sum())} of {far.size} elements beyond rtol={rtol:g}, atol={atol:g}"
         )
