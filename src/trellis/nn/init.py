@@ -12,9 +12,8 @@ from .._array.creation import full as _full
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._random import distributions
-from .._random.arguments import as_shape
-from .._random.seeded import scaled_uniform
+from .._random import distributions, keys
+from .._random.arguments import as_shape, scaled_uniform
 from .._random.stream import is_key, next_key
 
 
@@ -117,7 +116,7 @@ class _Random(Initializer):
             key = (
                 next_key(xp, device)
                 if key is None
-                else distributions.key(key, backend=backend, device=device)
+                else keys.key(key, backend=backend, device=device)
             )
         dtype = default_dtype() if dtype is None else dtype
         drawn = self._draw(xp, key, sizes, dtype, _fans(sizes, fan_in, fan_out))

@@ -434,5 +434,8 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    """Poisson draws of the shape of the rates `lam`."""
     rate = tf.cast(lam, tf.float32)
-    return tf.cast(rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)
+    whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))
+    offset = rejection.poisson(_Ops, key, rate, tuple(rate.shape))
+    return tf.cast(whole, dtype) + tf.cast(offset, dtype)
