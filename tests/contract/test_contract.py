@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -79,6 +80,30 @@ def test_exports_are_complete(stem):
     public = getattr(trellis, stem) if stem in EXTENSIONS else trellis
     for fn in public_functions(SOURCE / "_array" / f"{stem}.py"):
         assert getattr(public, fn.name, None) is getattr(module, fn.name), f"export {fn.name}"
+
+
+PUBLIC_MODULES = [
+    *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in ("cli", "demo")],
+    *["functional", "nn", "nn.init", "optim", "train"],
+]
+SUBMODULES = ("trellis.nn.init", "trellis.optim.schedules")
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_public_modules_show_public_names_only(name):
+    """What a file imports for its own use (`xp_of`, `A`, `Any`, `np`) is nothing to complete."""
+    module = importlib.import_module(f"trellis.{name}")
+    leaks = []
+    for each in [each for each in dir(module) if not each.startswith("_")]:
+        value = getattr(module, each)
+        if inspect.ismodule(value):
+            is_public = value.__name__ in SUBMODULES
+        else:
+            owner = getattr(value, "__module__", "trellis")  # data has none
+            is_public = owner.partition(".")[0] == "trellis" and not isinstance(value, TypeVar)
+        if not is_public:
+            leaks.append(each)
+    assert leaks == []
 
 
 def test_init_only_imports():

@@ -163,7 +163,7 @@ def test_unfold_makes_a_convolution(array, compiled_or_eager):
 
 def test_patches_bad_input(array):
     x = array(np.ones((1, 4, 4, 2), "float32"))
-    with pytest.raises(ShapeError, match="no window"):
+    with pytest.raises(ShapeError, match="no output"):
         F.unfold(x, 5, 1, "VALID")
     with pytest.raises(ShapeError, match="expects 9 patches"):
         F.fold(array(np.ones((1, 8, 8), "float32")), (4, 4), 2, 1, "VALID")

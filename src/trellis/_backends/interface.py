@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
+from .shared.convolution import ConvSpec, TransposedConvSpec
+from .shared.windows import WindowSpec
 
 Natives: TypeAlias = list[Native]
 # A differentiable function over a flat list of arrays; the other form also gives what is not
@@ -243,49 +245,15 @@ class Kernels(Protocol):
     def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
         """x @ weight + bias over the last axis."""
 
-    def conv(
-        self,
-        x: Native,
-        filters: Native,
-        bias: Native | None,
-        *,
-        strides: Sizes,
-        padding: Any,
-        x_dilations: Sizes,
-        dilations: Sizes,
-        groups: int,
-        channel_first: bool,
-        filter_first: bool,
-    ) -> Native:
-        """Convolution over 1 to 3 spatial axes; `padding` is one (low, high) per axis."""
+    def conv(self, x: Native, filters: Native, bias: Native | None, spec: ConvSpec) -> Native:
+        """Convolution over 1 to 3 spatial axes; `spec` says how."""
 
     def conv_transpose(
-        self,
-        x: Native,
-        filters: Native,
-        bias: Native | None,
-        *,
-        strides: Sizes,
-        starts: Sizes,
-        outs: Sizes,
-        dilations: Sizes,
-        groups: int,
-        channel_first: bool,
-        filter_first: bool,
+        self, x: Native, filters: Native, bias: Native | None, spec: TransposedConvSpec
     ) -> Native:
-        """The transpose of `conv`: the window of `outs` sizes from `starts` of the full result."""
+        """The transpose of `conv`: the window of the full result that `spec` names."""
 
-    def max_pool(
-        self,
-        x: Native,
-        *,
-        window: Sizes,
-        strides: Sizes,
-        padding: Pairs,
-        dilations: Sizes,
-        channel_first: bool,
-        indices: bool,
-    ) -> tuple[Native, Any]:
+    def max_pool(self, x: Native, spec: WindowSpec, *, indices: bool) -> tuple[Native, Any]:
         """Maxima over windows, and their flat positions in the plane, or None if nobody asked."""
 
     def attention(

@@ -9,14 +9,16 @@ from . import fft as fft
 from . import linalg as linalg
 from . import random as random
 from .activation import *
+from .attention import *
 from .casting import *
 from .compilation import *
 from .control import *
+from .convolution import *
 from .creation import *
+from .dense import *
 from .device import *
 from .elementwise import *
 from .foreach import *
-from .functional import *
 from .gradients import *
 from .indexing import *
 from .inspection import *
@@ -25,6 +27,7 @@ from .manipulation import *
 from .normalization import *
 from .pooling import *
 from .products import *
+from .recurrent import *
 from .reduction import *
 from .searching import *
 from .sets import *
