@@ -245,7 +245,7 @@ def test_backends_have_the_same_files():
 def test_interface_says_a_sentence_about_each_function(protocol):
     for name, value in vars(protocol).items():
         if inspect.isfunction(value) and not name.startswith("_"):
-            assert (value.__doc__ or "").partition("\n")[0].endswith("."), name
+            assert (inspect.getdoc(value) or "").partition("\n\n")[0].endswith("."), name
 
 
 def test_interface_serves_every_op():

@@ -13,9 +13,9 @@ from .._core.dispatch import (
 )
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
-from .._core.tree import call_leafwise
 from .._core.typing import A, Array, Device, DTypeLike, Scalar, Shape
 
 if TYPE_CHECKING:

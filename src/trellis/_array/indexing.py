@@ -3,8 +3,8 @@
 from typing import Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]

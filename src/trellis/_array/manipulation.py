@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 

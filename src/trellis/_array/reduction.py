@@ -5,7 +5,7 @@ early.
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
 _Axes = int | tuple[int, ...] | None

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.leafwise import call_leafwise
 from .._core.shapes import check_count, normal_axis, one_of
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 

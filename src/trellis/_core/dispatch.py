@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .container import Container
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
+from .leafwise import LeafwiseBackend
 from .settings import Setting
-from .tree import LeafwiseBackend
 
 if TYPE_CHECKING:
     from .._backends.interface import Backend

@@ -105,8 +105,8 @@ def check_lengths(function: str, what: str, x1: int | None, x2: int | None) -> N
 # Shapes -------------------------------------------------------------------------------------------
 
 
-def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
-    """The shape that all broadcast to; raises where there is none.
+def broadcast_shapes(*shapes: Sequence[Any], function: str = "") -> tuple[Any, ...]:
+    """The shape that all broadcast to; where there is none, the error names the function.
 
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
@@ -121,7 +121,8 @@ def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
                 result[i] = size
             elif size not in (1, None, result[i]):
                 listed = ", ".join([str(tuple(shape)) for shape in shapes])
-                raise ShapeError(f"The shapes {listed} do not broadcast together.")
+                whose = f"{function}() got shapes that" if function else "These shapes"
+                raise ShapeError(f"{whose} do not broadcast together: {listed}.")
     return tuple(result)
 
 
