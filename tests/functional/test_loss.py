@@ -144,8 +144,6 @@ def test_compiled(row, array, compiled):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision(dtype, array, xp):
     """The mean of 10,000 losses of 1 stays 1; a half-precision sum would stall."""
-    if not hasattr(xp, dtype):
-        pytest.skip("NumPy has no bfloat16")
     x, y = [xp.astype(array(np.full(10000, v, "float32")), dtype) for v in (3.0, 2.0)]
     assert_close(F.mse_loss(x, y), 1.0, dtype=dtype)
     assert_close(F.mae_loss(x, y), 1.0, dtype=dtype)

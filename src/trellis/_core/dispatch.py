@@ -93,10 +93,6 @@ def _resolve(x: Any) -> "Backend":
     for backend in _imported():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
-    if (
-        cls.__module__ == "ml_dtypes"
-    ):  # what a reduction of bfloat16 gives on NumPy: a scalar unknown to it
-        return load("numpy")
     raise ArgumentTypeError(
         f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."

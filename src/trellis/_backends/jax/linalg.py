@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ._promotion import floating_pair, pair
 from .casting import as_dtype
 from .elementwise import abs as absolute
 from .products import matmul, matrix_transpose, tensordot, vecdot
@@ -22,7 +23,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return jnp.linalg.cross(x1, x2, axis=axis)
+    return jnp.linalg.cross(*pair(x1, x2), axis=axis)
 
 
 def det(x: Any, /) -> Any:
@@ -60,7 +61,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.outer(x1, x2)
+    return jnp.linalg.outer(*pair(x1, x2))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
@@ -76,7 +77,7 @@ def slogdet(x: Any, /) -> SlogdetResult[Any]:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.solve(x1, x2)
+    return jnp.linalg.solve(*floating_pair(x1, x2))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:

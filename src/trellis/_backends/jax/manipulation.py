@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.shapes import check_new_axis, normal_axes, normal_axis
+from ._promotion import common
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",
@@ -22,7 +23,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    return jnp.concat(arrays, axis=axis)
+    return jnp.concat(common(arrays), axis=axis)
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -60,7 +61,7 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return jnp.stack(arrays, axis)
+    return jnp.stack(common(arrays), axis)
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from ._helpers import refuse_abstract
+from ._promotion import common, pair
 from .casting import _default_int
-from .elementwise import _scalars
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
@@ -33,6 +33,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    x1, x2 = pair(x1, x2)
     return jnp.searchsorted(x1, x2, side, sorter).astype(_default_int())
 
 
@@ -48,4 +49,4 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    return jnp.where(condition, *_scalars(x1, x2))
+    return jnp.where(condition, *common((x1, x2)))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.shapes import normal_axis
+from ._helpers import common
 
 __all__ = [
     "broadcast_arrays",
@@ -36,7 +37,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    return np.concat(tuple(arrays), axis=axis)
+    return np.concat(tuple(common(arrays)), axis=axis)
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -72,7 +73,7 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return np.stack(tuple(arrays), axis=axis)
+    return np.stack(tuple(common(arrays)), axis=axis)
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:

@@ -110,19 +110,15 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     return result if device is None else to_device(result, device)
 
 
-def _on(device: Any) -> Any:
-    return tf.device(device)
-
-
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.zeros(_h.as_shape(shape), dtype)
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.ones(_h.as_shape(shape), dtype)
 
 
@@ -131,17 +127,17 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.fill(_h.as_shape(shape), asarray(fill_value, dtype=dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.zeros_like(x, as_dtype(dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.ones_like(x, as_dtype(dtype))
 
 
@@ -160,7 +156,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     dtype = as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         if (
             isinstance(start, tf.Tensor)
             or isinstance(stop, tf.Tensor)
@@ -196,7 +192,7 @@ def linspace(
     endpoint: bool = True,
 ) -> Any:
     dtype = as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         first, last = asarray(start), asarray(stop)
         if dtype is None:
             dtype = _h.promote(_h.promote(first.dtype, last.dtype), _h.default_float())
@@ -218,7 +214,7 @@ def eye(
     n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.cast(
             tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), _int32(k)), dtype
         )

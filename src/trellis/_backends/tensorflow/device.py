@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DeviceError
+from . import _helpers as _h
 
 __all__ = [
     "device",
@@ -28,12 +29,8 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "TensorFlow has no streams to choose from. Leave out the argument stream."
         )
-    try:
-        with tf.device(device):
-            return tf.identity(x)
-    except (ValueError, tf.errors.InvalidArgumentError) as error:
-        known = ", ".join([d.name for d in tf.config.list_logical_devices()])
-        raise DeviceError(f"Unknown device {device!r}. TensorFlow sees {known}.") from error
+    with _h.on(device):
+        return tf.identity(x)
 
 
 def _full_name(name: str) -> str:

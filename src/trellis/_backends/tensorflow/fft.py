@@ -166,13 +166,13 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with tf.device(device):
+    with _h.on(device):
         index = tf.concat([tf.range((n + 1) // 2), tf.range(-(n // 2), 0)], 0)
         return _frequencies(index, n * d, dtype)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with tf.device(device):
+    with _h.on(device):
         return _frequencies(tf.range(n // 2 + 1), n * d, dtype)
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..._core.errors import DeviceError
+from ._helpers import _as_device
 
 __all__ = [
     "device",
@@ -19,4 +20,4 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
-    return x.to(device)
+    return x.to(_as_device(device))

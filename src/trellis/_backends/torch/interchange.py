@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
-from ._helpers import _NATIVE
+from ._helpers import _NATIVE, _as_device
 
 __all__ = [
     "check_leaving",
@@ -67,7 +67,7 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         tensor = torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(array)
-    moved = tensor if device is None else tensor.to(device)
+    moved = tensor if device is None else tensor.to(_as_device(device))
     if copy is False and moved is not tensor:
         raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved
