@@ -115,6 +115,12 @@ class Compilation(Protocol):
     def is_concrete(self, x: Native) -> bool:
         """Whether the values of `x` can be looked at now."""
 
+    def lasts(self, x: Native) -> bool:
+        """Whether `x` can be kept when the running function has ended: no symbol of a compiler."""
+
+    def layer_types(self) -> tuple[type, ...]:
+        """The framework's own classes of layers, as far as they are loaded."""
+
     def cond(
         self,
         pred: Native,

@@ -90,7 +90,7 @@ def _resolve(x: Any) -> "Backend":
             return _by_type[base]
     # The modules are asked, not the table: while torch.compile traces, it still sees the table as
     # it was before they were loaded.
-    for backend in _imported():
+    for backend in imported_backends():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
     raise ArgumentTypeError(
@@ -163,7 +163,7 @@ def _require(name: str, package: str) -> None:
         )
 
 
-def _imported() -> list["Backend"]:
+def imported_backends() -> list["Backend"]:
     """The backends of those frameworks that the user has imported himself."""
     return [load(name) for name in BACKENDS if name in sys.modules]
 
