@@ -5,8 +5,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.dtypes import fitted
 from ..._core.errors import ShapeError
-from ..._core.shapes import normal_axes, normal_axis, pad_pairs
+from ..._core.shapes import normal_axis, pad_pairs, permutation
 from ._promotion import common
 
 __all__ = [
@@ -46,7 +47,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return jnp.permute_dims(x, normal_axes(axes, x.ndim))
+    return jnp.permute_dims(x, permutation(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
@@ -80,7 +81,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
-        return jnp.pad(x, pairs, mode, constant_values=constant_values)
+        return jnp.pad(x, pairs, mode, constant_values=fitted(constant_values, x.dtype.name))
     return jnp.pad(x, pairs, mode)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.shapes import normal_axes, normal_axis
+from ..._core.shapes import check_order, normal_axes, normal_axis
 from ._helpers import BFLOAT16, common, default_float, is_bfloat16, rounded, widened
 from .casting import as_dtype
 
@@ -45,6 +45,8 @@ def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     dtype = as_dtype(dtype)
+    if axis is not None:
+        _check_axis(x, axis)
     if _accumulates_bfloat16(x, dtype):
         wide = np.cumulative_prod(x.astype("f4"), axis=axis, include_initial=include_initial)
         return rounded(wide)
@@ -55,6 +57,8 @@ def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     dtype = as_dtype(dtype)
+    if axis is not None:
+        _check_axis(x, axis)
     if _accumulates_bfloat16(x, dtype):
         wide = np.cumulative_sum(x.astype("f4"), axis=axis, include_initial=include_initial)
         return rounded(wide)
@@ -129,6 +133,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     axis = normal_axis(axis, x.ndim)
+    check_order(n)
     parts = common([part for part in (prepend, x, append) if part is not None])
     return np.diff(np.concat(tuple(parts), axis=axis) if len(parts) > 1 else x, n=n, axis=axis)
 
@@ -136,6 +141,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     from ._tape import stop
 
+    if axis is not None:
+        _check_axis(x, axis)
     if is_bfloat16(x):
         return rounded(logsumexp(widened(x), axis=axis, keepdims=keepdims))
     x = _floating(x)

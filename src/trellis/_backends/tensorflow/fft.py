@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ArgumentError, DtypeError
+from ..._core.shapes import check_points
 from . import _helpers as _h
 from .casting import as_dtype
 from .manipulation import roll
@@ -64,15 +65,10 @@ def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
     return x * tf.cast(factor if whole == "divide" else 1 / factor, x.dtype)
 
 
-def _check_length(n: Any) -> None:
-    if isinstance(n, int) and n < 1:
-        raise ArgumentError(f"A Fourier transform needs at least one point, got n={n}.")
-
-
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
+    check_points(n)
     result = tf.signal.fft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -82,7 +78,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
+    check_points(n)
     result = tf.signal.ifft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
@@ -92,7 +88,7 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_real(x, "rfft"), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
+    check_points(n)
     result = _half_spectrum(_sized(x, n), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -102,7 +98,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
-    _check_length(n)
+    check_points(n)
     result = _from_half_spectrum(_sized(x, n // 2 + 1), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")

@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ArgumentError, CopyError, ShapeError
+from ..._core.shapes import pad_pairs, permutation
 from . import _helpers as _h
 
 __all__ = [
@@ -82,7 +83,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return tf.transpose(x, _h.axes(tuple(axes), _h.rank(x)))
+    return tf.transpose(x, permutation(axes, _h.rank(x)))
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
@@ -148,23 +149,9 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 # Beyond the standard ---------------------------------------------------------------------------------
 
 
-def _pad_pairs(pad_width: Any, ndim: int) -> list[list[int]]:
-    if isinstance(pad_width, int):
-        return [[pad_width, pad_width]] * ndim
-    widths = list(pad_width)
-    if len(widths) == 2 and isinstance(widths[0], int) and isinstance(widths[1], int):
-        return [widths] * ndim
-    pairs = [[w, w] if isinstance(w, int) else list(w) for w in widths]
-    if len(pairs) == 1:
-        pairs = pairs * ndim
-    if len(pairs) != ndim:
-        raise ShapeError(f"pad() got {len(pairs)} pairs for an array with {ndim} axes.")
-    return pairs
-
-
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = _h.tensor(x)
-    pairs = _pad_pairs(pad_width, _h.rank(x))
+    pairs = pad_pairs(pad_width, _h.rank(x), mode)
     if mode == "constant":
         if isinstance(constant_values, _h.SCALARS):
             constant_values = _h.scalar(constant_values, x.dtype)
@@ -172,10 +159,6 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
             tf.pad(x, pairs, constant_values=tf.cast(constant_values, x.dtype))
             if pairs
             else tf.identity(x)
-        )
-    if mode not in ("reflect", "edge", "wrap"):
-        raise ArgumentError(
-            f"pad() expects mode 'constant', 'reflect', 'edge' or 'wrap', got {mode!r}."
         )
     for axis, (low, high) in enumerate(pairs):
         if low or high:

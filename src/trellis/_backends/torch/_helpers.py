@@ -12,6 +12,7 @@ import torch
 from ..._core import dtypes
 from ..._core.container import Container, unflatten_container
 from ..._core.errors import ArgumentTypeError, DeviceError
+from ..._core.shapes import normal_axes
 
 _NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtypes.NUMERIC)}
 _NAMES: dict[Any, str] = {native: name for name, native in _NATIVE.items()}
@@ -162,9 +163,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes as a tuple of numbers from 0; None means all."""
     if axis is None:
         return tuple(range(ndim))
-    if isinstance(axis, int):
-        return (axis % ndim if ndim else axis,)
-    return tuple([a % ndim for a in axis])
+    return normal_axes(axis, ndim)
 
 
 def _unflattened(children: Any, static: Any) -> Container:

@@ -4,8 +4,10 @@ from typing import Any
 
 import torch
 
-from ..._core.errors import ArgumentError, CopyError, ShapeError
-from ._helpers import _FEW_KERNELS, _all_same, _axes
+from ..._core.dtypes import fitted
+from ..._core.errors import CopyError, ShapeError
+from ..._core.shapes import normal_axes, pad_pairs, permutation
+from ._helpers import _FEW_KERNELS, _NAMES, _all_same
 
 __all__ = [
     "broadcast_arrays",
@@ -55,7 +57,7 @@ def expand_dims(x: Any, /, axis: int) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    axes = _axes(axis, x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = normal_axes(axis, x.ndim)
     if x.dtype in _FEW_KERNELS:
         return torch.flip(x.to(torch.int64), axes).to(x.dtype)
     return torch.flip(x, axes)
@@ -66,12 +68,14 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return torch.permute(x, axes)
+    return torch.permute(x, permutation(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     if isinstance(repeats, torch.Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
+    if x.dtype in _FEW_KERNELS:
+        return torch.repeat_interleave(x.to(torch.int64), repeats, axis).to(x.dtype)
     return torch.repeat_interleave(x, repeats, axis)
 
 
@@ -125,8 +129,9 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
     `pad_width` is a number, one pair for all axes, or a pair per axis. Modes as in NumPy: "constant",
     "reflect", "edge" and "wrap".
     """
-    pairs = _pairs(pad_width, x)
+    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
+        constant_values = fitted(constant_values, _NAMES[x.dtype])
         flat: list[int] = []
         for low, high in reversed(pairs):
             flat += [low, high]
@@ -134,35 +139,21 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
             return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
                 x.dtype
             )
+        if isinstance(constant_values, complex):  # PyTorch pads with real numbers only
+            parts = [
+                torch.nn.functional.pad(part, flat, value=value)
+                for part, value in (
+                    (x.real, constant_values.real),
+                    (x.imag, constant_values.imag),
+                )
+            ]
+            return torch.complex(parts[0], parts[1])
         return torch.nn.functional.pad(x, flat, value=constant_values)
-    if mode not in ("reflect", "edge", "wrap"):
-        raise ArgumentError(
-            f"Unknown padding mode {mode!r}. The modes are constant, reflect, edge and wrap."
-        )
     for axis, (low, high) in enumerate(pairs):
         if low or high:
             index = _source_index(x.shape[axis], low, high, mode, x.device)
             x = x[(slice(None),) * axis + (index,)]
     return x
-
-
-def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
-    if isinstance(pad_width, int):
-        pairs = [(pad_width, pad_width)] * x.ndim
-    elif len(pad_width) == 2 and isinstance(pad_width[0], int):
-        pairs = [(pad_width[0], pad_width[1])] * x.ndim
-    else:
-        pairs = [(low, high) for low, high in pad_width]
-        if len(pairs) == 1:
-            pairs = pairs * x.ndim
-    if len(pairs) != x.ndim:
-        raise ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
-    for low, high in pairs:
-        if low < 0 or high < 0:
-            raise ArgumentError(
-                f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead."
-            )
-    return pairs
 
 
 def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:

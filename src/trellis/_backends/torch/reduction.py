@@ -8,6 +8,7 @@ from torch import mean as _torch_mean  # names of their own are found faster tha
 from torch import sum as _torch_sum
 
 from ..._core.errors import ShapeError
+from ..._core.shapes import check_order, normal_axes, normal_axis
 from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
 from .casting import as_dtype
 
@@ -28,6 +29,12 @@ __all__ = [
 ]
 
 
+def _check_axis(x: Any, axis: Any) -> None:
+    """PyTorch takes axis 0 and -1 for an array that has no axes."""
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
+
+
 def _total_dtype(x: Any, dtype: Any) -> Any:
     """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the others."""
     if dtype is not None:
@@ -43,6 +50,7 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return _unreduced(x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
@@ -60,6 +68,7 @@ def _unreduced(x: Any, dtype: Any) -> Any:
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return _unreduced(x, dtype)
     native = _total_dtype(x, dtype)
@@ -77,6 +86,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -85,6 +95,7 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -93,18 +104,21 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return _as_float(x).clone()
     return _torch_mean(_as_float(x), axis, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return torch.sqrt(var(x, axis=axis, correction=correction))
     return torch.std(_as_float(x), axis, correction=correction, keepdim=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     if axis == ():
         return torch.var(_as_float(x)[None], 0, correction=correction)
     return torch.var(_as_float(x), axis, correction=correction, keepdim=keepdims)
@@ -127,7 +141,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _single_axis(x: Any, axis: Any, name: str) -> int:
     if axis is not None:
-        return int(axis)
+        return normal_axis(axis, x.ndim)
     if x.ndim > 1:
         raise ShapeError(
             f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example."
@@ -164,6 +178,7 @@ def _with_initial(x: Any, axis: int, value: int) -> Any:
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    check_order(n)
     pieces = [piece for piece in (prepend, x, append) if piece is not None]
     joined = torch.cat(_all_same(pieces), axis) if builtins.len(pieces) > 1 else x
     if joined.dtype in _FEW_KERNELS:
@@ -173,6 +188,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
+    _check_axis(x, axis)
     if axis == ():
         return _as_float(x).clone()
     return torch.logsumexp(_as_float(x), _axes(axis, x.ndim), keepdims)

@@ -7,6 +7,7 @@ import torch
 from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
 from ._helpers import _FEW_KERNELS, _NATIVE, _both, _filled, _ordered
+from .reduction import _check_axis
 
 __all__ = [
     "argmax",
@@ -27,10 +28,12 @@ def _ranked(x: Any) -> Any:
 
 
 def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     return torch.argmax(_ranked(x), axis, keepdims)
 
 
 def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    _check_axis(x, axis)
     return torch.argmin(_ranked(x), axis, keepdims)
 
 
