@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
-from .._core.errors import ArgumentError
-from .._core.shapes import check_lengths, one_of
+from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -196,5 +195,4 @@ def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
 def _check(name: str, lengths: list[int], norm: str) -> None:
     one_of(name, "norm", norm, get_args(Norm))
     for n in lengths:
-        if n < 1:
-            raise ArgumentError(f"{name}() needs at least one point along an axis, got {n}.")
+        check_points(n)

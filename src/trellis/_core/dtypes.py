@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arrays import is_array
-from .errors import DtypeError
+from .errors import ArgumentError, DtypeError
 from .settings import Setting
 from .typing import DTypeLike
 
@@ -215,6 +215,41 @@ def promote_or_raise(a: str, b: str) -> str:
     if (a, b) not in _promotion:
         raise no_common_type(a, b)
     return _promotion[a, b]
+
+
+def fitted(value: Any, name: str) -> Any:
+    """A Python number as one of type `name`; what that type cannot hold exactly is refused.
+
+    Floats are rounded to a float type as everywhere; integers must be in range.
+
+    >>> fitted(1.0, "int64")
+    1
+    """
+    kind = type(value)
+    if kind not in (bool, int, float, complex) or name in COMPLEX:
+        return value
+    if kind is complex:
+        if value.imag != 0:
+            raise refuse_value(value, name)
+        value = value.real
+    if name in INTEGER:
+        if value != value or value in (float("inf"), float("-inf")) or int(value) != value:
+            raise refuse_value(value, name)
+        bits = int(name.lstrip("uint"))
+        low, high = (
+            (0, 2**bits - 1) if name in UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        if not low <= value <= high:
+            raise refuse_value(value, name)
+        return int(value)
+    return bool(value) if name == "bool" else value
+
+
+def refuse_value(value: Any, name: str) -> ArgumentError:
+    """What every backend raises for a number that an array of type `name` cannot hold."""
+    return ArgumentError(
+        f"{value!r} does not fit into {name}. Cast the array to a wider type first."
+    )
 
 
 def of_numbers(numbers: tuple[Any, ...]) -> str:

@@ -9,7 +9,7 @@ it yet.
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from .errors import ArgumentError, AxisError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -36,6 +36,10 @@ def normal_axis(axis: int, ndim: int) -> int:
     >>> normal_axis(-1, 3)
     2
     """
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise ArgumentTypeError(
+            f"An axis is an integer, got {axis!r} of type {type(axis).__name__}."
+        )
     if not -ndim <= axis < ndim:
         raise AxisError(f"axis {axis} is out of range for an array of {ndim} dimensions.")
     return int(axis) % ndim
@@ -55,6 +59,40 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
     return axes
+
+
+def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
+    """The axes of `permute_dims` as non-negative ints: every axis once.
+
+    >>> permutation((0, -1), 2)
+    (0, 1)
+    """
+    if not isinstance(axes, (tuple, list)):
+        raise ArgumentTypeError(
+            f"permute_dims() needs the order of all axes as a tuple, got {axes!r}. "
+            f"Write for example {tuple(reversed(range(ndim)))}."
+        )
+    order = tuple([normal_axis(a, ndim) for a in axes])
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError(
+            f"permute_dims() of {ndim} axes needs each of them once, got {tuple(axes)}."
+        )
+    return order
+
+
+def check_points(n: int) -> None:
+    """Refuse a Fourier transform over no points, as `irfft` of a single one would be."""
+    if isinstance(n, int) and n < 1:
+        raise ArgumentError(
+            f"A Fourier transform needs at least one point, got n={n}. Name n: irfft() and hfft() make "
+            "2 * (points - 1) of their input otherwise."
+        )
+
+
+def check_order(n: int) -> None:
+    """Refuse a negative number of differences."""
+    if n < 0:
+        raise ArgumentError(f"diff() takes differences n >= 0 times, got n={n}.")
 
 
 def check_new_axis(axis: int, ndim: int) -> None:
