@@ -1,7 +1,8 @@
-"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as its base.
+"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as
+its base.
 
-Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name up the slow
-way, which would cost each `trellis.exp(x)` another 50 ns.
+Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name
+up the slow way, which would cost each `trellis.exp(x)` another 50 ns.
 """
 
 import sys
