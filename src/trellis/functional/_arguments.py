@@ -1,4 +1,4 @@
-"""Checks of arguments that are the same on every backend. Sizes of None are not known while tracing."""
+"""Checks of arguments, the same on every backend. Sizes of None are not known while tracing."""
 
 import operator
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def has_nest(*args: Any) -> bool:
     return any([isinstance(arg, dict) for arg in args])
 
 
-# Numbers and words -----------------------------------------------------------------------------------
+# Numbers and words --------------------------------------------------------------------------------
 
 
 def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
@@ -81,7 +81,7 @@ def one_of(name: str, what: str, value: Any, known: Sequence[str]) -> str:
     return value
 
 
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
 def differ(size: int | None, other: int | None) -> bool:
@@ -150,7 +150,7 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-# Values: compiled code has none to look at, and there these checks pass ------------------------------
+# Values: compiled code has none to look at, and there these checks pass ---------------------------
 
 
 def check_range(name: str, what: str, x: Any, low: float, high: float, instead: str) -> None:

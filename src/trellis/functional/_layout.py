@@ -29,7 +29,7 @@ def is_first(name: str, what: str, value: Any, formats: Mapping[str, bool]) -> b
 
 
 def is_channel_first(name: str, data_format: Any, x: Any) -> bool:
-    """Whether the channels of `x` come before its spatial axes, of which there may be any number."""
+    """Whether the channels of `x` come before its spatial axes, however many those are."""
     return is_first(name, "data_format", data_format, all_formats(len(x.shape) - 2))
 
 

@@ -1,10 +1,11 @@
 """Images (and lines, and volumes) at another size.
 
-Convention: elements are squares whose centres lie at half-integers, so output i of `out` looks at the coordinate
-(i + 0.5) * n / out - 0.5 of the n inputs (torch's and TensorFlow's half-pixel centres). With `align_corners` the centres
-of the first and last elements coincide instead: i * (n - 1) / (out - 1). Beyond the edge the edge is repeated. "nearest"
-takes the element in whose square the centre falls, floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic weights
-are Keys' with a = -0.75, as in torch and OpenCV. Nothing is smoothed before it is made smaller.
+Convention: elements are squares whose centres lie at half-integers, so output i of `out` looks at
+the coordinate (i + 0.5) * n / out - 0.5 of the n inputs (torch's and TensorFlow's half-pixel
+centres). With `align_corners` the centres of the first and last elements coincide instead: i * (n -
+1) / (out - 1). Beyond the edge the edge is repeated. "nearest" takes the element in whose square
+the centre falls, floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic weights are Keys' with
+a = -0.75, as in torch and OpenCV. Nothing is smoothed before it is made smaller.
 """
 
 import math
@@ -42,8 +43,9 @@ def resize(
 ) -> A:
     """`x` with `size` elements along its 1 to 3 spatial axes.
 
-    `method` is "nearest", or "linear" and "cubic" for one axis, "bilinear" and "bicubic" for two, "trilinear" and
-    "tricubic" for three. Centres are half-pixel ones unless `align_corners`; see the head of this module.
+    `method` is "nearest", or "linear" and "cubic" for one axis, "bilinear" and "bicubic" for two,
+    "trilinear" and "tricubic" for three. Centres are half-pixel ones unless `align_corners`; see
+    the head of this module.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -100,16 +102,19 @@ def _checked(
     ndim = len(x.shape)
     if not 3 <= ndim <= 5:
         raise ShapeError(
-            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}."
+            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got "
+            f"{tuple(x.shape)}."
         )
     known = [key for key, (_, dims) in _METHODS.items() if dims in (None, ndim - 2)]
     if not isinstance(method, str) or method not in known:
         raise ArgumentError(
-            f"{name}() knows the methods {', '.join(map(repr, known))} for x with {ndim} axes, got {method!r}."
+            f"{name}() knows the methods {', '.join(map(repr, known))} for x with {ndim} axes, got "
+            f"{method!r}."
         )
     if method == "nearest" and align_corners:
         raise ArgumentError(
-            f"{name}() has align_corners for the linear and cubic methods only, got method 'nearest'."
+            f"{name}() has align_corners for the linear and cubic methods only, got method "
+            "'nearest'."
         )
     first = is_channel_first(name, data_format, x)
     sizes = spatial_sizes(name, x, first)
