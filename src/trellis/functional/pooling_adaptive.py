@@ -4,11 +4,10 @@ from typing import Any
 
 from .._backends.shared.windows import WindowSpec, larger, positions
 from .._core.dispatch import xp_of
-from .._core.errors import ShapeError
 from .._core.tree import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
-from ._layout import is_channel_first, spatial_sizes
+from ._layout import checked_planes
 from ._precision import precise
 from ._windows import Steps
 
@@ -86,20 +85,9 @@ def adaptive_max_pool(
 
 
 def _adaptive(
-    name: str, x: Any, output_size: Any, data_format: Any
+    name: str, x: Any, output_size: Steps, data_format: str
 ) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
-    ndim = len(x.shape)
-    if not 3 <= ndim <= 5:
-        raise ShapeError(
-            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got "
-            f"{tuple(x.shape)}."
-        )
-    first = is_channel_first(name, data_format, x)
-    sizes = spatial_sizes(name, x, first)
-    if min(sizes) < 1:
-        raise ShapeError(
-            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
-        )
+    first, sizes = checked_planes(name, x, data_format)
     return first, sizes, per_axis(name, "output_size", output_size, len(sizes))
 
 
