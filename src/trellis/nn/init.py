@@ -14,9 +14,8 @@ from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
 from .._core.typing import Device, DTypeLike, Seed, Shape
-from .._random import distributions
-from .._random.arguments import as_shape
-from .._random.seeded import scaled_uniform
+from .._random import distributions, keys
+from .._random.arguments import as_shape, scaled_uniform
 from .._random.stream import is_key, next_key
 
 __all__ = [
@@ -136,7 +135,7 @@ class _Random(Initializer):
             key = (
                 next_key(xp, device)
                 if key is None
-                else distributions.key(key, backend=backend, device=device)
+                else keys.key(key, backend=backend, device=device)
             )
         drawn = self._draw(xp, key, wanted)
         return drawn if device is None else xp.to_device(drawn, device)

@@ -1,10 +1,10 @@
 """What all layers share."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from ..._core.typing import Device, DTypeLike, Nest
+from ..._core.typing import Device, DTypeLike
 from ...functional._layout import all_formats, is_first
 from ..init import GlorotUniform, Initializer, Zeros
 from ..module.module import Module, _ModuleType
@@ -17,8 +17,8 @@ GLOROT, ZEROS = GlorotUniform(), Zeros()
 class Options(TypedDict, total=False):
     """The options that every layer has beside its own; see `Module`."""
 
-    v: Nest
-    buffers: Nest
+    v: Mapping[str, Any] | None
+    buffers: Mapping[str, Any] | None
     build_mode: str
     store_vars: bool
     with_partial_v: bool
