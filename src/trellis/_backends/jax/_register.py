@@ -16,6 +16,10 @@ def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
     return [(DictKey(key), child) for key, child in zip(static[0], children, strict=True)], static
 
 
+# The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
+ARRAY_TYPES: tuple[type, ...] = (type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+
+
 def make_known() -> None:
     """Called at the end of each import of the package; a second call changes nothing.
 
@@ -27,5 +31,4 @@ def make_known() -> None:
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
         )
-    # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
-    register(sys.modules[__package__], type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+    register(sys.modules[__package__], ARRAY_TYPES)

@@ -8,7 +8,6 @@ from ..._core import dtypes
 from .casting import as_dtype
 
 __all__ = [
-    "Info",
     "__array_namespace_info__",
     "layer_types",
 ]

@@ -10,6 +10,8 @@ from ..._core.dispatch import register
 from ..._core.settings import Setting
 from ._helpers import _unflattened
 
+ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+
 
 def make_known() -> None:
     """Called at the end of each import of the package; a second call changes nothing.
@@ -24,4 +26,4 @@ def make_known() -> None:
         )
     # Dynamo cannot read context variables; see Setting.
     torch.compiler.assume_constant_result(Setting._look_up)
-    register(sys.modules[__package__], torch.Tensor, torch.nn.Parameter)
+    register(sys.modules[__package__], ARRAY_TYPES)

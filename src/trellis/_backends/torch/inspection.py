@@ -8,7 +8,6 @@ from ..._core.dtypes import KINDS
 from ._helpers import _NATIVE, _default_complex, _default_float
 
 __all__ = [
-    "Info",
     "__array_namespace_info__",
     "layer_types",
 ]

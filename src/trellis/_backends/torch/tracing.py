@@ -13,12 +13,13 @@ __all__ = [
 ]
 
 # Asked before anything that torch.compile cannot trace.
-tracing.torch_check["is_compiling"] = torch.compiler.is_compiling
+tracing.python_compiler["backend"] = "torch"
+tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
 
 
 def is_tracing() -> bool:
     """Whether a compiled function is being traced."""
-    return torch.compiler.is_compiling()
+    return torch.compiler.is_compiling() or tracing.is_pretended("torch")
 
 
 def is_concrete(x: Any) -> bool:

@@ -31,7 +31,7 @@ class Call:
         self.is_constant = False  # `v` has been through stop_gradient
         self.outer = outer
         # Who watches this call and those inside it.
-        self.tracker = outer.tracker if tracker is None and outer is not None else tracker
+        self.tracker: Any = outer.tracker if tracker is None and outer is not None else tracker
 
 
 class _Here(threading.local):

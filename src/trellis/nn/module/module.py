@@ -1,6 +1,6 @@
 """`Module`: variables with names, a forward function, and children that are modules too."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import Signature, signature
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Self, TypeVar
@@ -15,7 +15,7 @@ from ..._core.errors import (
     TrellisError,
 )
 from ..._core.tracing import lasts
-from ..._core.typing import Array, Device, DTypeLike, Nest
+from ..._core.typing import Device, DTypeLike, Nest
 from ..._gradients.transforms import stop_gradient
 from ..._gradients.with_grads import are_grads_on, grads_stack, using_grads
 from ..._gradients.with_grads import with_grads as grads_wanted
@@ -331,7 +331,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             around,
         )
         if not is_tracking:
-            return self._run(call, args, kwargs, is_on, with_grads)
+            return self._run_forward(call, args, kwargs, is_on, with_grads)
         call.tracker = Tracker(
             self,
             with_rets=track_submod_rets or expected_submod_rets is not None,
@@ -341,7 +341,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             selected=submods_to_track,
         )
         try:
-            return self._run(call, args, kwargs, is_on, with_grads)
+            return self._run_forward(call, args, kwargs, is_on, with_grads)
         finally:
             node.submod_rets, node.submod_call_order = call.tracker.rets, call.tracker.order
             node.update_plain()
@@ -370,11 +370,11 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         given = None if v is None else as_container(v, "v")
         kept = self.buffers if buffers is None else as_container(buffers, "buffers")
         call = Call(self.__node__, given, kept.copy(), here.call)
-        result = self._run(call, args, kwargs, are_grads_on(), None)
+        result = self._run_forward(call, args, kwargs, are_grads_on(), None)
         assert call.buffers is not None, "a call keeps the buffers that it was given"
         return result, call.buffers
 
-    def _run(
+    def _run_forward(
         self,
         call: Call,
         args: tuple[Any, ...],

@@ -103,7 +103,7 @@ def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, st
     call = Call(module.__node__, None, module.buffers.copy(), None, observer)
     try:
         with contextlib.nullcontext() if backend is None else using_backend(backend):
-            module._run(call, tuple(inputs), {}, True, None)
+            module._run_forward(call, tuple(inputs), {}, True, None)
     finally:
         for each, mode in modes:
             each.training = mode
