@@ -1,4 +1,4 @@
-"""What optimizers, transformations and schedules promise beside their formulas (see test_rows.py)."""
+"""What optimizers, transformations and schedules promise beside their formulas."""
 
 import copy
 
@@ -60,8 +60,7 @@ def assert_nests(x, y, tolerance=1e-6):
         )
 
 
-# Classes
-# -----------------------------------------------------------------------------------------------
+# Classes ------------------------------------------------------------------------------------------
 
 
 def test_update_is_pure_and_equals_step(array):
@@ -169,7 +168,7 @@ def test_half_precision(dtype, backend, xp, array):
 
 
 def test_float32_bias_corrections(array):
-    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 must not lose its digits."""
+    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 keeps its digits."""
     for beta2 in (0.999, 0.99999):
         opt = optim.Adam(0.1, beta2=beta2, epsilon=0)
         w = opt.step(array(np.zeros(3, "float32")), array(np.array([1.0, 1e-3, 30.0], "float32")))
@@ -277,8 +276,7 @@ def test_differentiated_adam(array, x64):
         assert_close(slope, expected, rtol=1e-5)
 
 
-# Parts
-# -------------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def updated(transformation, grads, params=None):
@@ -396,8 +394,7 @@ def test_accumulation(is_compiled, backend, array):
         optim.SGD(0.1).accumulated(0)
 
 
-# Schedules
-# ---------------------------------------------------------------------------------------------
+# Schedules ----------------------------------------------------------------------------------------
 
 
 def test_schedules_of_optax():
@@ -430,8 +427,7 @@ def test_schedule_errors():
             make()
 
 
-# What a step may overwrite
-# ---------------------------------------------------------------------------
+# What a step may overwrite ------------------------------------------------------------------------
 
 
 def snapshot(nest):
