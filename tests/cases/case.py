@@ -9,7 +9,6 @@ import numpy as np
 COMPLEX = "complex numbers go in or come out"
 CORNER = "no derivative at these corners"
 NO_FLOATS = "no float goes in"
-UFUNCS = {"numpy": "NumPy's own ufuncs serve, and they compute integers in float64"}
 NOT_FLOAT = "what comes out is not a float"
 PYTHON = "what comes out is no array"
 STEPS = "a step function: its derivative is zero or undefined"

@@ -8,7 +8,6 @@ from .case import (
     NO_FLOATS,
     NOT_FLOAT,
     STEPS,
-    UFUNCS,
     Case,
     complex_numbers,
     numbers,
@@ -110,7 +109,6 @@ CASES = [
         about="integers",
         gradient=NO_FLOATS,
         dtypes=("float32",),
-        other_dtype=UFUNCS,
     ),
     Case(
         "exp",
@@ -119,7 +117,6 @@ CASES = [
         about="integers",
         gradient=NO_FLOATS,
         dtypes=("float32",),
-        other_dtype=UFUNCS,
     ),
     Case(
         "sqrt",
@@ -128,7 +125,6 @@ CASES = [
         about="integers",
         gradient=NO_FLOATS,
         dtypes=("float32",),
-        other_dtype=UFUNCS,
     ),
     # Complex numbers
     Case("abs", (z,), np.abs, about="complex", gradient=COMPLEX),
@@ -204,7 +200,6 @@ CASES = [
         about="integers",
         gradient=NO_FLOATS,
         dtypes=("float32",),
-        other_dtype=UFUNCS,
     ),
     Case("floor_divide", (x, y), np.floor_divide, gradient=STEPS),
     Case("floor_divide", (whole, divisor), whole // divisor, about="integers", gradient=NO_FLOATS),
@@ -266,7 +261,6 @@ CASES = [
         about="integers and float",
         gradient=NO_FLOATS,
         dtypes=("float32",),
-        other_dtype=UFUNCS,
     ),
     Case("pow", (x, 2), lambda x, s: x**2, about="array and int"),
     Case("pow", (2, x), lambda s, x: 2**x, about="int and array"),
@@ -285,7 +279,6 @@ CASES = [
         lambda n, x: n + x,
         about="int32 and float",
         gradient=CORNER,
-        other_dtype=UFUNCS,
     ),
     # Comparisons
     Case(

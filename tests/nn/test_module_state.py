@@ -305,6 +305,8 @@ def test_buffers_under_the_compiler(backend, compiled):
     )
     assert_close(quick[0], trellis.tree.map(trellis.to_numpy, eager[0]), rtol=1e-5)
     assert_close(quick[1], trellis.tree.map(trellis.to_numpy, eager[1]), rtol=1e-5)
+    if backend == "numpy":
+        return  # nothing is traced there: the call is an eager one, and may set buffers
     kind = RuntimeError if backend != "torch" else Exception
     with pytest.raises(kind, match="apply"):
         compile_with(backend, lambda v, x: module(x, v=v))(module.v, x)

@@ -8,7 +8,7 @@ import pytest
 import trellis
 from cases.optim import gradients
 from cases.optim import variables as initial
-from conftest import compile_with
+from conftest import fresh
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
 from trellis.testing import assert_close
@@ -21,7 +21,7 @@ def cast(nest, dtype, make=np.asarray):
 def test_compiled_once(backend, array):
     """The step counter is an array: the second step runs the program of the first."""
     if backend == "numpy":
-        pytest.skip("NumPy has no compiler")
+        pytest.skip("trellis.compile runs the function itself on NumPy, each time")
     traces = []
 
     def train(v, grads, state):
@@ -38,15 +38,6 @@ def test_compiled_once(backend, array):
     if backend != "torch":  # Dynamo replays the append
         assert counts[-1] == counts[1]
     assert int(state["step"]) == 4
-
-
-def fresh(backend, fn):
-    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
-    if backend == "torch":
-        import torch
-
-        torch._dynamo.reset()
-    return compile_with(backend, fn)
 
 
 def assert_nests(x, y, tolerance=1e-6):
@@ -148,8 +139,6 @@ def test_zero_leaves_move(array):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision(dtype, backend, xp, array):
-    if backend == "numpy" and dtype == "bfloat16":
-        pytest.skip("NumPy has bfloat16 only through another package")
     w = xp.astype(array(np.array([1.0, -2.0, 3.0], "float32")), dtype)
     g = xp.astype(array(np.array([0.5, 0.25, -1.0], "float32")), dtype)
     v = {"half": w, "single": array(np.array([1.0, -2.0, 3.0], "float32"))}
@@ -373,8 +362,6 @@ def test_parameter_average(array):
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_accumulation(is_compiled, backend, array):
     """Every third step equals one step on the mean; the others change nothing."""
-    if backend == "numpy" and is_compiled:
-        pytest.skip("NumPy has no compiler")
     opt, plain = optim.Adam(0.1).accumulated(3), optim.Adam(0.1)
     v = w = Container(cast(initial(), "float32", array))
     state = opt.init(v)

@@ -19,7 +19,7 @@ from cases.optim import (
     named,
     variables,
 )
-from conftest import compile_with
+from conftest import fresh
 from trellis import Container, optim, tree
 
 TOLERANCE = {"float16": 8 * 2**-11, "bfloat16": 8 * 2**-8, "float32": 2e-5, "float64": 1e-9}
@@ -121,15 +121,6 @@ def test_transformation(name, dtype, backend, array, xp, x64):
     assert isinstance(state, Container)
 
 
-def fresh(backend, fn):
-    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
-    if backend == "torch":
-        import torch
-
-        torch._dynamo.reset()
-    return compile_with(backend, fn)
-
-
 def assert_nests(x, y, tolerance):
     assert tree.key_chains(Container(x)) == tree.key_chains(Container(y))
     assert_same([as_float64(x)], [as_float64(y)], tolerance)
@@ -137,8 +128,6 @@ def assert_nests(x, y, tolerance):
 
 @pytest.mark.parametrize("name", OPTIMIZER_ROWS)
 def test_compiled_optimizer_equals_eager(name, backend, array, xp):
-    if backend == "numpy":
-        pytest.skip("NumPy has no compiler")
     opt, expected = OPTIMIZER_ROWS[name].make(), OPTIMIZER_ROWS[name].make()
     v = w = Container(cast(variables(), "float32", array, xp))
     compiled, state = fresh(backend, opt.update), opt.init(v)
@@ -152,8 +141,6 @@ def test_compiled_optimizer_equals_eager(name, backend, array, xp):
 
 def test_compiled_transformations_equal_eager(backend, array, xp):
     """Those that no optimizer of the rows has inside, in one program."""
-    if backend == "numpy":
-        pytest.skip("NumPy has no compiler")
     names = ["clip", "clip_by_norm", "ema", "masked", "accumulate_gradients", "scale"]
     whole = optim.chain(*[TRANSFORMATION_ROWS[name].make() for name in names])
     params = Container(cast(variables(), "float32", array, xp))

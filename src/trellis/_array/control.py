@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import xp_of_any
+from .._core.errors import ShapeError
 from .._core.tree import leaves
 from .._core.typing import T
 
@@ -41,5 +42,6 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, /) -> tu
     >>> ys
     array([0., 2.])
     """
-    carry, ys = xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
-    return carry, ys
+    if not leaves(xs):
+        raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
+    return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)

@@ -2,10 +2,19 @@
 
 from typing import Any, Literal
 
-from .._core.dispatch import _scalar_types, default_xp, load, xp_of, xp_of_all, xp_of_any
+from .._core.dispatch import (
+    SCALAR_TYPES,
+    default_xp,
+    load,
+    named_xp,
+    xp_of,
+    xp_of_all,
+    xp_of_any,
+)
 from .._core.dtypes import default_dtype, name_of
-from .._core.errors import ArgumentTypeError
-from .._core.shapes import normal_axis
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.shapes import normal_axis, one_of
+from .._core.tracing import is_followed
 from .._core.tree import call_leafwise
 from .._core.typing import A, Device, DTypeLike, Scalar, Shape
 
@@ -26,6 +35,8 @@ def arange(
     >>> trellis.arange(1, 10, 3)
     array([1, 4, 7])
     """
+    if isinstance(step, (int, float)) and step == 0:
+        raise ArgumentError("arange() expects a step other than 0.")
     xp = _named_or_of(backend, start, stop, step)
     return xp.arange(start, stop, step, dtype=dtype, device=device)
 
@@ -57,7 +68,8 @@ def asarray(
         xp = default_xp() if home is None else home
     else:
         xp = load(backend)
-        if home is not None and home is not xp:
+        # While torch.compile traces, an array of NumPy is already one of torch.
+        if home is not None and home is not xp and not is_followed():
             from .interchange import to_backend
 
             if dtype is not None:
@@ -80,7 +92,7 @@ def empty(
     >>> trellis.empty((2, 3)).shape
     (2, 3)
     """
-    return _named_or_default(backend).empty(shape, dtype=dtype, device=device)
+    return named_xp(backend).empty(shape, dtype=dtype, device=device)
 
 
 def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -110,7 +122,7 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return _named_or_default(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 def from_dlpack(
@@ -122,7 +134,7 @@ def from_dlpack(
     >>> trellis.from_dlpack(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return _named_or_default(backend).from_dlpack(x, device=device, copy=copy)
+    return named_xp(backend).from_dlpack(x, device=device, copy=copy)
 
 
 def full(
@@ -186,6 +198,7 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     array([[1, 1],
            [2, 2]])
     """
+    one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
     return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
@@ -223,7 +236,7 @@ def ones(
     >>> trellis.ones(3)
     array([1., 1., 1.], dtype=float32)
     """
-    return _named_or_default(backend).ones(shape, dtype=dtype, device=device)
+    return named_xp(backend).ones(shape, dtype=dtype, device=device)
 
 
 def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -272,7 +285,7 @@ def zeros(
     array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    return _named_or_default(backend).zeros(shape, dtype=dtype, device=device)
+    return named_xp(backend).zeros(shape, dtype=dtype, device=device)
 
 
 def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -285,10 +298,6 @@ def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
     return xp_of(x).zeros_like(x, dtype=dtype, device=device)
 
 
-def _named_or_default(backend: str | None) -> Any:
-    return default_xp() if backend is None else load(backend)
-
-
 def _named_or_of(backend: str | None, *values: Any) -> Any:
     """The named backend, else that of the arrays among the values, else the default one."""
     return xp_of_any(*values) if backend is None else load(backend)
@@ -298,7 +307,7 @@ def _home_of(obj: Any) -> Any:
     """The backend an object belongs to, or None. A list belongs where its first element does."""
     while isinstance(obj, (list, tuple)) and len(obj) > 0:
         obj = obj[0]
-    if type(obj) in _scalar_types or isinstance(obj, (list, tuple)):
+    if type(obj) in SCALAR_TYPES or isinstance(obj, (list, tuple)):
         return None
     try:
         return xp_of(obj)

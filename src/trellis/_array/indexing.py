@@ -1,10 +1,9 @@
 """Reading and writing by index. Arrays are never modified: every update gives a new array."""
 
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
-from .._core.errors import ArgumentError
-from .._core.shapes import normal_axis
+from .._core.shapes import normal_axis, one_of
 from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
@@ -71,10 +70,7 @@ def scatter(
     """
     if isinstance(x, dict):
         return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
-    if reduce not in ("set", "add", "multiply", "min", "max"):
-        raise ArgumentError(
-            f"scatter() got reduce={reduce!r}; expected 'set', 'add', 'multiply', 'min' or 'max'."
-        )
+    one_of("scatter", "reduce", reduce, get_args(_Reduction))
     place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
     changed: A = getattr(place, reduce)(updates)
     return changed

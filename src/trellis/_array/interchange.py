@@ -21,6 +21,7 @@ import numpy as np
 from .._core import tree
 from .._core.dispatch import load, xp_of
 from .._core.errors import CopyError
+from .._core.tracing import is_followed
 from .._core.typing import Device
 from .creation import from_dlpack as from_dlpack
 
@@ -91,6 +92,8 @@ def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
     if source is target:
         is_same = device is None and not copy
         return x if is_same else target.asarray(x, device=device, copy=copy)
+    if is_followed():
+        return target.asarray(x, device=device, copy=copy)  # its arrays of NumPy are traced too
     source.check_leaving(x)
     if not hasattr(x, "__dlpack__"):
         # A tf.Variable, a scalar of NumPy: not arrays themselves, but soon made into one.

@@ -3,6 +3,8 @@
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.shapes import check_count, normal_axis, one_of
+from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 
@@ -65,6 +67,7 @@ def searchsorted(
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
     array([1, 2])
     """
+    one_of("searchsorted", "side", side, ("left", "right"))
     return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
 
 
@@ -75,8 +78,11 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
     >>> trellis.topk(np.array([1.0, 7.0, 5.0]), 2)
     (array([7., 5.]), array([1, 2]))
     """
-    values, indices = xp_of(x).topk(x, k, axis=axis, largest=largest)
-    return values, indices
+    if isinstance(x, dict):
+        return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
+    axis = normal_axis(axis, len(x.shape))
+    check_count("topk", k, x.shape[axis])
+    return xp_of(x).topk(x, k, axis=axis, largest=largest)
 
 
 def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:

@@ -178,7 +178,7 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
         )
     result = names[0]
     for name in names[1:]:
-        result = _promoted_or_raise(result, name)
+        result = promote_or_raise(result, name)
     for scalar in scalars:
         result = with_scalar(result, scalar)
     return result
@@ -192,6 +192,8 @@ def is_array(x: Any) -> bool:
 def with_scalar(name: str, scalar: Any) -> str:
     """The type of an array of type `name` beside a Python scalar: never wider within one kind."""
     if isinstance(scalar, complex) and name not in COMPLEX:
+        if name not in FLOATING:
+            return str(default_complex())
         return "complex128" if name == "float64" else "complex64"
     if isinstance(scalar, float) and name not in FLOATING + COMPLEX:
         return str(default_dtype())
@@ -200,12 +202,52 @@ def with_scalar(name: str, scalar: Any) -> str:
     return name
 
 
-def _promoted_or_raise(a: str, b: str) -> str:
+def promote_or_raise(a: str, b: str) -> str:
+    """`promote`, with the one error of the library where no type holds both.
+
+    >>> promote_or_raise("int8", "float32")
+    'float32'
+    """
     if (a, b) not in _promotion:
-        raise DtypeError(
-            f"{a} and {b} have no common type in the standard; cast one with astype first."
-        )
+        raise no_common_type(a, b)
     return _promotion[a, b]
+
+
+def of_numbers(numbers: tuple[Any, ...]) -> str:
+    """The type of Python numbers that stand beside no array: bool, int64 or the defaults.
+
+    >>> of_numbers((1, 2.5))
+    'float32'
+    """
+    name = "bool"
+    for number in numbers:
+        name = with_scalar(name, number)
+    return name
+
+
+def no_common_type(a: str, b: str) -> DtypeError:
+    """What every backend raises for a pair that the table leaves open."""
+    known = ("bool", *NUMERIC)
+    unknown = [name for name in (a, b) if name not in known]
+    if unknown:
+        return DtypeError(f"{unknown[0]} is not a data type of Trellis; those are {known}.")
+    return DtypeError(
+        f"No data type holds both {a} and {b}. Cast one of the arrays first, for example "
+        "trellis.astype(x, 'int64')."
+    )
+
+
+def refuse_dropping(source: str, target: str) -> DtypeError:
+    """What every backend raises for a cast from complex to real numbers."""
+    return DtypeError(
+        f"astype() cannot turn {source} into {target}: the imaginary part would be lost. "
+        "Write trellis.real(x) first, or trellis.abs(x) for the size."
+    )
+
+
+def refuse_none() -> DtypeError:
+    """What every backend raises for `astype(x, None)`."""
+    return DtypeError("astype() needs a data type, got None. Write for example 'float32'.")
 
 
 def names_of_kind(names: list[str], kind: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 TrellisError
 ├── ShapeError                (ValueError)           sizes, ranks, axes, structures that do not fit
+│   └── AxisError             (IndexError)           an axis that the array does not have
 ├── ArgumentError             (ValueError)           a value outside what the function accepts
 ├── ArgumentTypeError         (TypeError)            an argument of a kind the function cannot take
 │   └── MixedBackendsError                           arrays of two frameworks in one call
@@ -26,6 +27,10 @@ class TrellisError(Exception):
 
 class ShapeError(TrellisError, ValueError):
     """Shapes, axes or structures that do not fit together."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis that the array does not have."""
 
 
 class ArgumentError(TrellisError, ValueError):

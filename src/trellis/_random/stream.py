@@ -13,7 +13,7 @@ from .._core.dispatch import xp_of
 from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.threefry import MASK, Words, fold_in_words, seed_words, threefry
-from .._core.tracing import torch_is_compiling, tracing
+from .._core.tracing import is_followed, tracing
 
 
 class _GlobalStream:
@@ -39,7 +39,7 @@ class _GlobalStream:
 GLOBAL = _GlobalStream()
 _current: ContextVar[Any] = ContextVar("trellis_stream", default=None)
 # torch.compile cannot trace context variables, but it can trace a list that is left as it was found.
-_inside_torch_compile: list[Any] = []
+_while_followed: list[Any] = []
 
 
 class stream:
@@ -69,16 +69,16 @@ class stream:
         self._was_tracing = False
 
     def __enter__(self) -> "stream":
-        if torch_is_compiling():
-            _inside_torch_compile.append(self)
+        if is_followed():
+            _while_followed.append(self)
         else:
             self._was_tracing = tracing() is not None
             self._token = _current.set(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if torch_is_compiling():
-            _inside_torch_compile.pop()
+        if is_followed():
+            _while_followed.pop()
         else:
             _current.reset(self._token)
 
@@ -93,10 +93,10 @@ class stream:
 
 def next_key(xp: Any, device: Any = None) -> Any:
     """The key of the next draw that names no seed, as an array of the backend `xp`."""
-    if torch_is_compiling():
-        if not _inside_torch_compile:
-            raise _frozen_draw("torch")
-        return _inside_torch_compile[-1]._next(xp, device)
+    if is_followed():
+        if not _while_followed:
+            raise _frozen_draw(str(tracing()))
+        return _while_followed[-1]._next(xp, device)
     here = _current.get()
     framework = tracing()
     if framework is not None and (here is None or not here._was_tracing):

@@ -7,8 +7,9 @@ from .._core.errors import ShapeError
 from .._core.shapes import normal_axis
 from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import all_precise, along, applied
-from ._checks import has_nest
+from ._arguments import has_nest
+from ._layout import along
+from ._precision import all_precise, applied
 
 # Self-normalising constants: https://arxiv.org/abs/1706.02515
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

@@ -8,7 +8,8 @@ from .._core.dtypes import FLOATING
 from .._core.errors import DtypeError, ShapeError
 from .._core.tree import call_leafwise
 from .._core.typing import A, DTypeLike
-from ._checks import broadcast_shape, call_seeded_leafwise, has_nest, keep_mask, probability
+from ._arguments import broadcast_shape, differ, has_nest, known, probability
+from ._draws import call_seeded_leafwise, keep_mask
 
 
 def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
@@ -30,7 +31,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     if len(w_shape) < 2:
         raise ShapeError(f"linear() expects weight of shape outer + (out, in), got {w_shape}.")
     n_outer = len(w_shape) - 2
-    if len(x_shape) < n_outer + 1 or _differ(x_shape[-1], w_shape[-1]):
+    if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
         raise ShapeError(
             f"linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got x {x_shape} and "
             f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
@@ -47,7 +48,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     y = xp.matmul(rows, xp.matrix_transpose(weight))
     if bias is not None:
         y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
-    return xp.reshape(y, (*outer, *[-1 if size is None else size for size in inner], out))
+    return xp.reshape(y, (*outer, *known(*inner), out))
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
@@ -63,10 +64,6 @@ def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
     if bias is None:
         return True
     return type(bias) is kind and bias.dtype == dtype and tuple(bias.shape) == (w_shape[0],)
-
-
-def _differ(size: Any, other: Any) -> bool:
-    return size is not None and other is not None and size != other
 
 
 def _product(sizes: tuple[Any, ...]) -> int:

@@ -7,8 +7,9 @@ from .._core.errors import ShapeError
 from .._core.shapes import normal_axis
 from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import along, axes_of, parameter, precise
-from ._checks import has_nest, whole_number
+from ._arguments import axes_of, has_nest, known, whole_number
+from ._layout import along
+from ._precision import parameter, precise
 
 
 def layer_norm(
@@ -189,10 +190,10 @@ def group_norm(
         )
     _check_affine("group_norm", (channels,), weight, bias)
     y, kind = precise("group_norm", xp, x)
-    known = [-1 if size is None else size for size in shape]
-    y = xp.reshape(y, (*known[:channel], count, channels // count, *known[channel + 1 :]))
+    sizes = known(*shape)
+    y = xp.reshape(y, (*sizes[:channel], count, channels // count, *sizes[channel + 1 :]))
     axes = tuple([i for i in range(1, ndim + 1) if i != channel])
-    y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), tuple(known))
+    y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), sizes)
     return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
 
 

@@ -8,8 +8,8 @@ from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
 from .._core.tree import call_leafwise
 from .._core.typing import A, DTypeLike
-from ._arguments import precise
-from ._checks import has_nest, whole_number
+from ._arguments import has_nest, known, whole_number
+from ._precision import precise
 
 
 def sinusoidal_encoding(
@@ -37,7 +37,7 @@ def sinusoidal_encoding(
         dtype = kind if kind in FLOATING else str(default_dtype())
     angles = _angles(xp, positions, width, base, xp.dtype_name(xp.as_dtype(dtype)))
     pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
-    shape = [-1 if size is None else size for size in positions.shape]
+    shape = known(*positions.shape)
     return xp.astype(xp.reshape(pairs, (*shape, width)), dtype, copy=False)
 
 
@@ -92,7 +92,7 @@ def rotary_embedding(
     half = width // 2
     rotated, rest = y[..., :width], y[..., width:]
     if interleaved:
-        sizes = [-1 if size is None else size for size in shape[:-1]]
+        sizes = known(*shape[:-1])
         pairs = xp.reshape(rotated, (*sizes, half, 2))
         a, b = pairs[..., 0], pairs[..., 1]
         rotated = xp.reshape(

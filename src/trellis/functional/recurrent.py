@@ -6,8 +6,8 @@ from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import all_precise, one_of
-from ._checks import as_floats, has_nest
+from ._arguments import has_nest, one_of, shapes_differ
+from ._precision import all_precise, as_floats
 
 
 def lstm_update(
@@ -88,13 +88,6 @@ def _rows(batch: tuple[Any, ...]) -> int:
     for size in batch:
         rows *= size
     return rows
-
-
-def _fits(shape: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
-    """Equal shapes; a size not known while tracing fits any."""
-    if len(shape) != len(wanted):
-        return False
-    return all([a is None or b is None or a == b for a, b in zip(shape, wanted, strict=True)])
 
 
 def gru_update(
@@ -247,7 +240,7 @@ def _sizes(
         )
     batch, steps = (shape[1:-1], shape[0]) if time_major else (shape[:-2], shape[-2])
     for what, state in states.items():
-        if not _fits(tuple(state.shape), (*batch, width)):
+        if shapes_differ(tuple(state.shape), (*batch, width)):
             raise ShapeError(
                 f"{name}() expects {what} of shape {(*batch, width)} for x {shape}, "
                 f"got {tuple(state.shape)}."

@@ -15,8 +15,9 @@ from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError, ShapeError
 from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import along, is_channel_first, precise, spatial_sizes
-from ._checks import per_axis
+from ._arguments import per_axis
+from ._layout import along, is_channel_first, spatial_sizes
+from ._precision import precise
 
 _METHODS = {
     "nearest": ("nearest", None),
@@ -110,7 +111,7 @@ def _checked(
         raise ArgumentError(
             f"{name}() has align_corners for the linear and cubic methods only, got method 'nearest'."
         )
-    first = is_channel_first(name, data_format, ndim)
+    first = is_channel_first(name, data_format, x)
     sizes = spatial_sizes(name, x, first)
     if min(sizes) < 1:
         raise ShapeError(

@@ -6,6 +6,7 @@
 {'w': array([0.8])}
 """
 
+from .._core.exports import public_names as _public_names
 from . import schedules as schedules
 
 # Over several steps
@@ -63,3 +64,7 @@ from .transformation import Transformation as Transformation
 from .transformation import apply_updates as apply_updates
 from .transformation import chain as chain
 from .transformation import identity as identity
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

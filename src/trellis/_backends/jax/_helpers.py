@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ..._core.errors import TracingError
 
@@ -24,3 +25,10 @@ def refuse_abstract(x: Any, function: str, instead: str) -> None:
             f"{function}() has a result whose shape depends on the values of its input, and inside jax.jit, "
             f"vmap or scan there are no values yet. Call it outside the compiled function, or {instead}."
         )
+
+
+def with_bias(y: Any, bias: Any) -> Any:
+    """`y + bias`; halves in float32, for the bias's derivative: a sum over a whole batch stalls in them."""
+    if y.dtype.itemsize > 2 or not jnp.issubdtype(y.dtype, jnp.floating):
+        return y + bias
+    return (y.astype(jnp.float32) + bias.astype(jnp.float32)).astype(y.dtype)

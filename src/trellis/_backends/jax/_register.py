@@ -20,4 +20,5 @@ def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
 register_pytree_with_keys(Container, _flatten_with_keys, unflatten_container, flatten_container)
 
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
-register(sys.modules[__package__], type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+ARRAY_TYPES: tuple[type, ...] = (type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+register(sys.modules[__package__], ARRAY_TYPES)

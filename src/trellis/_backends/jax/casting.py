@@ -1,5 +1,6 @@
 """Data types: native constants, names, casts, limits, promotion."""
 
+import builtins
 from typing import Any, NamedTuple
 
 import jax
@@ -13,6 +14,8 @@ from ..._core.dtypes import (
     default_complex,
     default_dtype,
     is_kind,
+    refuse_dropping,
+    refuse_none,
     result_name,
 )
 from ..._core.errors import DtypeError, PrecisionError
@@ -57,6 +60,7 @@ float16, bfloat16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 float32, float64 = np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
+_NUMBERS = (builtins.bool, int, float, complex)
 _names: dict[Any, str] = {}
 _native: dict[Any, Any] = {None: None}
 for _name in ("bool", *NUMERIC):
@@ -126,12 +130,12 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     from .device import _as_device
 
     dtype = as_dtype(dtype)
+    if dtype is None:
+        raise refuse_none()
     if not copy and device is None and x.dtype == dtype:
         return x
     if x.dtype.kind == "c" and dtype.kind != "c" and dtype != bool:
-        raise DtypeError(
-            f"A cast from {x.dtype} to {dtype} would drop the imaginary part. Write real(x) first."
-        )
+        raise refuse_dropping(x.dtype.name, dtype.name)
     return jnp.astype(x, dtype, copy=copy, device=_as_device(device))
 
 
@@ -173,10 +177,14 @@ def isdtype(dtype: Any, kind: Any) -> Any:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     name = result_name(arrays_and_dtypes, as_name=dtype_name)
-    # Where no one named int64 (an int beside bools, uint32 beside int32) JAX answers with its default.
-    is_index = name == "int64" and not any([_is_int64(item) for item in arrays_and_dtypes])
-    return _default_int() if is_index else as_dtype(name)
+    # An int beside bools is JAX's default int.
+    names = [_name_of(item) for item in arrays_and_dtypes]
+    is_default = name == "int64" and all([n in ("bool", None) for n in names])
+    return _default_int() if is_default else as_dtype(name)
 
 
-def _is_int64(item: Any) -> Any:
-    return _names.get(item.dtype if hasattr(item, "dtype") else item) == "int64"
+def _name_of(item: Any) -> str | None:
+    """The type of an array or a type; None for a Python number."""
+    if type(item) in _NUMBERS:
+        return None
+    return dtype_name(item.dtype if is_array(item) else item)

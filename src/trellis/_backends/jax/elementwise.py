@@ -1,14 +1,15 @@
 """Functions of each element."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import erf
+from jax.scipy.special import erf as _jax_erf
 
 from . import _complex
-from .casting import _default_of
+from ._promotion import floating, floating_pair, pair, refuse_others
 
 __all__ = [
     "abs",
@@ -89,79 +90,101 @@ _compiled = functools.partial(jax.jit, inline=True)
 
 # One argument --------------------------------------------------------------------------------------
 
-asin = jnp.asin
-atan = jnp.atan
 bitwise_invert = jnp.bitwise_invert
 ceil = jnp.ceil
 conj = jnp.conj
-cos = jnp.cos
 floor = jnp.floor
 imag = jnp.imag
 isfinite = jnp.isfinite
 isinf = jnp.isinf
 isnan = jnp.isnan
-log10 = jnp.log10
-log2 = jnp.log2
 logical_not = jnp.logical_not
 negative = jnp.negative
 positive = jnp.positive
 real = jnp.real
-reciprocal = jnp.reciprocal
 signbit = jnp.signbit
-sin = jnp.sin
 square = jnp.square
-tan = jnp.tan
 trunc = jnp.trunc
 
 
+def _of_floats(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """A function that needs floats: integers take the default float first."""
+
+    def call(x: Any, /) -> Any:
+        return fn(x) if x.dtype.kind not in "iub" else fn(floating(x))
+
+    call.__name__ = call.__qualname__ = name or fn.__name__
+    return call
+
+
+asin = _of_floats(jnp.asin, "asin")
+atan = _of_floats(jnp.atan, "atan")
+cos = _of_floats(jnp.cos, "cos")
+erf = _of_floats(_jax_erf, "erf")
+log10 = _of_floats(jnp.log10, "log10")
+log2 = _of_floats(jnp.log2, "log2")
+reciprocal = _of_floats(jnp.reciprocal, "reciprocal")
+sin = _of_floats(jnp.sin, "sin")
+tan = _of_floats(jnp.tan, "tan")
+
+
+@_of_floats
 @_compiled
 def acos(x: Any, /) -> Any:
     y = jnp.acos(x)
     return _complex.acos(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def acosh(x: Any, /) -> Any:
     y = jnp.acosh(x)
     return _complex.acosh(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def asinh(x: Any, /) -> Any:
     y = jnp.asinh(x)
     return _complex.asinh(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def atanh(x: Any, /) -> Any:
     y = jnp.atanh(x)
     return _complex.atanh(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def cosh(x: Any, /) -> Any:
     y = jnp.cosh(x)
     return _complex.cosh(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def exp(x: Any, /) -> Any:
     y = jnp.exp(x)
     return _complex.exp(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def expm1(x: Any, /) -> Any:
     y = jnp.expm1(x)
     return _complex.expm1(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def log(x: Any, /) -> Any:
     y = jnp.log(x)
     return _complex.log(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def log1p(x: Any, /) -> Any:
     y = jnp.log1p(x)
@@ -178,18 +201,21 @@ def sign(x: Any, /) -> Any:
     return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))
 
 
+@_of_floats
 @_compiled
 def sinh(x: Any, /) -> Any:
     y = jnp.sinh(x)
     return _complex.sinh(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def sqrt(x: Any, /) -> Any:
     y = jnp.sqrt(x)
     return _complex.sqrt(x, y) if x.dtype.kind == "c" else y
 
 
+@_of_floats
 @_compiled
 def tanh(x: Any, /) -> Any:
     y = jnp.tanh(x)
@@ -203,66 +229,48 @@ def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
 # Two arguments -------------------------------------------------------------------------------------
 
 
-def _scalars(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """A Python number takes the array's dtype; a float beside integers is the default float.
-
-    JAX alone would make the latter float64 as soon as 64-bit types are on.
-    """
-    if type(x1) is type(x2):
-        return x1, x2
-    if type(x2) is float or type(x2) is complex:
-        return x1, _beside(x2, x1)
-    if type(x1) is float or type(x1) is complex:
-        return _beside(x1, x2), x2
-    return x1, x2
-
-
-def _beside(number: Any, x: Any) -> Any:
-    return jnp.asarray(number, _default_of(type(number))) if x.dtype.kind in "iub" else number
-
-
 def add(x1: Any, x2: Any, /) -> Any:
-    return jnp.add(*_scalars(x1, x2))
+    return jnp.add(*pair(x1, x2))
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
-    return jnp.atan2(*_scalars(x1, x2))
+    return jnp.atan2(*floating_pair(x1, x2))
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_and(x1, x2)
+    return jnp.bitwise_and(*pair(x1, x2))
 
 
 def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_left_shift(x1, x2)
+    return jnp.bitwise_left_shift(*pair(x1, x2))
 
 
 def bitwise_or(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_or(x1, x2)
+    return jnp.bitwise_or(*pair(x1, x2))
 
 
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_right_shift(x1, x2)
+    return jnp.bitwise_right_shift(*pair(x1, x2))
 
 
 def bitwise_xor(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_xor(x1, x2)
+    return jnp.bitwise_xor(*pair(x1, x2))
 
 
 def copysign(x1: Any, x2: Any, /) -> Any:
-    return jnp.copysign(*_scalars(x1, x2))
+    return jnp.copysign(*floating_pair(x1, x2))
 
 
 def divide(x1: Any, x2: Any, /) -> Any:
-    return jnp.divide(*_scalars(x1, x2))
+    return jnp.divide(*floating_pair(x1, x2))
 
 
 def equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.equal(x1, x2)
+    return jnp.equal(*pair(x1, x2))
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    return _floor_divide(*_scalars(x1, x2))
+    return _floor_divide(*pair(x1, x2))
 
 
 @_compiled
@@ -276,15 +284,15 @@ def _floor_divide(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater(x1, x2)
+    return jnp.greater(*pair(x1, x2))
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater_equal(x1, x2)
+    return jnp.greater_equal(*pair(x1, x2))
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
-    return _hypot(*_scalars(x1, x2))
+    return _hypot(*floating_pair(x1, x2))
 
 
 @_compiled
@@ -295,51 +303,63 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    return jnp.less(x1, x2)
+    return jnp.less(*pair(x1, x2))
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.less_equal(x1, x2)
+    return jnp.less_equal(*pair(x1, x2))
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    return jnp.logaddexp(*_scalars(x1, x2))
+    return jnp.logaddexp(*floating_pair(x1, x2))
+
+
+def _truths(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    return _truth(x1), _truth(x2)
+
+
+def _truth(x: Any) -> Any:
+    if type(x) in (bool, int, float, complex):
+        return bool(x)
+    refuse_others(x)
+    return x if x.dtype.kind == "b" else x != 0
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_and(x1, x2)
+    return jnp.logical_and(*_truths(x1, x2))
 
 
 def logical_or(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_or(x1, x2)
+    return jnp.logical_or(*_truths(x1, x2))
 
 
 def logical_xor(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_xor(x1, x2)
+    return jnp.logical_xor(*_truths(x1, x2))
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    return jnp.maximum(*_scalars(x1, x2))
+    return jnp.maximum(*pair(x1, x2))
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    return jnp.minimum(*_scalars(x1, x2))
+    return jnp.minimum(*pair(x1, x2))
 
 
 def multiply(x1: Any, x2: Any, /) -> Any:
-    return jnp.multiply(*_scalars(x1, x2))
+    return jnp.multiply(*pair(x1, x2))
 
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
-    return jnp.nextafter(*_scalars(x1, x2))
+    return jnp.nextafter(*floating_pair(x1, x2))
 
 
 def not_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.not_equal(x1, x2)
+    return jnp.not_equal(*pair(x1, x2))
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _scalars(x1, x2)
+    x1, x2 = pair(x1, x2)
     if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
         return jnp.pow(x1, x2)
     return _pow(x1, x2)
@@ -352,7 +372,7 @@ def _pow(x1: Any, x2: Any) -> Any:
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
-    return _remainder(*_scalars(x1, x2))
+    return _remainder(*pair(x1, x2))
 
 
 @_compiled
@@ -373,12 +393,13 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def subtract(x1: Any, x2: Any, /) -> Any:
-    return jnp.subtract(*_scalars(x1, x2))
+    return jnp.subtract(*pair(x1, x2))
 
 
 def isclose(
     x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
+    x1, x2 = pair(x1, x2)
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 

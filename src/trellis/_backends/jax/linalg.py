@@ -1,10 +1,12 @@
 """The `linalg` extension of the Array API standard."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ._promotion import floating_pair, pair
 from .casting import as_dtype
 from .elementwise import abs as absolute
 from .products import matmul, matrix_transpose, tensordot, vecdot
@@ -16,33 +18,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
-
-
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     return jnp.linalg.cholesky(x, upper=upper)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return jnp.linalg.cross(x1, x2, axis=axis)
+    return jnp.linalg.cross(*pair(x1, x2), axis=axis)
 
 
 def det(x: Any, /) -> Any:
@@ -53,7 +34,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return jnp.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(*jnp.linalg.eigh(x))
 
 
@@ -80,26 +61,26 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.outer(x1, x2)
+    return jnp.linalg.outer(*pair(x1, x2))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return jnp.linalg.pinv(x, rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*jnp.linalg.qr(x, mode))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     return SlogdetResult(*jnp.linalg.slogdet(x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.solve(x1, x2)
+    return jnp.linalg.solve(*floating_pair(x1, x2))
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*jnp.linalg.svd(x, full_matrices=full_matrices))
 
 

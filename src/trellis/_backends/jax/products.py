@@ -5,22 +5,24 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ._promotion import common, pair
+
 __all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 matrix_transpose = jnp.matrix_transpose
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    return jnp.matmul(x1, x2)
+    return jnp.matmul(*pair(x1, x2))
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -> Any:
-    return jnp.tensordot(x1, x2, axes)
+    return jnp.tensordot(*pair(x1, x2), axes)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return jnp.vecdot(x1, x2, axis=axis)
+    return jnp.vecdot(*pair(x1, x2), axis=axis)
 
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
-    return jnp.einsum(subscripts, *xs)
+    return jnp.einsum(subscripts, *common(xs))

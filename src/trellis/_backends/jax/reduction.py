@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.dtypes import default_dtype
+from ._promotion import common
 from .casting import as_dtype
 
 __all__ = [
@@ -50,7 +51,8 @@ def cumulative_sum(
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    return jnp.diff(x, n, axis, prepend, append)
+    parts = common([part for part in (prepend, x, append) if part is not None])
+    return jnp.diff(jnp.concat(parts, axis=axis) if len(parts) > 1 else x, n, axis)
 
 
 def logsumexp(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:

@@ -6,10 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..._core.errors import ArgumentError
 from ._helpers import refuse_abstract
+from ._promotion import common, pair
 from .casting import _default_int
-from .elementwise import _scalars
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
@@ -34,15 +33,12 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    x1, x2 = pair(x1, x2)
     return jnp.searchsorted(x1, x2, side, sorter).astype(_default_int())
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower position."""
-    if not 0 <= k <= x.shape[axis]:
-        raise ArgumentError(
-            f"topk() can take 0 to {x.shape[axis]} elements of this axis, got k={k}."
-        )
     if largest and x.dtype.kind != "c":
         values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
         indices = indices.astype(_default_int())
@@ -53,4 +49,4 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    return jnp.where(condition, *_scalars(x1, x2))
+    return jnp.where(condition, *common((x1, x2)))

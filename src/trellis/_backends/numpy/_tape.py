@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.core import VJPNode, backward_pass, primitive_vjps
+from autograd.core import primitive_vjps
 from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_boxes import ArrayBox
-from autograd.tracer import getval, isbox, new_box, trace_primitives_map, trace_stack
+from autograd.numpy.numpy_vspaces import ArrayVSpace
+from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
+from ._helpers import BFLOAT16, widened
 
 # NumPy function -> what to call when one of its arguments is traced.
 RULES: dict[Any, Callable[..., Any]] = {}
@@ -158,8 +160,10 @@ TracedArray.transpose = lambda self, *axes: np.transpose(  # type: ignore[attr-d
 
 # autograd makes boxes by the type of the value: from now on ours, a subclass of its own.
 TracedArray.register(np.ndarray)
-for _scalar in (np.float16, np.float32, np.float64, np.complex64, np.complex128):
+_bfloat16 = BFLOAT16.type
+for _scalar in (np.float16, _bfloat16, np.float32, np.float64, np.complex64, np.complex128):
     TracedArray.register(_scalar)
+ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
 
 
 # The rule book ---------------------------------------------------------------------------------------
@@ -243,13 +247,15 @@ def unbroadcast(g: Any, like: Any) -> Any:
         lead = g.ndim - len(shape)
         axes = list(range(lead))
         axes += [i + lead for i, size in enumerate(shape) if size == 1 and g.shape[i + lead] != 1]
-        g = np.reshape(np.sum(g, axis=tuple(axes)), shape) if axes else np.reshape(g, shape)
+        if axes:
+            g = np.sum(widened(g), axis=tuple(axes))
+        g = np.reshape(g, shape)
     dtype = np.result_type(like) if hasattr(like, "dtype") else g.dtype
     if g.dtype == dtype:
         return g
     if np.iscomplexobj(g) and dtype.kind != "c":
         g = np.real(g)
-    return np.astype(g, dtype)
+    return g.astype(dtype)
 
 
 def array_from(obj: Any, dtype: Any) -> Any:
@@ -257,34 +263,8 @@ def array_from(obj: Any, dtype: Any) -> Any:
     if isinstance(obj, (list, tuple)):
         return np.stack([array_from(item, dtype) for item in obj])
     if isbox(obj):
-        return obj if dtype is None else np.astype(obj, dtype)
+        return obj if dtype is None else obj.astype(dtype)
     return np.asarray(obj, dtype=dtype)
-
-
-# Tracing ---------------------------------------------------------------------------------------------
-
-
-def begin_trace(value: Any) -> tuple[Any, Any]:
-    """A traced version of `value` at a new, innermost level, and its root node.
-
-    Levels only ever rise, so that threads that differentiate at the same time cannot confuse them
-    (autograd itself counts up and down on one shared stack).
-    """
-    level = trace_stack.top + 1
-    trace_stack.top = level
-    root = VJPNode.new_root()
-    return new_box(value, level, root), root
-
-
-def is_traced_at(x: Any, leaf: Any) -> bool:
-    """Whether `x` depends on `leaf`'s trace."""
-    return isbox(x) and x._trace == leaf._trace
-
-
-def pull_back(g: Any, node: Any) -> Any:
-    """The backward pass. An infinite gradient is a result, not an accident: no warnings for it."""
-    with np.errstate(all="ignore"):
-        return backward_pass(g, node)
 
 
 def stop(x: Any, /) -> Any:

@@ -3,14 +3,19 @@
 import builtins
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
+from ._helpers import BFLOAT16, NATIVE
+from ._helpers import default_complex as _default_complex
+from ._helpers import default_float as _default_float
 
 __all__ = [
     "as_dtype",
     "astype",
+    "bfloat16",
     "bool",
     "can_cast",
     "complex64",
@@ -36,15 +41,14 @@ __all__ = [
 bool = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-float16, float32, float64 = np.float16, np.float32, np.float64
+float16, bfloat16, float32, float64 = np.float16, BFLOAT16.type, np.float32, np.float64
 complex64, complex128 = np.complex64, np.complex128
 
 # Every spelling of a dtype that a caller may use, so that `as_dtype` is one look-up.
 _native: dict[Any, np.dtype[Any] | None] = {None: None}
-for _name in ("bool", *dtypes.NUMERIC):
-    if _name != "bfloat16":
-        for _spelling in (_name, np.dtype(_name), np.dtype(_name).type):
-            _native[_spelling] = np.dtype(_name)
+for _name, _dtype in NATIVE.items():
+    for _spelling in (_name, _dtype, _dtype.type):
+        _native[_spelling] = _dtype
 # Python's own types, as NumPy accepts them.
 _native[builtins.bool], _native[int] = np.dtype("bool"), np.dtype("int64")
 
@@ -59,20 +63,12 @@ def as_dtype(dtype: Any, /) -> Any:
 
 def _uncommon_dtype(dtype: Any) -> Any:
     if dtype is float:
-        return np.dtype(str(dtypes.default_dtype()))
+        return _default_float()
     if dtype is complex:
-        return np.dtype(str(dtypes.default_complex()))
-    if dtypes.name_of(dtype) == "bfloat16":
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise DtypeError(
-                "NumPy has no bfloat16 of its own. Run: pip install ml_dtypes, or use float32."
-            ) from None
-        return np.dtype(ml_dtypes.bfloat16)
+        return _default_complex()
     name = dtypes.name_of(dtype)
-    if name in ("bool", *dtypes.NUMERIC):
-        return np.dtype(name)
+    if name in NATIVE:
+        return NATIVE[name]
     raise DtypeError(
         f"{dtype!r} is not a data type of the numpy backend; write for example 'float32'."
     )
@@ -83,21 +79,16 @@ def dtype_name(dtype: Any, /) -> str:
     return np.dtype(dtype).name
 
 
-def _default_float() -> Any:
-    return np.dtype(str(dtypes.default_dtype()))
-
-
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
     _check_device(device)
     dtype = as_dtype(dtype)
-    if not copy and x.dtype == dtype:
-        return x
-    if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
-        raise DtypeError(
-            f"astype() cannot turn {x.dtype} into {dtype}: the imaginary part would be lost. "
-            "Write real(x) first."
-        )
-    return np.astype(x, dtype, copy=copy)
+    if dtype is None:
+        raise dtypes.refuse_none()
+    if x.dtype == dtype:
+        return x.copy() if copy else x
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        raise dtypes.refuse_dropping(x.dtype.name, dtype.name)
+    return x.astype(dtype)
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
@@ -107,10 +98,11 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
 
 
 def finfo(type: Any, /) -> Any:
-    limits = np.finfo(_dtype_of(type))
+    dtype = _dtype_of(type)
+    limits = ml_dtypes.finfo(dtype) if dtype.kind == "V" else np.finfo(dtype)
     numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
     eps, largest, lowest, smallest = numbers
-    return dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, limits.dtype)
+    return dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, np.dtype(limits.dtype))
 
 
 def iinfo(type: Any, /) -> Any:
@@ -122,7 +114,7 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    return np.dtype(dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name))
+    return NATIVE[dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name)]
 
 
 def _dtype_of(x: Any) -> Any:

@@ -6,6 +6,8 @@ import numpy as np
 
 from ..._core.dtypes import default_complex, default_dtype
 from ..._core.errors import CopyError
+from ._helpers import default_complex as _native_complex
+from ._helpers import default_float
 from .casting import _check_device, as_dtype
 
 __all__ = [
@@ -29,7 +31,7 @@ __all__ = [
 
 
 def _float(dtype: Any) -> Any:
-    return np.dtype(str(default_dtype())) if dtype is None else as_dtype(dtype)
+    return default_float() if dtype is None else as_dtype(dtype)
 
 
 def _of_value(value: Any, dtype: Any) -> Any:
@@ -39,8 +41,8 @@ def _of_value(value: Any, dtype: Any) -> Any:
     if hasattr(value, "dtype"):
         return value.dtype
     if isinstance(value, complex):
-        return np.dtype(str(default_complex()))
-    return np.dtype(str(default_dtype())) if isinstance(value, float) else np.asarray(value).dtype
+        return _native_complex()
+    return default_float() if isinstance(value, float) else np.asarray(value).dtype
 
 
 def arange(
@@ -64,7 +66,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         from ._tape import TracedArray, array_from
 
         if isinstance(obj, TracedArray):
-            return obj if dtype is None or obj.dtype == dtype else np.astype(obj, dtype)
+            return obj if dtype is None or obj.dtype == dtype else obj.astype(dtype)
         try:
             return np.array(obj, dtype=dtype, copy=copy)
         except NotImplementedError:
@@ -86,14 +88,14 @@ def _of_python(obj: Any) -> Any:
     if hasattr(leaf, "dtype"):
         return None
     if isinstance(leaf, (list, tuple)):
-        return np.dtype(str(default_dtype()))
+        return default_float()
     try:
         kind = np.asarray(obj).dtype
     except NotImplementedError:  # a traced array inside the list
         return None
     if kind == np.float64:
-        return np.dtype(str(default_dtype()))
-    return np.dtype(str(default_complex())) if kind == np.complex128 else None
+        return default_float()
+    return _native_complex() if kind == np.complex128 else None
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:

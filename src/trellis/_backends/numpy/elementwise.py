@@ -1,10 +1,16 @@
-"""Element-wise functions on NumPy: plain ufuncs. Traced arrays answer through `__array_ufunc__`."""
+"""Element-wise functions on NumPy: its ufuncs, on arrays brought to one type by our table.
 
+Traced arrays answer through `__array_ufunc__`. Arrays of one float type go straight to the ufunc.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from ._rules.elementwise import erf as erf
+from ._helpers import cast, default_float, floating_pair, pair
+from ._rules.elementwise import erf as _erf
 
 __all__ = [
     "abs",
@@ -79,72 +85,64 @@ __all__ = [
     "trunc",
 ]
 
+# Functions of one array ----------------------------------------------------------------------------
+
+# These keep the type of their array, whatever it is.
 abs = np.abs
-acos = np.arccos
-acosh = np.arccosh
-asin = np.arcsin
-asinh = np.arcsinh
-atan = np.arctan
-atanh = np.arctanh
 bitwise_invert = np.bitwise_invert
 ceil = np.ceil
 conj = np.conjugate
-cos = np.cos
-cosh = np.cosh
-exp = np.exp
 floor = np.floor
 isfinite = np.isfinite
 isinf = np.isinf
 isnan = np.isnan
-log = np.log
-log2 = np.log2
-log10 = np.log10
 logical_not = np.logical_not
 negative = np.negative
 positive = np.positive
-reciprocal = np.reciprocal
 sign = np.sign
 signbit = np.signbit
-sin = np.sin
-sinh = np.sinh
 square = np.square
-sqrt = np.sqrt
-tan = np.tan
 trunc = np.trunc
-add = np.add
-atan2 = np.arctan2
-bitwise_and = np.bitwise_and
-bitwise_left_shift = np.bitwise_left_shift
-bitwise_or = np.bitwise_or
-bitwise_right_shift = np.bitwise_right_shift
-bitwise_xor = np.bitwise_xor
-copysign = np.copysign
-divide = np.divide
-equal = np.equal
-greater = np.greater
-greater_equal = np.greater_equal
-hypot = np.hypot
-less = np.less
-less_equal = np.less_equal
-logaddexp = np.logaddexp
-logical_and = np.logical_and
-logical_or = np.logical_or
-logical_xor = np.logical_xor
-maximum = np.maximum
-minimum = np.minimum
-multiply = np.multiply
-nextafter = np.nextafter
-not_equal = np.not_equal
-pow = np.power
-remainder = np.remainder
-subtract = np.subtract
+
+
+def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that needs floats: integers take the default float, not one by their width."""
+
+    def call(x: Any, /) -> Any:
+        return fn(x if x.dtype.kind not in "iub" else x.astype(default_float()))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+acos = _of_floats("acos", np.arccos)
+acosh = _of_floats("acosh", np.arccosh)
+asin = _of_floats("asin", np.arcsin)
+asinh = _of_floats("asinh", np.arcsinh)
+atan = _of_floats("atan", np.arctan)
+atanh = _of_floats("atanh", np.arctanh)
+cos = _of_floats("cos", np.cos)
+cosh = _of_floats("cosh", np.cosh)
+erf = _of_floats("erf", _erf)
+exp = _of_floats("exp", np.exp)
+log = _of_floats("log", np.log)
+log2 = _of_floats("log2", np.log2)
+log10 = _of_floats("log10", np.log10)
+reciprocal = _of_floats("reciprocal", np.reciprocal)
+sin = _of_floats("sin", np.sin)
+sinh = _of_floats("sinh", np.sinh)
+sqrt = _of_floats("sqrt", np.sqrt)
+tan = _of_floats("tan", np.tan)
 
 
 _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`
 
 
 def tanh(x: Any, /) -> Any:
-    return _complex_tanh(x) if x.dtype.kind == "c" else _np_tanh(x)
+    kind = x.dtype.kind
+    if kind == "c":
+        return _complex_tanh(x)
+    return _np_tanh(x if kind not in "iub" else x.astype(default_float()))
 
 
 def _complex_tanh(x: Any) -> Any:
@@ -154,8 +152,12 @@ def _complex_tanh(x: Any) -> Any:
     return np.where(np.isinf(np.real(x)) & np.isfinite(b), limit, y)
 
 
+_real_expm1 = _of_floats("expm1", np.expm1)
+_real_log1p = _of_floats("log1p", np.log1p)
+
+
 def expm1(x: Any, /) -> Any:
-    return _complex_expm1(x) if x.dtype.kind == "c" else np.expm1(x)
+    return _complex_expm1(x) if x.dtype.kind == "c" else _real_expm1(x)
 
 
 def _complex_expm1(x: Any) -> Any:
@@ -175,7 +177,7 @@ def _complex_expm1(x: Any) -> Any:
 
 
 def log1p(x: Any, /) -> Any:
-    return _complex_log1p(x) if x.dtype.kind == "c" else np.log1p(x)
+    return _complex_log1p(x) if x.dtype.kind == "c" else _real_log1p(x)
 
 
 def _complex_log1p(x: Any) -> Any:
@@ -197,9 +199,86 @@ def _joined(real_part: Any, imag_part: Any) -> Any:
     return joined
 
 
+# Functions of two arrays ---------------------------------------------------------------------------
+
+
+def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two arrays that meet in the type of the table."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype:
+            return fn(x1, x2)
+        return fn(*pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions that need floats."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and dtype.kind not in "iub":
+                return fn(x1, x2)
+        return fn(*floating_pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(x1, x2) if type(x1) is type(x2) else fn(*_checked(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _checked(x1: Any, x2: Any) -> tuple[Any, Any]:
+    if not (hasattr(x1, "dtype") and hasattr(x2, "dtype")):
+        pair(x1, x2)  # refuses what is neither an array nor a number
+    return x1, x2
+
+
+add = _promoting("add", np.add)
+bitwise_and = _promoting("bitwise_and", np.bitwise_and)
+bitwise_left_shift = _promoting("bitwise_left_shift", np.bitwise_left_shift)
+bitwise_or = _promoting("bitwise_or", np.bitwise_or)
+bitwise_right_shift = _promoting("bitwise_right_shift", np.bitwise_right_shift)
+bitwise_xor = _promoting("bitwise_xor", np.bitwise_xor)
+equal = _promoting("equal", np.equal)
+greater = _promoting("greater", np.greater)
+greater_equal = _promoting("greater_equal", np.greater_equal)
+less = _promoting("less", np.less)
+less_equal = _promoting("less_equal", np.less_equal)
+maximum = _promoting("maximum", np.maximum)
+minimum = _promoting("minimum", np.minimum)
+multiply = _promoting("multiply", np.multiply)
+not_equal = _promoting("not_equal", np.not_equal)
+pow = _promoting("pow", np.power)
+remainder = _promoting("remainder", np.remainder)
+subtract = _promoting("subtract", np.subtract)
+
+atan2 = _promoting_floats("atan2", np.arctan2)
+copysign = _promoting_floats("copysign", np.copysign)
+divide = _promoting_floats("divide", np.divide)
+hypot = _promoting_floats("hypot", np.hypot)
+logaddexp = _promoting_floats("logaddexp", np.logaddexp)
+nextafter = _promoting_floats("nextafter", np.nextafter)
+
+logical_and = _of_truths("logical_and", np.logical_and)
+logical_or = _of_truths("logical_or", np.logical_or)
+logical_xor = _of_truths("logical_xor", np.logical_xor)
+
+
 def floor_divide(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = pair(x1, x2)
     quotient = np.floor_divide(x1, x2)
-    if quotient.dtype.kind != "f":
+    if quotient.dtype.kind in "iub":
         return quotient
     # NumPy answers inf // 1 with nan and 1 // -inf with -1; the standard with inf and -0.
     is_infinite = np.isinf(x1) | np.isinf(x2)
@@ -210,12 +289,22 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    # Array bounds take the dtype of x, as the standard asks; Python numbers do so by themselves.
-    low = np.astype(min, x.dtype) if hasattr(min, "dtype") and min.dtype != x.dtype else min
-    high = np.astype(max, x.dtype) if hasattr(max, "dtype") and max.dtype != x.dtype else max
+    low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x) if x.dtype != np.bool_ else x
+    if x.dtype.kind == "V":  # np.clip answers with float32
+        x = x if low is None else np.where(np.isnan(low) | (x < low), low, x)
+        return x if high is None else np.where(np.isnan(high) | (x > high), high, x)
     return np.clip(x, low, high)
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """Bounds take the type of x, as the standard asks."""
+    if hasattr(bound, "dtype"):
+        return cast(bound, x.dtype)
+    if bound is None or x.dtype.kind in "fc":
+        return bound
+    return np.asarray(bound).astype(x.dtype)
 
 
 def imag(x: Any, /) -> Any:
@@ -231,10 +320,17 @@ def round(x: Any, /) -> Any:
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.dtype.kind == "V":  # NumPy does not know the limits of bfloat16
+        limits = ml_dtypes.finfo(x.dtype)
+        high = float(limits.max) if posinf is None else posinf
+        low = float(limits.min) if neginf is None else neginf
+        wide = np.nan_to_num(x.astype(np.float32), nan=nan, posinf=high, neginf=low)
+        return wide.astype(x.dtype)
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
 def isclose(
     x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
+    x1, x2 = pair(x1, x2)
     return np.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)

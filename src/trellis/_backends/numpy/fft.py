@@ -67,12 +67,12 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward"
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     _check_device(device)
-    return np.astype(np.fft.fftfreq(n, d=d), as_dtype(dtype or default_dtype()))
+    return np.fft.fftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     _check_device(device)
-    return np.astype(np.fft.rfftfreq(n, d=d), as_dtype(dtype or default_dtype()))
+    return np.fft.rfftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:

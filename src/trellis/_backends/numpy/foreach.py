@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..shared import foreach as plain
-from ..shared.foreach import foreach_lerp as foreach_lerp
+from ._helpers import widened
 from ._tape import TracedArray
 from .gradients import stop_gradient
 
@@ -26,29 +26,43 @@ __all__ = [
 
 
 def _room(x: Any, *others: Any) -> Any:
-    """`x` as the place for a result; None for NumPy's scalars and beside traced arrays."""
-    if type(x) is not np.ndarray:
+    """`x` as the place for a result, or None: scalars have no room, traced arrays are recorded.
+
+    Beside a Python number bfloat16 becomes float32, which NumPy does not write back.
+    """
+    if type(x) is not np.ndarray or x.dtype.kind == "V":
         return None
     return None if any([isinstance(y, TracedArray) for y in others]) else x
 
 
+def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
+    """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a number."""
+    return [
+        y.astype(x.dtype) if x.dtype.kind == "V" and y.dtype == np.float32 else y
+        for y, x in zip(results, xs, strict=True)
+    ]
+
+
 def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
     if not reuse:
-        return plain.foreach_add(xs, ys, alpha)
+        return _kept(plain.foreach_add(xs, ys, alpha), xs)
     terms = ys if isinstance(alpha, int) and alpha == 1 else plain.foreach_mul(_list(ys, xs), alpha)
-    return [np.add(x, y, out=_room(x, y)) for x, y in zip(xs, _list(terms, xs), strict=True)]
+    pairs = zip(xs, _list(terms, xs), strict=True)
+    return _kept([np.add(x, y, out=_room(x, y)) for x, y in pairs], xs)
 
 
 def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
     if not reuse:
-        return plain.foreach_mul(xs, ys)
-    return [np.multiply(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+        return _kept(plain.foreach_mul(xs, ys), xs)
+    pairs = zip(xs, _list(ys, xs), strict=True)
+    return _kept([np.multiply(x, y, out=_room(x, y)) for x, y in pairs], xs)
 
 
 def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
     if not reuse:
-        return plain.foreach_div(xs, ys)
-    return [np.divide(x, y, out=_room(x, y)) for x, y in zip(xs, _list(ys, xs), strict=True)]
+        return _kept(plain.foreach_div(xs, ys), xs)
+    pairs = zip(xs, _list(ys, xs), strict=True)
+    return _kept([np.divide(x, y, out=_room(x, y)) for x, y in pairs], xs)
 
 
 def foreach_addcmul(
@@ -71,11 +85,19 @@ def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
 
 def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
     pairs = zip(xs, _list(ys, xs), strict=True)
-    return [np.maximum(x, y, out=_room(x, y) if reuse else None) for x, y in pairs]
+    return _kept([np.maximum(x, y, out=_room(x, y) if reuse else None) for x, y in pairs], xs)
 
 
 def foreach_norm(xs: list[Any]) -> list[Any]:
-    return [np.sqrt((x * x).sum()) for x in xs]
+    return [_norm(x) if x.dtype.kind != "V" else _norm(widened(x)) for x in xs]
+
+
+def _norm(x: Any) -> Any:
+    return np.sqrt((x * x).sum())
+
+
+def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
+    return _kept(plain.foreach_lerp(xs, ys, weight), xs)
 
 
 def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:

@@ -10,6 +10,8 @@ from autograd.tracer import new_box, trace_stack
 from autograd.util import toposort
 
 from ..._core import tree
+from ..._core.dtypes import FLOATING
+from ._helpers import NATIVE
 from ._tape import TracedArray, stop
 
 __all__ = [
@@ -23,7 +25,7 @@ __all__ = [
     "vmap",
 ]
 
-FLOAT_DTYPES = frozenset([np.dtype(name) for name in ("float16", "float32", "float64")])
+FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
 stop_gradient = stop
 
@@ -80,7 +82,7 @@ def _finished(g: Any, x: Any) -> Any:
     if g is None:
         return np.zeros(shape, dtype=dtype)
     if isinstance(g, TracedArray):
-        return g if g.dtype == dtype else np.astype(g, dtype)
+        return g if g.dtype == dtype else g.astype(dtype)
     g = np.asarray(g, dtype=dtype)
     # A broadcast view or somebody's own array must not be handed out for writing.
     return g if g.flags.writeable and g.flags.owndata else g.copy()

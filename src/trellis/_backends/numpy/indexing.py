@@ -59,5 +59,5 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
 def _cast(value: Any, x: Any) -> Any:
     """The value to write, in the dtype of the array it is written to."""
     if hasattr(value, "dtype"):
-        return value if value.dtype == x.dtype else np.astype(value, x.dtype)
+        return value if value.dtype == x.dtype else value.astype(x.dtype)
     return np.asarray(value, dtype=x.dtype)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core.errors import TracingError
 from ._tape import TracedArray
+from .casting import _check_device
 
 __all__ = [
     "check_leaving",
@@ -29,4 +30,5 @@ def to_numpy(x: Any, /) -> Any:
 
 
 def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    _check_device(device)
     return np.array(x, copy=copy)

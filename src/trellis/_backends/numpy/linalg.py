@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import name_of
-from ..._core.errors import ShapeError
-from .casting import as_dtype
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.shapes import check_three
+from ._helpers import floating, floating_pair, is_bfloat16, pair, rounded, widened
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
+from .reduction import sum
 
 __all__ = [
     "cholesky",
@@ -44,10 +46,8 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ShapeError(
-            f"cross() needs vectors of length 3 along axis {axis}, got {x1.shape[axis]} and {x2.shape[axis]}."
-        )
+    check_three(x1.shape[axis], x2.shape[axis])
+    x1, x2 = pair(x1, x2)
     return np.cross(x1, x2, axisa=axis, axisb=axis, axisc=axis)
 
 
@@ -59,8 +59,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> Any:
-    return np.linalg.eigh(x)
+def eigh(x: Any, /) -> EighResult[Any]:
+    return EighResult(*np.linalg.eigh(x))
 
 
 def eigvalsh(x: Any, /) -> Any:
@@ -72,7 +72,9 @@ def inv(x: Any, /) -> Any:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    if is_bfloat16(x):
+        return rounded(matrix_norm(widened(x), keepdims=keepdims, ord=ord))
+    return np.linalg.matrix_norm(floating(x), keepdims=keepdims, ord=ord)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
@@ -84,7 +86,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    return np.linalg.outer(x1, x2)
+    return np.linalg.outer(*pair(x1, x2))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
@@ -93,20 +95,20 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return np.linalg.pinv(x, rtol=rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> Any:
-    return np.linalg.qr(x, mode=mode)  # type: ignore[call-overload]
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+    return QRResult(*np.linalg.qr(x, mode=mode))  # type: ignore[call-overload]
 
 
-def slogdet(x: Any, /) -> Any:
-    return np.linalg.slogdet(x)
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
+    return SlogdetResult(*np.linalg.slogdet(x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return np.linalg.solve(x1, x2)
+    return np.linalg.solve(*floating_pair(x1, x2))
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
-    return np.linalg.svd(x, full_matrices=full_matrices)
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+    return SVDResult(*np.linalg.svd(x, full_matrices=full_matrices))
 
 
 def svdvals(x: Any, /) -> Any:
@@ -116,8 +118,10 @@ def svdvals(x: Any, /) -> Any:
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     if dtype is None and name_of(x.dtype) == "bool":
         dtype = "int64"
-    return np.sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=as_dtype(dtype))
+    return sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if is_bfloat16(x):
+        return rounded(vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
+    return np.linalg.vector_norm(floating(x), axis=axis, keepdims=keepdims, ord=ord)

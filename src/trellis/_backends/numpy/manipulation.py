@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.shapes import normal_axis, pad_pairs
+from ..._core.shapes import normal_axis
+from ._helpers import common
 
 __all__ = [
     "broadcast_arrays",
@@ -36,7 +37,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    return np.concat(tuple(arrays), axis=axis)
+    return np.concat(tuple(common(arrays)), axis=axis)
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
@@ -72,7 +73,7 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return np.stack(tuple(arrays), axis=axis)
+    return np.stack(tuple(common(arrays)), axis=axis)
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
@@ -84,10 +85,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
-        return np.pad(x, pairs, mode="constant", constant_values=constant_values)
-    return np.pad(x, pairs, mode=mode)
+        return np.pad(x, pad_width, mode="constant", constant_values=constant_values)
+    return np.pad(x, pad_width, mode=mode)
 
 
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:

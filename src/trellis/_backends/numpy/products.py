@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ._helpers import common, pair, rounded, widened
+
 __all__ = [
     "einsum",
     "matmul",
@@ -12,7 +14,18 @@ __all__ = [
     "vecdot",
 ]
 
-matmul = np.matmul
+_np_matmul = np.matmul  # found faster than in NumPy's module, which has a `__getattr__`
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    if type(x1) is type(x2):
+        dtype = x1.dtype
+        if dtype is x2.dtype and dtype.kind != "V":
+            return _np_matmul(x1, x2)
+    x1, x2 = pair(x1, x2)
+    if x1.dtype.kind == "V":
+        return rounded(_np_matmul(widened(x1), widened(x2)))
+    return _np_matmul(x1, x2)
 
 
 def matrix_transpose(x: Any, /) -> Any:
@@ -20,12 +33,22 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype.kind == "V":
+        return rounded(np.tensordot(widened(x1), widened(x2), axes=axes))
     return np.tensordot(x1, x2, axes=axes)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype.kind == "V":
+        return rounded(np.vecdot(widened(x1), widened(x2), axis=axis))
     return np.vecdot(x1, x2, axis=axis)
 
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
+    xs = tuple(common(xs))
+    if xs and xs[0].dtype.kind == "V":
+        wide = [widened(x) for x in xs]
+        return rounded(np.einsum(subscripts, *wide, optimize=len(xs) > 2))
     return np.einsum(subscripts, *xs, optimize=len(xs) > 2)

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .casting import _default_float, as_dtype
+from ..._core.shapes import normal_axes, normal_axis
+from ._helpers import BFLOAT16, common, default_float, is_bfloat16, rounded, widened
+from .casting import as_dtype
 
 __all__ = [
     "all",
@@ -25,67 +27,121 @@ __all__ = [
 
 def _floating(x: Any) -> Any:
     """Integers take the default float where a formula needs floats."""
-    return np.astype(x, _default_float()) if x.dtype.kind in "iub" else x
+    return x.astype(default_float()) if x.dtype.kind in "iub" else x
+
+
+def _accumulates_bfloat16(x: Any, dtype: Any) -> bool:
+    """Whether a sum ends in bfloat16: it runs in float32 and is rounded once."""
+    return dtype == BFLOAT16 if dtype is not None else is_bfloat16(x)
+
+
+def _check_axis(x: Any, axis: Any) -> None:
+    """NumPy takes axis 0 and -1 for an array that has no axes."""
+    if x.ndim == 0 and axis is not None:
+        normal_axes(axis, 0)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    return np.cumulative_prod(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
+    dtype = as_dtype(dtype)
+    if _accumulates_bfloat16(x, dtype):
+        wide = np.cumulative_prod(x.astype("f4"), axis=axis, include_initial=include_initial)
+        return rounded(wide)
+    return np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    return np.cumulative_sum(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
+    dtype = as_dtype(dtype)
+    if _accumulates_bfloat16(x, dtype):
+        wide = np.cumulative_sum(x.astype("f4"), axis=axis, include_initial=include_initial)
+        return rounded(wide)
+    return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
     return np.min(x, axis=axis, keepdims=keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
+    if is_bfloat16(x):
+        return rounded(np.mean(widened(x), axis=axis, keepdims=keepdims))
     return np.mean(_floating(x), axis=axis, keepdims=keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.prod(x, axis=axis, dtype=as_dtype(dtype), keepdims=keepdims)
+    if axis is not None:
+        _check_axis(x, axis)
+    dtype = as_dtype(dtype)
+    if _accumulates_bfloat16(x, dtype):
+        return rounded(np.prod(x.astype("f4"), axis=axis, keepdims=keepdims))
+    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.sum(x, axis=axis, dtype=as_dtype(dtype), keepdims=keepdims)
+    if axis is not None:
+        _check_axis(x, axis)
+    dtype = as_dtype(dtype)
+    if _accumulates_bfloat16(x, dtype):
+        return rounded(np.sum(x.astype("f4"), axis=axis, keepdims=keepdims))
+    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
+    if is_bfloat16(x):
+        return rounded(std(widened(x), axis=axis, correction=correction, keepdims=keepdims))
     return np.std(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
+    if is_bfloat16(x):
+        return rounded(var(widened(x), axis=axis, correction=correction, keepdims=keepdims))
     return np.var(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
     return np.all(x, axis=axis, keepdims=keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        _check_axis(x, axis)
     return np.any(x, axis=axis, keepdims=keepdims)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    parts = [part for part in (prepend, x, append) if part is not None]
+    axis = normal_axis(axis, x.ndim)
+    parts = common([part for part in (prepend, x, append) if part is not None])
     return np.diff(np.concat(tuple(parts), axis=axis) if len(parts) > 1 else x, n=n, axis=axis)
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     from ._tape import stop
 
+    if is_bfloat16(x):
+        return rounded(logsumexp(widened(x), axis=axis, keepdims=keepdims))
     x = _floating(x)
-    peak = stop(np.max(x, axis=axis, keepdims=True))
+    # Of nothing the sum is 0, and its logarithm -inf. Of complex numbers the real part decides.
+    peak = np.max(np.real(stop(x)), axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, np.zeros((), dtype=peak.dtype))
-    total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=keepdims))
+    with np.errstate(divide="ignore"):
+        total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=keepdims))
     return total + (peak if keepdims else np.reshape(peak, total.shape))

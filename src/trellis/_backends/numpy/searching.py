@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.shapes import normal_axis
+from ._helpers import common, pair
 
 __all__ = [
     "argmax",
@@ -34,10 +35,12 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+    x1, x2 = pair(x1, x2)
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    x1, x2 = common((x1, x2))
     return np.where(condition, x1, x2)
 
 

@@ -15,7 +15,8 @@ except ImportError:  # TensorFlow has no public name for it
 
 
 from ..._core import dtypes
-from ..._core.errors import ArgumentError, DtypeError, ShapeError
+from ..._core.errors import ArgumentError, ArgumentTypeError, DeviceError, ShapeError
+from ..._core.shapes import broadcast_shapes, normal_axes, normal_axis
 
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
@@ -52,10 +53,7 @@ def promote(a: Any, b: Any) -> Any:
     try:
         return _promoted[a, b]
     except KeyError:
-        raise DtypeError(
-            f"{a.name} and {b.name} have no common data type. Cast one of the arrays first, "
-            f"for example trellis.astype(x, {('int64' if 'uint64' in (a.name, b.name) else a.name)!r})."
-        ) from None
+        raise dtypes.no_common_type(a.name, b.name) from None
 
 
 def dtype_beside(value: Any, dtype: Any) -> Any:
@@ -85,8 +83,8 @@ def scalar(value: Any, dtype: Any) -> Any:
                 f"{value!r} does not fit into {dtype.name}. Cast the array to a wider type."
             )
     elif dtype is tf.bool:
-        value = bool(value)
-    return tf.constant(value, dtype)
+        return tf.constant(bool(value))
+    return tf.constant(int(value) if isinstance(value, bool) else value, dtype)
 
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -99,11 +97,51 @@ def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
         x1 = tensor(x1)
         dtype = dtype_beside(x2, x1.dtype)
         return cast(x1, dtype), scalar(x2, dtype)
+    refuse_others(x1, x2)
     if x1.dtype is x2.dtype:
         return x1, x2
     x1, x2 = tensor(x1), tensor(x2)
     dtype = promote(x1.dtype, x2.dtype)
     return cast(x1, dtype), cast(x2, dtype)
+
+
+def refuse_others(*xs: Any) -> None:
+    for x in xs:
+        if not hasattr(x, "dtype"):
+            raise ArgumentTypeError(
+                f"Expected an array or a Python number, got {x!r} of type {type(x).__name__}. "
+                "Write trellis.asarray(...) around lists and other objects first."
+            )
+
+
+def on(device: Any) -> Any:
+    """A context that places what is made inside; a device that is not there is refused.
+
+    TensorFlow itself would quietly use the CPU instead of a GPU that it does not have.
+    """
+    if device is None:
+        return tf.device(None)
+    try:
+        wanted = tf.DeviceSpec.from_string(_device_name(device))
+    except ValueError:
+        wanted = None
+    for known in tf.config.list_logical_devices():
+        there = tf.DeviceSpec.from_string(known.name)
+        if wanted is not None and there.device_type == wanted.device_type:
+            if (wanted.device_index or 0) == there.device_index:
+                return tf.device(device)
+    names = ", ".join([d.name for d in tf.config.list_logical_devices()])
+    raise DeviceError(f"TensorFlow has no device {device!r} here. It sees {names}.")
+
+
+def _device_name(device: Any) -> str:
+    """The short forms "cpu" and "gpu:1" as TensorFlow writes them."""
+    if not isinstance(device, str):
+        return str(device)
+    if device.startswith("/"):
+        return device
+    kind, _, number = device.partition(":")
+    return f"/device:{kind.upper()}:{number or 0}"
 
 
 def common(xs: Any) -> list[Any]:
@@ -168,26 +206,6 @@ def size(x: Any) -> Any:
     return tf.size(x) if count is None else count
 
 
-def one_axis(axis: Any, ndim: int) -> int:
-    """A non-negative axis."""
-    axis = int(axis)
-    if not -ndim <= axis < ndim:
-        raise ShapeError(f"axis {axis} is out of range for an array with {ndim} axes.")
-    return axis % ndim
-
-
-def axes(axis: Any, ndim: int) -> list[int]:
-    """Non-negative axes of an int, a sequence of ints or None (all)."""
-    if axis is None:
-        return list(range(ndim))
-    if isinstance(axis, (tuple, list)):
-        found = [one_axis(a, ndim) for a in axis]
-        if len(set(found)) != len(found):
-            raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
-        return found
-    return [one_axis(axis, ndim)]
-
-
 @functools.cache
 def _axes_array(found: tuple[int, ...]) -> Any:
     return np.array(found, np.int32)
@@ -198,8 +216,8 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
     if axis is None:
         return 0 if ndim == 1 else _axes_array(tuple(range(ndim)))
     if isinstance(axis, (tuple, list)):
-        return _axes_array(tuple(axes(axis, ndim)))
-    return one_axis(axis, ndim)
+        return _axes_array(normal_axes(axis, ndim))
+    return normal_axis(axis, ndim)
 
 
 def move(x: Any, source: int, destination: int) -> Any:
@@ -226,15 +244,9 @@ def as_shape(shape: Any) -> Any:
 
 def broadcast_shape(xs: Any) -> Any:
     """The shape that all arrays broadcast to: a list of ints, or a tensor where sizes are unknown."""
-    static = xs[0].shape
-    for x in xs[1:]:
-        try:
-            static = tf.broadcast_static_shape(static, x.shape)
-        except ValueError:
-            shapes = ", ".join([str(tuple(x.shape)) for x in xs])
-            raise ShapeError(f"The shapes {shapes} do not broadcast together.") from None
-    if static.is_fully_defined():
-        return static.as_list()
+    static = list(broadcast_shapes(*[x.shape.as_list() for x in xs]))
+    if None not in static:
+        return static
     dynamic = tf.shape(xs[0])
     for x in xs[1:]:
         dynamic = tf.broadcast_dynamic_shape(dynamic, tf.shape(x))

@@ -23,4 +23,5 @@ def _array_types() -> list[type]:
     return classes
 
 
-register(sys.modules[__package__], *_array_types())
+ARRAY_TYPES: tuple[type, ...] = tuple(_array_types())
+register(sys.modules[__package__], ARRAY_TYPES)

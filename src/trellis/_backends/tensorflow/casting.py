@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
+from . import _helpers as _h
 
 __all__ = [
     "as_dtype",
@@ -67,8 +68,10 @@ def dtype_name(dtype: Any, /) -> str:
 
 def astype(x: Any, dtype: Any, /, *, copy: _py.bool = True, device: Any = None) -> Any:
     dtype = as_dtype(dtype)
+    if dtype is None:
+        raise dtypes.refuse_none()
     if device is not None:
-        with tf.device(device):
+        with _h.on(device):
             return tf.identity(_cast(x, dtype))
     if x.dtype is dtype:
         return tf.identity(x) if copy else tf.convert_to_tensor(x)
@@ -77,8 +80,9 @@ def astype(x: Any, dtype: Any, /, *, copy: _py.bool = True, device: Any = None) 
 
 def _cast(x: Any, dtype: Any) -> Any:
     if x.dtype.is_complex and not dtype.is_complex:
-        # tf.cast logs a warning for the dropped imaginary part; asking for a real dtype says it already.
-        x = tf.math.real(x) if dtype is not tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
+        if dtype is not tf.bool:
+            raise dtypes.refuse_dropping(x.dtype.name, dtype.name)
+        x = tf.not_equal(x, tf.zeros([], x.dtype))
     if dtype.is_unsigned and dtype is not tf.uint64 and x.dtype.is_floating:
         # Negative floats wrap around through int64; what the direct cast does depends on the kernel.
         x = tf.cast(x, tf.int64)
@@ -90,16 +94,8 @@ def _dtype_of(x: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, /) -> _py.bool:
-    a, b = _dtype_of(from_), as_dtype(to)
-    if (_rank(a) == 1 and _rank(b) > 1) or (a.name, b.name) not in dtypes._promotion:
-        return False  # integers beside floats: the standard has no rule
-    return dtypes.promote(a.name, b.name) == b.name
-
-
-def _rank(dtype: Any) -> int:
-    if dtype is tf.bool:
-        return 0
-    return 1 if dtype.is_integer else 2
+    source, target = _dtype_of(from_).name, as_dtype(to).name
+    return dtypes._promotion.get((source, target)) == target
 
 
 @dataclass(frozen=True)
@@ -152,15 +148,13 @@ def isdtype(dtype: Any, kind: Any) -> _py.bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    from . import _helpers
-
-    scalars = [x for x in arrays_and_dtypes if isinstance(x, _helpers.SCALARS)]
-    typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, _helpers.SCALARS)]
+    scalars = [x for x in arrays_and_dtypes if isinstance(x, _h.SCALARS)]
+    typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, _h.SCALARS)]
     if not typed:
         raise DtypeError("result_type() needs at least one array or dtype beside Python numbers.")
     dtype = typed[0]
     for other in typed[1:]:
-        dtype = _helpers.promote(dtype, other)
+        dtype = _h.promote(dtype, other)
     for value in scalars:
-        dtype = _helpers.dtype_beside(value, dtype)
+        dtype = _h.dtype_beside(value, dtype)
     return dtype

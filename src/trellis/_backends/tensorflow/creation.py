@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, CopyError
+from ..._core.errors import CopyError
 from . import _helpers as _h
 from .casting import as_dtype, astype
 from .device import to_device
@@ -110,19 +110,15 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     return result if device is None else to_device(result, device)
 
 
-def _on(device: Any) -> Any:
-    return tf.device(device)
-
-
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.zeros(_h.as_shape(shape), dtype)
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.ones(_h.as_shape(shape), dtype)
 
 
@@ -131,17 +127,17 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.fill(_h.as_shape(shape), asarray(fill_value, dtype=dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.zeros_like(x, as_dtype(dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _on(device):
+    with _h.on(device):
         return tf.ones_like(x, as_dtype(dtype))
 
 
@@ -160,7 +156,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     dtype = as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         if (
             isinstance(start, tf.Tensor)
             or isinstance(stop, tf.Tensor)
@@ -168,8 +164,6 @@ def arange(
         ):
             x = tf.range(start, stop, step)
             return x if dtype is None else astype(x, dtype, copy=False)
-        if step == 0:
-            raise ArgumentError("arange() expects a step other than 0.")
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if dtype is None:
             dtype = tf.int64 if whole else _h.default_float()
@@ -198,7 +192,7 @@ def linspace(
     endpoint: bool = True,
 ) -> Any:
     dtype = as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         first, last = asarray(start), asarray(stop)
         if dtype is None:
             dtype = _h.promote(_h.promote(first.dtype, last.dtype), _h.default_float())
@@ -220,7 +214,7 @@ def eye(
     n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
     dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _on(device):
+    with _h.on(device):
         return tf.cast(
             tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), _int32(k)), dtype
         )
@@ -247,8 +241,6 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError(f"meshgrid() expects indexing 'xy' or 'ij', got {indexing!r}.")
     count = len(arrays)
     lengths = [_h.size(x) for x in arrays]
     places = list(range(count))

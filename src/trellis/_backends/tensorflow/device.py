@@ -5,11 +5,10 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DeviceError
+from . import _helpers as _h
 
 __all__ = [
-    "default_device",
     "device",
-    "same_device",
     "to_device",
 ]
 
@@ -30,23 +29,8 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "TensorFlow has no streams to choose from. Leave out the argument stream."
         )
-    try:
-        with tf.device(device):
-            return tf.identity(x)
-    except (ValueError, tf.errors.InvalidArgumentError) as error:
-        known = ", ".join([d.name for d in tf.config.list_logical_devices()])
-        raise DeviceError(f"Unknown device {device!r}. TensorFlow sees {known}.") from error
-
-
-def same_device(*xs: Any) -> None:
-    """Raise where the arrays live on different devices; symbolic tensors fit anywhere."""
-    found = [x.device for x in xs if getattr(x, "device", "")]
-    for name in found[1:]:
-        if name != found[0]:
-            raise DeviceError(
-                f"Arrays on different devices: {found[0]} and {name}. "
-                f"Move one first, for example trellis.to_device(x, {found[0]!r})."
-            )
+    with _h.on(device):
+        return tf.identity(x)
 
 
 def _full_name(name: str) -> str:

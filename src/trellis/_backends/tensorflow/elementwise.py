@@ -550,7 +550,14 @@ def conj(x: Any, /) -> Any:
 
 
 def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
-    return _h.truth(x1), _h.truth(x2)
+    return _truth(x1), _truth(x2)
+
+
+def _truth(x: Any) -> Any:
+    if isinstance(x, _h.SCALARS):
+        return tf.constant(bool(x))
+    _h.refuse_others(x)
+    return _h.truth(x)
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:

@@ -4,7 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, DtypeError
+from ..._core.errors import DtypeError
+from ..._core.shapes import normal_axes, normal_axis
 from . import _helpers as _h
 from .casting import as_dtype
 from .manipulation import roll
@@ -56,23 +57,15 @@ def _sized(x: Any, n: Any) -> Any:
 
 def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
     """Multiply by 1/n for the norm `whole`, by n for its opposite, by a root for "ortho"."""
-    if norm not in ("backward", "ortho", "forward"):
-        raise ArgumentError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
     real = x.dtype.real_dtype
     count = tf.cast(n, real)
     factor = 1 / (tf.sqrt(count) if norm == "ortho" else count)
     return x * tf.cast(factor if whole == "divide" else 1 / factor, x.dtype)
 
 
-def _check_length(n: Any) -> None:
-    if isinstance(n, int) and n < 1:
-        raise ArgumentError(f"A Fourier transform needs at least one point, got n={n}.")
-
-
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
     result = tf.signal.fft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -82,7 +75,6 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
     result = tf.signal.ifft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
@@ -92,7 +84,6 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_real(x, "rfft"), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
-    _check_length(n)
     result = _half_spectrum(_sized(x, n), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -102,7 +93,6 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
-    _check_length(n)
     result = _from_half_spectrum(_sized(x, n // 2 + 1), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
@@ -136,9 +126,7 @@ def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
     ndim = _h.rank(x)
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
-    places = [_h.one_axis(a, ndim) for a in axes]
-    if s is not None and len(s) != len(places):
-        raise ArgumentError(f"s has {len(s)} lengths for {len(places)} axes.")
+    places = [normal_axis(a, ndim) for a in axes]
     lengths = [None] * len(places) if s is None else [None if n == -1 else n for n in s]
     return list(zip(places, lengths, strict=True))
 
@@ -178,13 +166,13 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with tf.device(device):
+    with _h.on(device):
         index = tf.concat([tf.range((n + 1) // 2), tf.range(-(n // 2), 0)], 0)
         return _frequencies(index, n * d, dtype)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with tf.device(device):
+    with _h.on(device):
         return _frequencies(tf.range(n // 2 + 1), n * d, dtype)
 
 
@@ -194,12 +182,12 @@ def _frequencies(index: Any, duration: float, dtype: Any) -> Any:
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = _h.axes(axes, _h.rank(x))
+    places = normal_axes(axes, _h.rank(x))
     shape = _h.sizes(x)
     return roll(x, [shape[a] // 2 for a in places], axis=places)
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = _h.axes(axes, _h.rank(x))
+    places = normal_axes(axes, _h.rank(x))
     shape = _h.sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -53,5 +53,5 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
             ) from error
     if device is None:
         return tf.constant(x)
-    with tf.device(device):
+    with _h.on(device):
         return tf.constant(x)

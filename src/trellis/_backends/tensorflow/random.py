@@ -23,6 +23,7 @@ from ..._core.threefry import (
 )
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
+from . import _helpers as _h
 from .tracing import is_concrete
 
 __all__ = [
@@ -69,7 +70,7 @@ def _u64(value: int) -> Any:
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
     if device is None:
         return tf.constant([upper, lower], tf.uint32)
-    with tf.device(device):
+    with _h.on(device):
         return tf.identity(tf.constant([upper, lower], tf.uint32))
 
 
@@ -92,7 +93,20 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     if known is not None:
         return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
     x0, x1 = _hash_counters(key, prod(shape))
-    return tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    keys = tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    if isinstance(keys, tf.__internal__.SymbolicTensor):
+        keys.__class__ = _Keys
+    return keys
+
+
+class _Keys(tf.__internal__.SymbolicTensor):
+    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of keys.
+
+    TensorFlow refuses to iterate while it traces, though the number of keys is known.
+    """
+
+    def __iter__(self) -> Any:
+        return iter(tf.unstack(self))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -421,5 +435,8 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    """Poisson draws of the shape of the rates `lam`."""
     rate = tf.cast(lam, tf.float32)
-    return tf.cast(rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)
+    whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))
+    offset = rejection.poisson(_Ops, key, rate, tuple(rate.shape))
+    return tf.cast(whole, dtype) + tf.cast(offset, dtype)

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.shapes import normal_axis
 from . import _helpers as _h
 
 __all__ = [
@@ -16,7 +17,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     x = _h.tensor(x)
     if _h.rank(x) == 0:
         return tf.zeros([], tf.int64)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     return _h.move(_h.order(_h.move(x, axis, -1), descending), -1, axis)
 
 
@@ -24,7 +25,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     x = _h.tensor(x)
     if _h.rank(x) == 0:
         return tf.identity(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     x = _h.move(x, axis, -1)
     # Gathering has gradients of every order.
     result = tf.gather(x, _h.order(x, descending), batch_dims=_h.rank(x) - 1)

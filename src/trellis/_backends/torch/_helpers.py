@@ -11,7 +11,7 @@ import torch
 
 from ..._core import dtypes
 from ..._core.container import Container, unflatten_container
-from ..._core.errors import ArgumentTypeError, DtypeError
+from ..._core.errors import ArgumentTypeError, DeviceError
 
 _NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtypes.NUMERIC)}
 _NAMES: dict[Any, str] = {native: name for name, native in _NATIVE.items()}
@@ -51,16 +51,38 @@ def _default_complex() -> Any:
     return torch.complex128 if _default_float() is torch.float64 else torch.complex64
 
 
+def _as_device(device: Any) -> Any:
+    """A device that is there, out of a name or a torch.device; None stays None."""
+    if device is None or device == "cpu" or torch.compiler.is_compiling():
+        return device
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError, ValueError):
+        raise DeviceError(
+            f"PyTorch knows no device {device!r}. Write for example 'cpu' or 'cuda:0'."
+        ) from None
+    if found.type not in ("cpu", "meta") and (found.index or 0) >= _device_count(found.type):
+        raise DeviceError(
+            f"PyTorch has no device {str(found)!r} here: it sees {_device_count(found.type)} of the "
+            f"type {found.type!r}. Write 'cpu', or install the PyTorch that serves it."
+        )
+    return found
+
+
+def _device_count(kind: str) -> int:
+    try:
+        return int(torch.get_device_module(kind).device_count())
+    except (RuntimeError, AttributeError):
+        return 0
+
+
 def _promote(a: Any, b: Any) -> Any:
     if a is b:
         return a
     try:
         return _PROMOTED[a, b]
     except KeyError:
-        raise DtypeError(
-            f"No data type holds both {_NAMES.get(a, a)} and {_NAMES.get(b, b)}. "
-            "Cast one of the arrays first, for example trellis.astype(x, 'float64')."
-        ) from None
+        raise dtypes.no_common_type(_NAMES.get(a, str(a)), _NAMES.get(b, str(b))) from None
 
 
 def _number_dtype(number: Any, dtype: Any) -> Any:
@@ -134,15 +156,6 @@ def _unordered(carrier: Any, dtype: Any) -> Any:
 def _as_float(x: Any) -> Any:
     """Integers and bools become the default float."""
     return x if x.dtype in _INEXACT else x.to(_default_float())
-
-
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes as a tuple of numbers from 0; None means all."""
-    if axis is None:
-        return tuple(range(ndim))
-    if isinstance(axis, int):
-        return (axis % ndim if ndim else axis,)
-    return tuple([a % ndim for a in axis])
 
 
 def _unflattened(children: Any, static: Any) -> Container:

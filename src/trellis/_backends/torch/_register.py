@@ -18,4 +18,5 @@ _pytree.register_pytree_node(
 # Dynamo cannot read context variables; see Setting.
 torch.compiler.assume_constant_result(Setting._look_up)
 
-register(sys.modules[__package__], torch.Tensor, torch.nn.Parameter)
+ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+register(sys.modules[__package__], ARRAY_TYPES)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ._helpers import _axes
+from ..._core.shapes import normal_axes
 
 __all__ = [
     "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
@@ -42,7 +42,7 @@ def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
 def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.softmax(x, axis)
-    axes = _axes(axis, x.ndim)
+    axes = normal_axes(axis, x.ndim)
     parts = torch.exp(x - torch.amax(x, axes, True).detach())
     return parts / torch.sum(parts, axes, True)
 
@@ -50,7 +50,7 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
 def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.log_softmax(x, axis)
-    return x - torch.logsumexp(x, _axes(axis, x.ndim), True)
+    return x - torch.logsumexp(x, normal_axes(axis, x.ndim), True)
 
 
 # Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched off.

@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..._core.dtypes import KINDS, name_of
+from ..._core.dtypes import KINDS, name_of, refuse_dropping, refuse_none
 from ..._core.errors import ArgumentError, DtypeError
 from ._helpers import (
     _NAMES,
     _NATIVE,
     _PROMOTED,
-    _default_complex,
-    _default_float,
+    _as_device,
     _number_dtype,
     _promote,
 )
@@ -27,12 +26,10 @@ __all__ = [
     "complex128",
     "dtype_name",
     "finfo",
-    "finfo_object",
     "float16",
     "float32",
     "float64",
     "iinfo",
-    "iinfo_object",
     "int8",
     "int16",
     "int32",
@@ -93,7 +90,14 @@ def dtype_name(dtype: Any, /) -> str:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
-    return x.to(device=device, dtype=as_dtype(dtype), copy=copy)
+    dtype = as_dtype(dtype)
+    if dtype is None:
+        raise refuse_none()
+    if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
+        raise refuse_dropping(_NAMES[x.dtype], _NAMES[dtype])
+    if device is not None:
+        device = _as_device(device)
+    return x.to(device=device, dtype=dtype, copy=copy)
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
@@ -144,12 +148,9 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
             own = x.dtype if isinstance(x, torch.Tensor) else as_dtype(x)
             dtype = own if dtype is None else _promote(dtype, own)
     if dtype is None:
-        kinds = [type(number) for number in numbers]
-        if complex in kinds:
-            return _default_complex()
-        if float in kinds:
-            return _default_float()
-        return torch.int64 if int in kinds else torch.bool
+        raise DtypeError(
+            "result_type() needs at least one array or dtype, not only Python scalars."
+        )
     for number in numbers:
         dtype = _number_dtype(number, dtype)
     return dtype

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import ArgumentTypeError, CopyError
-from ._helpers import _FEW_KERNELS, _default_complex, _default_float, _filled
+from ._helpers import _FEW_KERNELS, _as_device, _default_complex, _default_float, _filled
 from .casting import as_dtype
 from .interchange import from_numpy
 
@@ -49,10 +49,12 @@ def arange(
         all_ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         native = torch.int64 if all_ints else _default_float()
     if (stop - start) * step <= 0:  # PyTorch refuses ranges that run the wrong way
-        return torch.empty((0,), dtype=native, device=device)
+        return torch.empty((0,), dtype=native, device=_as_device(device))
     if native in _FEW_KERNELS:
-        return torch.arange(start, stop, step, dtype=torch.int64, device=device).to(native)
-    return torch.arange(start, stop, step, dtype=native, device=device)
+        return torch.arange(start, stop, step, dtype=torch.int64, device=_as_device(device)).to(
+            native
+        )
+    return torch.arange(start, stop, step, dtype=native, device=_as_device(device))
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
@@ -68,7 +70,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         return _from_tensor(from_numpy(obj, copy=copy), native, device, None if copy else copy)
     if isinstance(obj, (bool, int, float, complex)):
         _refuse_no_copy(copy, obj)
-        return _filled(obj, _inferred(obj) if native is None else native, device)
+        return _filled(obj, _inferred(obj) if native is None else native, _as_device(device))
     if isinstance(obj, (list, tuple)):
         _refuse_no_copy(copy, obj)
         return _from_list(obj, native, device)
@@ -80,13 +82,13 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         raise ArgumentTypeError(
             f"asarray() expects an array, a number or nested lists of numbers, got {type(obj).__name__}."
         ) from None
-    return asarray(np.asarray(view), dtype=native, device=device, copy=copy)
+    return asarray(np.asarray(view), dtype=native, device=_as_device(device), copy=copy)
 
 
 def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
     if copy:
-        return x.to(device=device, dtype=dtype, copy=True)
-    moved = x.to(device=device, dtype=dtype)
+        return x.to(device=_as_device(device), dtype=dtype, copy=True)
+    moved = x.to(device=_as_device(device), dtype=dtype)
     if copy is False and moved is not x:
         raise CopyError(
             f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} only by "
@@ -117,8 +119,8 @@ def _from_list(items: Any, dtype: Any, device: Any) -> Any:
         elif float in kinds or not kinds:
             dtype = _default_float()
     if dtype in _FEW_KERNELS:
-        return torch.tensor(_wrapped(items), dtype=torch.int64, device=device).to(dtype)
-    return torch.tensor(items, dtype=dtype, device=device)
+        return torch.tensor(_wrapped(items), dtype=torch.int64, device=_as_device(device)).to(dtype)
+    return torch.tensor(items, dtype=dtype, device=_as_device(device))
 
 
 def _leaves(items: Any) -> list[Any]:
@@ -141,15 +143,15 @@ def _wrapped(items: Any) -> Any:
 def _stacked(items: Any, dtype: Any, device: Any) -> Any:
     from .manipulation import stack
 
-    return stack([asarray(item, dtype=dtype, device=device) for item in items])
+    return stack([asarray(item, dtype=dtype, device=_as_device(device)) for item in items])
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
+    return torch.empty(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty_like(x, dtype=as_dtype(dtype), device=device)
+    return torch.empty_like(x, dtype=as_dtype(dtype), device=_as_device(device))
 
 
 def eye(
@@ -158,9 +160,9 @@ def eye(
     columns = n_rows if n_cols is None else n_cols
     native = as_dtype(dtype) or _default_float()
     if k == 0 and native not in _FEW_KERNELS:
-        return torch.eye(n_rows, columns, dtype=native, device=device)
-    row = torch.arange(n_rows, device=device)
-    column = torch.arange(columns, device=device)
+        return torch.eye(n_rows, columns, dtype=native, device=_as_device(device))
+    row = torch.arange(n_rows, device=_as_device(device))
+    column = torch.arange(columns, device=_as_device(device))
     # Beyond the corners there is nothing more to see, and int64 to overflow.
     offset = max(-n_rows, min(k, columns))
     return (column == row[:, None] + offset).to(native)
@@ -169,10 +171,12 @@ def eye(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, np.ndarray):
         # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory for writable.
-        return from_numpy(x, device=device, copy=copy)
+        return from_numpy(x, device=_as_device(device), copy=copy)
     try:
         # Not every exporter knows how to copy, so that is done here.
-        tensor = torch.from_dlpack(x, device=device, copy=False if copy is False else None)
+        tensor = torch.from_dlpack(
+            x, device=_as_device(device), copy=False if copy is False else None
+        )
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
             raise CopyError(
@@ -186,15 +190,17 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     native = as_dtype(dtype)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     if isinstance(fill_value, torch.Tensor):
-        return fill_value.to(device=device, dtype=native).broadcast_to(size).clone()
-    return _filled(fill_value, _inferred(fill_value) if native is None else native, device, size)
+        return fill_value.to(device=_as_device(device), dtype=native).broadcast_to(size).clone()
+    return _filled(
+        fill_value, _inferred(fill_value) if native is None else native, _as_device(device), size
+    )
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
     if isinstance(fill_value, torch.Tensor) or native in _FEW_KERNELS:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
-    return torch.full_like(x, fill_value, dtype=native, device=device)
+    return torch.full_like(x, fill_value, dtype=native, device=_as_device(device))
 
 
 def linspace(
@@ -212,11 +218,13 @@ def linspace(
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
         native = _default_complex() if is_complex else _default_float()
     if native in _FEW_KERNELS:
-        points = linspace(start, stop, num, dtype=torch.float64, device=device, endpoint=endpoint)
+        points = linspace(
+            start, stop, num, dtype=torch.float64, device=_as_device(device), endpoint=endpoint
+        )
         return points.to(torch.int64).to(native)
     if not endpoint:
-        return torch.linspace(start, stop, num + 1, dtype=native, device=device)[:-1]
-    return torch.linspace(start, stop, num, dtype=native, device=device)
+        return torch.linspace(start, stop, num + 1, dtype=native, device=_as_device(device))[:-1]
+    return torch.linspace(start, stop, num, dtype=native, device=_as_device(device))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
@@ -224,11 +232,11 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
+    return torch.ones(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones_like(x, dtype=as_dtype(dtype), device=device)
+    return torch.ones_like(x, dtype=as_dtype(dtype), device=_as_device(device))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
@@ -244,8 +252,8 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros(shape, dtype=as_dtype(dtype) or _default_float(), device=device)
+    return torch.zeros(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros_like(x, dtype=as_dtype(dtype), device=device)
+    return torch.zeros_like(x, dtype=as_dtype(dtype), device=_as_device(device))

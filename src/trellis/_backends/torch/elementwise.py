@@ -101,33 +101,45 @@ __all__ = [
 # Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so `torch.tanh` is
 # found some 90 ns later.
 
-acosh = torch.acosh
-asin = torch.asin
-asinh = torch.asinh
-atan = torch.atan
-atanh = torch.atanh
 ceil = torch.ceil
-cos = torch.cos
-cosh = torch.cosh
-exp = torch.exp
 floor = torch.floor
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
-log = torch.log
-log10 = torch.log10
-log2 = torch.log2
 logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
-reciprocal = torch.reciprocal
 signbit = torch.signbit
-sin = torch.sin
-sinh = torch.sinh
-sqrt = torch.sqrt
-tan = torch.tan
 trunc = torch.trunc
-erf = torch.erf
+
+
+def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that needs floats: integers take the default float, which may not be PyTorch's."""
+
+    def call(x: Any, /) -> Any:
+        return fn(x if x.dtype in _INEXACT else x.to(_default_float()))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+acosh = _of_floats("acosh", torch.acosh)
+asin = _of_floats("asin", torch.asin)
+asinh = _of_floats("asinh", torch.asinh)
+atan = _of_floats("atan", torch.atan)
+atanh = _of_floats("atanh", torch.atanh)
+cos = _of_floats("cos", torch.cos)
+cosh = _of_floats("cosh", torch.cosh)
+erf = _of_floats("erf", torch.erf)
+exp = _of_floats("exp", torch.exp)
+log = _of_floats("log", torch.log)
+log10 = _of_floats("log10", torch.log10)
+log2 = _of_floats("log2", torch.log2)
+reciprocal = _of_floats("reciprocal", torch.reciprocal)
+sin = _of_floats("sin", torch.sin)
+sinh = _of_floats("sinh", torch.sinh)
+sqrt = _of_floats("sqrt", torch.sqrt)
+tan = _of_floats("tan", torch.tan)
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,7 +158,10 @@ square = _unary("square", torch.square)
 
 
 def tanh(x: Any, /) -> Any:
-    return _torch_tanh(x) if x.dtype not in _COMPLEX else _complex_tanh(x)
+    dtype = x.dtype
+    if dtype in _COMPLEX:
+        return _complex_tanh(x)
+    return _torch_tanh(x if dtype in _FLOATING else x.to(_default_float()))
 
 
 def _complex_tanh(x: Any) -> Any:
@@ -163,7 +178,7 @@ def acos(x: Any, /) -> Any:
     if x.dtype in _COMPLEX:
         near_zero = torch.complex(torch.pi / 2 - x.real, -x.imag)
         return torch.where(x == 0, near_zero, torch.acos(x))
-    return torch.acos(x)
+    return torch.acos(_as_float(x))
 
 
 def expm1(x: Any, /) -> Any:
@@ -173,13 +188,13 @@ def expm1(x: Any, /) -> Any:
         # Adding 0 makes +0 of -0, as the standard has it.
         real_part = torch.where(torch.isfinite(exact), exact + 0.0, exponential.real - 1)
         return torch.complex(real_part, exponential.imag)
-    return torch.expm1(x)
+    return torch.expm1(_as_float(x))
 
 
 def log1p(x: Any, /) -> Any:
     if x.dtype in _COMPLEX:
         return torch.where(torch.isinf(x), torch.log(x), torch.log1p(x))
-    return torch.log1p(x)
+    return torch.log1p(_as_float(x))
 
 
 def abs(x: Any, /) -> Any:
@@ -344,11 +359,29 @@ def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _logical(fn: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, /) -> Any:
-        return fn(x1 != 0, x2 != 0)
+def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
 
+    def call(x1: Any, x2: Any, /) -> Any:
+        device = (x1 if isinstance(x1, torch.Tensor) else x2).device
+        return fn(_truth(x1, device), _truth(x2, device))
+
+    call.__name__ = call.__qualname__ = name
     return call
+
+
+def _truth(x: Any, device: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return x != 0 if x.dtype in _FEW_KERNELS else x
+    _number_dtype(x, torch.bool)  # refuses what is not a number
+    return torch.full((), bool(x), dtype=torch.bool, device=device)
+
+
+def _divide(x1: Any, x2: Any, /) -> Any:
+    """Integers would give PyTorch's default float, which need not be ours."""
+    if (x1 if isinstance(x1, torch.Tensor) else x2).dtype in _INEXACT:
+        return torch.div(x1, x2)
+    return _divide_as_floats(*_both(x1, x2))
 
 
 def _divide_as_floats(x1: Any, x2: Any) -> Any:
@@ -382,7 +415,7 @@ def _hypot(x1: Any, x2: Any) -> Any:
 add = _binary("add", torch.add, _carried(torch.add))
 subtract = _binary("subtract", torch.sub, _carried(torch.sub))
 multiply = _binary("multiply", torch.mul, _carried(torch.mul))
-divide = _binary("divide", torch.div, _divide_as_floats)
+divide = _binary("divide", _divide, _divide_as_floats)
 floor_divide = _tensors_only("floor_divide", _floor_divide, _divide_unsigned)
 remainder = _tensors_only("remainder", _remainder, _remainder_unsigned)
 pow = _binary("pow", torch.pow, _carried(torch.pow))
@@ -405,9 +438,9 @@ greater_equal = _comparison("greater_equal", torch.ge, _compared(torch.ge))
 
 maximum = _tensors_only("maximum", torch.maximum, _extremum(torch.maximum))
 minimum = _tensors_only("minimum", torch.minimum, _extremum(torch.minimum))
-logical_and = _tensors_only("logical_and", torch.logical_and, _logical(torch.logical_and))
-logical_or = _tensors_only("logical_or", torch.logical_or, _logical(torch.logical_or))
-logical_xor = _tensors_only("logical_xor", torch.logical_xor, _logical(torch.logical_xor))
+logical_and = _logical("logical_and", torch.logical_and)
+logical_or = _logical("logical_or", torch.logical_or)
+logical_xor = _logical("logical_xor", torch.logical_xor)
 
 atan2 = _floating("atan2", torch.atan2)
 copysign = _floating("copysign", torch.copysign)

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from ._helpers import _default_float
+from ._helpers import _as_device, _default_float
 from .casting import as_dtype
 
 __all__ = [
@@ -66,11 +66,15 @@ def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    return torch.fft.fftfreq(n, d, dtype=as_dtype(dtype) or _default_float(), device=device)
+    return torch.fft.fftfreq(
+        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+    )
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    return torch.fft.rfftfreq(n, d, dtype=as_dtype(dtype) or _default_float(), device=device)
+    return torch.fft.rfftfreq(
+        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+    )
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
-from ._helpers import _NATIVE
+from ._helpers import _NATIVE, _as_device
 
 __all__ = [
     "check_leaving",
@@ -44,6 +44,10 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
     PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
     """
+    if torch.compiler.is_compiling():
+        # Dynamo traces NumPy's functions as torch's own; its arrays have no dtype to ask for.
+        traced = torch.from_numpy(x)
+        return traced.clone() if copy and device is None else traced.to(device, copy=bool(copy))
     array = np.asarray(x)
     name = array.dtype.name
     if name not in _NATIVE:
@@ -63,7 +67,7 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         tensor = torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(array)
-    moved = tensor if device is None else tensor.to(device)
+    moved = tensor if device is None else tensor.to(_as_device(device))
     if copy is False and moved is not tensor:
         raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved

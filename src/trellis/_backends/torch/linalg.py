@@ -1,9 +1,10 @@
 """The linear algebra extension."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ._helpers import _FEW_KERNELS, _both
 from .elementwise import multiply
 from .products import matmul as matmul
@@ -13,10 +14,6 @@ from .products import vecdot as vecdot
 from .reduction import sum
 
 __all__ = [
-    "EighResult",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
     "cholesky",
     "cross",
     "det",
@@ -43,27 +40,6 @@ __all__ = [
 ]
 
 
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
-
-
 det = torch.linalg.det
 eigvalsh = torch.linalg.eigvalsh
 inv = torch.linalg.inv
@@ -88,7 +64,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return torch.diagonal(x, offset, -2, -1)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(*torch.linalg.eigh(x))
 
 
@@ -108,11 +84,11 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return torch.linalg.pinv(x, rtol=rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*torch.linalg.qr(x, mode))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     return SlogdetResult(*torch.linalg.slogdet(x))
 
 
@@ -124,7 +100,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return torch.linalg.solve(x1, x2)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*torch.linalg.svd(x, full_matrices))
 
 

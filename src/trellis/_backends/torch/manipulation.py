@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
-from ..._core.errors import ArgumentError, CopyError, ShapeError
-from ._helpers import _FEW_KERNELS, _all_same, _axes
+from ..._core.errors import CopyError
+from ..._core.shapes import check_squeezable, normal_axes
+from ._helpers import _FEW_KERNELS, _all_same
 
 __all__ = [
     "broadcast_arrays",
@@ -55,7 +56,7 @@ def expand_dims(x: Any, /, axis: int) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    axes = _axes(axis, x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = normal_axes(axis, x.ndim)
     if x.dtype in _FEW_KERNELS:
         return torch.flip(x.to(torch.int64), axes).to(x.dtype)
     return torch.flip(x, axes)
@@ -98,12 +99,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
-    for a in axis if isinstance(axis, tuple) else (axis,):
-        if x.shape[a] != 1:
-            raise ShapeError(
-                f"squeeze() can drop axes of size 1 only; axis {a} of shape {tuple(x.shape)} has "
-                f"{x.shape[a]}."
-            )
+    check_squeezable(axis if isinstance(axis, tuple) else (axis,), x.shape)
     return torch.squeeze(x, axis)
 
 
@@ -120,55 +116,24 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    """`x` with elements before and behind each axis.
-
-    `pad_width` is a number, one pair for all axes, or a pair per axis. Modes as in NumPy: "constant",
-    "reflect", "edge" and "wrap".
-    """
-    pairs = _pairs(pad_width, x)
     if mode == "constant":
         flat: list[int] = []
-        for low, high in reversed(pairs):
+        for low, high in reversed(pad_width):
             flat += [low, high]
         if x.dtype in _FEW_KERNELS:
             return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
                 x.dtype
             )
         return torch.nn.functional.pad(x, flat, value=constant_values)
-    if mode not in ("reflect", "edge", "wrap"):
-        raise ArgumentError(
-            f"Unknown padding mode {mode!r}. The modes are constant, reflect, edge and wrap."
-        )
-    for axis, (low, high) in enumerate(pairs):
+    for axis, (low, high) in enumerate(pad_width):
         if low or high:
             index = _source_index(x.shape[axis], low, high, mode, x.device)
             x = x[(slice(None),) * axis + (index,)]
     return x
 
 
-def _pairs(pad_width: Any, x: Any) -> list[tuple[int, int]]:
-    if isinstance(pad_width, int):
-        pairs = [(pad_width, pad_width)] * x.ndim
-    elif len(pad_width) == 2 and isinstance(pad_width[0], int):
-        pairs = [(pad_width[0], pad_width[1])] * x.ndim
-    else:
-        pairs = [(low, high) for low, high in pad_width]
-        if len(pairs) == 1:
-            pairs = pairs * x.ndim
-    if len(pairs) != x.ndim:
-        raise ShapeError(f"pad() got {len(pairs)} pairs for an array of {x.ndim} axes.")
-    for low, high in pairs:
-        if low < 0 or high < 0:
-            raise ArgumentError(
-                f"pad() cannot take elements away: got the pair {(low, high)}. Slice instead."
-            )
-    return pairs
-
-
 def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:
     """For each place of the padded axis, the place that its element comes from."""
-    if size == 0:
-        raise ShapeError(f"pad() with mode {mode!r} cannot extend an empty axis.")
     index = torch.arange(-low, size + high, device=device)
     if mode == "wrap":
         return index % size

@@ -25,6 +25,7 @@ from ..._core.threefry import (
 )
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
+from ._helpers import _as_device
 from .tracing import is_concrete
 
 __all__ = [
@@ -70,7 +71,7 @@ def _signed(value: int) -> int:
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
-    return torch.tensor([upper, lower], dtype=torch.uint32, device=device)
+    return torch.tensor([upper, lower], dtype=torch.uint32, device=_as_device(device))
 
 
 def key_of_seed(seed: Any) -> Any:
@@ -464,4 +465,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    return _poisson(key, lam.to(torch.float32)).to(dtype)
+    """Poisson draws of the shape of the rates `lam`."""
+    rate = lam.to(torch.float32)
+    whole = torch.where((rate >= 0) & (rate < torch.inf), torch.floor(rate), 0)
+    return whole.to(dtype) + _poisson(key, rate).to(dtype)

@@ -7,8 +7,8 @@ import torch
 from torch import mean as _torch_mean  # names of their own are found faster than those in a module
 from torch import sum as _torch_sum
 
-from ..._core.errors import ShapeError
-from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
+from ..._core.shapes import normal_axes, only_axis
+from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _ordered, _unordered
 from .casting import as_dtype
 
 __all__ = [
@@ -69,7 +69,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
         return torch.prod(x, axis, keepdims, dtype=native)
     if axis is None and not keepdims:
         return torch.prod(x, dtype=native)
-    axes = sorted(_axes(axis, x.ndim), reverse=True)
+    axes = sorted(normal_axes(axis, x.ndim), reverse=True)
     out = x
     for a in axes:  # PyTorch multiplies along one axis at a time
         out = torch.prod(out, a, keepdims, dtype=native)
@@ -115,30 +115,20 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.all(truth)
-    return truth if axis == () else torch.all(truth, _axes(axis, x.ndim), keepdims)
+    return truth if axis == () else torch.all(truth, normal_axes(axis, x.ndim), keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.any(truth)
-    return truth if axis == () else torch.any(truth, _axes(axis, x.ndim), keepdims)
-
-
-def _single_axis(x: Any, axis: Any, name: str) -> int:
-    if axis is not None:
-        return int(axis)
-    if x.ndim > 1:
-        raise ShapeError(
-            f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example."
-        )
-    return 0
+    return truth if axis == () else torch.any(truth, normal_axes(axis, x.ndim), keepdims)
 
 
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = _single_axis(x, axis, "cumulative_sum")
+    along = only_axis("cumulative_sum", x.ndim) if axis is None else axis
     out = _carried(
         lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
@@ -148,7 +138,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = _single_axis(x, axis, "cumulative_prod")
+    along = only_axis("cumulative_prod", x.ndim) if axis is None else axis
     out = _carried(
         lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
@@ -175,4 +165,4 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
     if axis == ():
         return _as_float(x).clone()
-    return torch.logsumexp(_as_float(x), _axes(axis, x.ndim), keepdims)
+    return torch.logsumexp(_as_float(x), normal_axes(axis, x.ndim), keepdims)

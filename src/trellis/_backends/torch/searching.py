@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
+from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
-from ._helpers import _FEW_KERNELS, _both, _ordered
+from ._helpers import _FEW_KERNELS, _NATIVE, _both, _filled, _ordered
 
 __all__ = [
     "argmax",
@@ -61,15 +62,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
         if x1.dtype in _FEW_KERNELS:
             return torch.where(condition, x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
         return torch.where(condition, x1, x2)
-    from .casting import result_type
-    from .creation import asarray
-
-    dtype = result_type(x1, x2)
-    return torch.where(
-        condition,
-        asarray(x1, dtype=dtype, device=condition.device),
-        asarray(x2, dtype=dtype, device=condition.device),
-    )
+    dtype = _NATIVE[of_numbers((x1, x2))]
+    device = condition.device
+    return torch.where(condition, _filled(x1, dtype, device), _filled(x2, dtype, device))
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:

@@ -4,7 +4,7 @@ The variables of a layer are `layer0`, `layer1`, ..., those of the backward dire
 each with `w` (in, gates * out), `r` (out, gates * out) and biases.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ..._array.creation import zeros_like
 from ..._array.manipulation import concat, flip, stack
@@ -12,8 +12,8 @@ from ..._array.reduction import sum as sum_of
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
 from ...functional.recurrent import gru_update, lstm_update, rnn_update
-from ..init import GlorotUniform, Initializer, Zeros
-from .layer import Layer
+from ..init import Initializer
+from .layer import GLOROT, ZEROS, Layer, Options
 
 
 class _Recurrent(Layer):
@@ -27,18 +27,31 @@ class _Recurrent(Layer):
         self,
         input_channels: int,
         output_channels: int,
-        /,
-        *,
         num_layers: int = 1,
         bidirectional: bool = False,
         with_bias: bool = True,
         return_sequence: bool = True,
         return_state: bool = True,
         time_major: bool = False,
-        weight_initializer: Initializer = GlorotUniform(),  # noqa: B008
-        bias_initializer: Initializer = Zeros(),  # noqa: B008
-        **options: Any,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
+        **options: Unpack[Options],
     ):
+        """A recurrent layer.
+
+        Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the state, and of the last axis of the result
+            num_layers: how many layers stand on top of each other
+            bidirectional: whether each layer also runs backwards; results stand side by side
+            with_bias: whether there are biases
+            return_sequence: whether the result has all steps, or only the last
+            return_state: whether the last states are returned too
+            time_major: whether time is the first axis, not the one before the last
+            weight_initializer: what `w` and `r` begin with
+            bias_initializer: what biases begin with
+            options: those of `Module`
+        """
         if num_layers < 1:
             raise ArgumentError(
                 f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}."
@@ -185,17 +198,42 @@ class RNN(_Recurrent):
         self,
         input_channels: int,
         output_channels: int,
-        /,
-        *,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        with_bias: bool = True,
+        return_sequence: bool = True,
+        return_state: bool = True,
+        time_major: bool = False,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
         nonlinearity: str = "tanh",
-        **options: Any,
+        **options: Unpack[Options],
     ):
+        """A plain recurrent layer.
+
+        Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the state, and of the last axis of the result
+            num_layers: how many layers stand on top of each other
+            bidirectional: whether each layer also runs backwards; results stand side by side
+            with_bias: whether there are biases
+            return_sequence: whether the result has all steps, or only the last
+            return_state: whether the last states are returned too
+            time_major: whether time is the first axis, not the one before the last
+            weight_initializer: what `w` and `r` begin with
+            bias_initializer: what biases begin with
+            nonlinearity: "tanh" or "relu"
+            options: those of `Module`
+        """
         if nonlinearity not in ("tanh", "relu"):
             raise ArgumentError(
                 f"RNN() knows the nonlinearities 'tanh' and 'relu', got {nonlinearity!r}."
             )
         self._nonlinearity = nonlinearity
-        super().__init__(input_channels, output_channels, **options)
+        super().__init__(
+            input_channels, output_channels, num_layers, bidirectional, with_bias, return_sequence,
+            return_state, time_major, weight_initializer, bias_initializer, **options,
+        )  # fmt: skip
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, h = rnn_update(

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import erf as _scipy_erf
 
 from .._tape import composed, constant, differentiable, stop, unbroadcast
 
@@ -182,16 +183,15 @@ def _nan_to_num(x: Any, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = Non
 
 
 def _erf_values(x: Any) -> Any:
-    from scipy.special import erf
-
-    return erf(x)
+    # SciPy has loops for float32 and float64 only, and takes float64 for the two half types.
+    return _scipy_erf(x) if x.dtype.itemsize >= 4 else _scipy_erf(x.astype("f4")).astype(x.dtype)
 
 
 _two_over_root_pi = 2 / math.sqrt(math.pi)
 erf = differentiable(_erf_values, lambda ans, x: lambda g: g * _two_over_root_pi * np.exp(-x * x))
 
 _cast = differentiable(
-    lambda x, dtype: np.astype(x, dtype),
+    lambda x, dtype: x.astype(dtype),
     lambda ans, x, dtype: lambda g: unbroadcast(_complexify(x, g), x),
 )
 
@@ -199,4 +199,5 @@ _cast = differentiable(
 @composed(np.astype)
 def _astype(x: Any, dtype: Any, **kw: Any) -> Any:
     """Integers and bools are constants: no gradient comes back through them."""
-    return _cast(x, dtype) if np.dtype(dtype).kind in "fc" else np.astype(stop(x), dtype)
+    # "V" is bfloat16.
+    return _cast(x, dtype) if np.dtype(dtype).kind in "fcV" else stop(x).astype(dtype)

@@ -69,7 +69,7 @@ def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> An
 
 
 def _real(x: Any) -> Any:
-    return np.astype(np.real(x), x.dtype)
+    return np.real(x).astype(x.dtype)
 
 
 _swapped = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: "forward"}

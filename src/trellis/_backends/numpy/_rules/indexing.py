@@ -158,8 +158,8 @@ def index_extreme_at(x: Any, value: Any, index: Any, ufunc: Any) -> Any:
 
 def _winners(ans: Any, x: Any, value: Any, index: Any) -> tuple[Any, Any, Any]:
     """Who attains the result, and how many do: all of them share the gradient."""
-    kept = np.astype(x == ans, ans.dtype)
-    attains = np.astype(ans[index] == value, ans.dtype)
+    kept = (x == ans).astype(ans.dtype)
+    attains = (ans[index] == value).astype(ans.dtype)
     return kept, attains, index_add_at(kept, attains, index)
 
 

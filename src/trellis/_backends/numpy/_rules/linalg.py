@@ -280,7 +280,7 @@ def _vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any =
     if ord == -np.inf:
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(np.astype(size != 0, size.dtype), axis=axis, keepdims=keepdims)
+        return np.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     if ord == 2:

@@ -31,7 +31,7 @@ defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdi
 def _sum_rule(
     x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any
 ) -> Any:
-    return _sum(x if dtype is None else np.astype(x, dtype), axis, keepdims)
+    return _sum(x if dtype is None else x.astype(dtype), axis, keepdims)
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -72,7 +72,7 @@ def _std(x: Any, axis: Any = None, **kw: Any) -> Any:
 def _extreme_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """All elements that attain the extreme share its gradient equally."""
     attains = x == _spread(ans, x, axis, keepdims)
-    count = np.astype(np.sum(attains, axis=normal_axes(axis, x.ndim), keepdims=True), x.dtype)
+    count = np.sum(attains, axis=normal_axes(axis, x.ndim), keepdims=True).astype(x.dtype)
     return lambda g: np.where(attains, _spread(g, x, axis, keepdims) / count, np.zeros((), x.dtype))
 
 
@@ -103,7 +103,7 @@ def _min_rule(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> An
 @composed(np.prod)
 def _prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any) -> Any:
     """Halving products: right at zeros and at every order, where dividing the whole by x is not."""
-    x = x if dtype is None else np.astype(x, dtype)
+    x = x if dtype is None else x.astype(dtype)
     axes = normal_axes(axis, x.ndim)
     kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
     rest = np.moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x
@@ -143,7 +143,7 @@ def _cumulative_sum(
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)
-    x = x if dtype is None else np.astype(x, dtype)
+    x = x if dtype is None else x.astype(dtype)
     return _with_initial(_cumsum(x, axis), axis, 0, include_initial)
 
 
@@ -155,7 +155,7 @@ def _cumulative_prod(
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)
-    x = x if dtype is None else np.astype(x, dtype)
+    x = x if dtype is None else x.astype(dtype)
     y, step = np.moveaxis(x, axis, 0), 1
     while step < y.shape[0]:
         y = np.concatenate((y[:step], y[step:] * y[:-step]), axis=0)

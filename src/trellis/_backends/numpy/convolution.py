@@ -1,4 +1,4 @@
-"""Layer kernels on NumPy: convolution on BLAS with its own derivatives, attention, the LSTM loop.
+"""Convolution on BLAS, with derivatives of its own.
 
 A convolution is bilinear. With T(x, w, g) = <conv(x, w), g> the three functions `_output`, `_input_gradient` and
 `_filter_gradient` are the derivatives of T by g, x and w, and each is the derivative of the other two: so three
@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from autograd.extend import defvjp, primitive
 from numpy.lib.stride_tricks import as_strided
-from scipy.special import expit
 
-from ._tape import differentiable
+from ..shared.convolution import ConvSpec, TransposedConvSpec
 
-__all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
+__all__ = ["conv", "conv_transpose"]
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large enough for BLAS.
 _BLOCK_BYTES = 1 << 20
@@ -36,59 +35,59 @@ class _Geometry(NamedTuple):
     groups: int
 
 
-def conv(
-    x: Any, filters: Any, bias: Any, *, strides: Any, padding: Any, x_dilations: Any, dilations: Any, groups: int,
-    channel_first: bool, filter_first: bool,
-) -> Any:  # fmt: skip
-    """Cross-correlation; `padding` is one (low, high) pair per spatial axis, all arguments are checked before."""
-    if channel_first:
-        x = np.moveaxis(x, 1, -1)
-    if filter_first:
-        filters = np.permute_dims(filters, (*range(2, filters.ndim), 1, 0))
+def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
+    """Cross-correlation; all arguments are checked before."""
+    x, filters = _channel_last(x, filters, spec)
     sizes, kernel = tuple(x.shape[1:-1]), tuple(filters.shape[:-2])
-    outs = tuple(
-        [
-            ((n - 1) * xd + lo + hi - (k - 1) * d) // s + 1
-            for n, k, s, d, xd, (lo, hi) in zip(
-                sizes, kernel, strides, dilations, x_dilations, padding, strict=True
-            )
-        ]
-    )
-    lows = tuple([lo for lo, _ in padding])
-    geometry = _Geometry(sizes, kernel, outs, strides, dilations, x_dilations, lows, groups)
-    y = _output(x, filters, geometry)
-    return _finished(y, bias, channel_first)
-
-
-def conv_transpose(
-    x: Any, filters: Any, bias: Any, *, strides: Any, starts: Any, outs: Any, dilations: Any, groups: int,
-    channel_first: bool, filter_first: bool,
-) -> Any:  # fmt: skip
-    """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
-    if channel_first:
-        x = np.moveaxis(x, 1, -1)
-    if filter_first:
-        filters = np.permute_dims(filters, (*range(2, filters.ndim), 1, 0))
-    ones = (1,) * len(strides)
+    lows = tuple([low for low, _ in spec.padding])
+    outs = []
+    for i, (n, k, (low, high)) in enumerate(zip(sizes, kernel, spec.padding, strict=True)):
+        span = (k - 1) * spec.dilations[i]
+        outs.append(((n - 1) * spec.x_dilations[i] + low + high - span) // spec.strides[i] + 1)
     geometry = _Geometry(
+        sizes,
+        kernel,
         tuple(outs),
-        tuple(filters.shape[:-2]),
-        tuple(x.shape[1:-1]),
-        strides,
-        dilations,
-        ones,
-        starts,
-        groups,
+        spec.strides,
+        spec.dilations,
+        spec.x_dilations,
+        lows,
+        spec.groups,
+    )
+    y = _output(x, filters, geometry)
+    return _finished(y, bias, spec.channel_first)
+
+
+def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
+    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    x, filters = _channel_last(x, filters, spec)
+    kernel, sizes = tuple(filters.shape[:-2]), tuple(x.shape[1:-1])
+    ones = (1,) * len(spec.strides)
+    geometry = _Geometry(
+        spec.outs, kernel, sizes, spec.strides, spec.dilations, ones, spec.starts, spec.groups
     )
     y = _input_gradient(x, filters, geometry)
-    return _finished(y, bias, channel_first)
+    return _finished(y, bias, spec.channel_first)
+
+
+def _channel_last(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> tuple[Any, Any]:
+    if spec.channel_first:
+        x = np.moveaxis(x, 1, -1)
+    if spec.filter_first:
+        filters = np.permute_dims(filters, (*range(2, filters.ndim), 1, 0))
+    return x, filters
 
 
 def _finished(y: Any, bias: Any, channel_first: bool) -> Any:
     if bias is not None:
         is_half = y.dtype.itemsize < 4
-        y = (_single(y) + _single(bias)).astype(y.dtype) if is_half else y + bias
+        y = _single_sum(y, bias) if is_half else y + bias
     return np.moveaxis(y, -1, 1) if channel_first else y
+
+
+def _single_sum(y: Any, bias: Any) -> Any:
+    # In float32, for the bias's derivative: a sum over the batch.
+    return (y.astype(np.float32) + bias.astype(np.float32)).astype(y.dtype)
 
 
 @primitive
@@ -284,87 +283,3 @@ def _to_groups(y: Any, groups: int) -> Any:
 
 def _from_groups(y: Any, shape: tuple[int, ...]) -> Any:
     return np.moveaxis(y, 0, 1).reshape(shape)
-
-
-# Dense, attention, recurrent -------------------------------------------------------------------------
-
-
-def linear(x: Any, weight: Any, bias: Any) -> Any:
-    """`x @ weight.T + bias` for a weight of two axes (out, in)."""
-    dtype = x.dtype
-    if dtype.kind in "fV" and dtype.itemsize < 4:
-        # NumPy sums halves in half precision, and so would the gradients of both.
-        y = linear(_single(x), _single(weight), None if bias is None else _single(bias))
-        return y.astype(dtype)
-    y = x @ weight.T
-    return y if bias is None else y + bias
-
-
-def _single(x: Any) -> Any:
-    return x.astype(np.float32)
-
-
-def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    dtype = value.dtype
-    if dtype.itemsize < 4:
-        # Weights and products in float32, rounded once at the end.
-        query, key, value = _single(query), _single(key), _single(value)
-    y = attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
-    return y if y.dtype == dtype else y.astype(dtype)
-
-
-def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
-    dtype = query.dtype
-    if dtype.itemsize < 4:
-        query, key = query.astype(np.float32), key.astype(np.float32)
-    logits = (query * scale) @ key.swapaxes(-1, -2)
-    keep = np.tri(*logits.shape[-2:], dtype=bool) if is_causal else None
-    if mask is not None and mask.dtype == bool:
-        keep = mask if keep is None else mask & keep
-    elif mask is not None:
-        logits = logits + (mask if mask.dtype == logits.dtype else mask.astype(logits.dtype))
-    weights = _softmax(logits, keep)
-    return weights if weights.dtype == dtype else weights.astype(dtype)
-
-
-@primitive
-def _softmax(logits: Any, keep: Any) -> Any:
-    if keep is not None:
-        logits = np.where(keep, logits, -np.inf)
-    top = np.max(logits, axis=-1, keepdims=True, initial=-np.inf)
-    weights = np.exp(logits - np.where(np.isfinite(top), top, 0))
-    total = np.sum(weights, axis=-1, keepdims=True)
-    weights /= np.where(total == 0, 1, total)
-    return weights
-
-
-def _softmax_vjp(weights: Any, logits: Any, keep: Any) -> Any:
-    def vjp(g: Any) -> Any:
-        return weights * (g - (g * weights).sum(axis=-1, keepdims=True))
-
-    return vjp
-
-
-defvjp(_softmax, _softmax_vjp, argnums=(0,))
-
-differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
-
-
-def lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
-) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
-    inputs = x @ kernel
-    inputs = inputs if bias is None else inputs + bias
-    width = recurrent_kernel.shape[0]
-    hs = []
-    for t in range(x.shape[0]):
-        z = inputs[t] + h @ recurrent_kernel
-        gates = expit(z)
-        c = gates[:, width : 2 * width] * c + gates[:, :width] * np.tanh(
-            z[:, 2 * width : 3 * width]
-        )
-        h = gates[:, 3 * width :] * np.tanh(c)
-        hs.append(h)
-    return np.stack(hs), (h, c)

@@ -1,4 +1,4 @@
-"""Layer kernels on TensorFlow: convolution, attention, the LSTM loop.
+"""Convolution by TensorFlow's kernels where they are sound.
 
 TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no groups and no dilation in
 three dimensions, and its depthwise convolution is silently wrong with stride and dilation together. What is sound is used
@@ -12,34 +12,27 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["attention", "attention_weights", "conv", "conv_transpose", "linear", "lstm"]
+from ..shared.convolution import ConvSpec, TransposedConvSpec
+
+__all__ = ["conv", "conv_transpose"]
 
 
-def conv(
-    x: Any, filters: Any, bias: Any, *, strides: Any, padding: Any, x_dilations: Any, dilations: Any, groups: int,
-    channel_first: bool, filter_first: bool,
-) -> Any:  # fmt: skip
-    """Cross-correlation; `padding` is one (low, high) pair per spatial axis, all arguments are checked before."""
-    x, filters = _to_last(x, channel_first), _to_last_filters(filters, filter_first)
-    if max(x_dilations) > 1:
-        x = _spread(x, 1, x_dilations)
+def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
+    """Cross-correlation; all arguments are checked before."""
     dtype = x.dtype
-    if dtype.size < 4:
-        x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
-    y = _conv(x, filters, strides, padding, dilations, groups)
-    return _finished(y, bias, dtype, channel_first)
+    x, filters = _computable(x, filters, spec)
+    if max(spec.x_dilations) > 1:
+        x = _spread(x, 1, spec.x_dilations)
+    y = _conv(x, filters, spec.strides, spec.padding, spec.dilations, spec.groups)
+    return _finished(y, bias, dtype, spec.channel_first)
 
 
-def conv_transpose(
-    x: Any, filters: Any, bias: Any, *, strides: Any, starts: Any, outs: Any, dilations: Any, groups: int,
-    channel_first: bool, filter_first: bool,
-) -> Any:  # fmt: skip
-    """The elements from `starts` on, `outs` of them, of the full transposed convolution; zeros beyond its end."""
-    x, filters = _to_last(x, channel_first), _to_last_filters(filters, filter_first)
+def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
+    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    strides, starts, outs, dilations, groups, channel_first, _ = spec
+    dtype = x.dtype
+    x, filters = _computable(x, filters, spec)
     dims = len(strides)
-    dtype = x.dtype
-    if dtype.size < 4:
-        x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
     kernel = filters.shape[:dims]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     ends = [(n - 1) * s + span for n, s, span in zip(x.shape[1:-1], strides, spans, strict=True)]
@@ -251,14 +244,17 @@ def _by_windows(
     return tf.reshape(y, [tf.shape(x)[0], *outs, out_channels])
 
 
-def _to_last(x: Any, channel_first: bool) -> Any:
-    x = tf.convert_to_tensor(x)
-    return tf.transpose(x, [0, *range(2, x.shape.rank), 1]) if channel_first else x
-
-
-def _to_last_filters(filters: Any, filter_first: bool) -> Any:
-    filters = tf.convert_to_tensor(filters)
-    return tf.transpose(filters, [*range(2, filters.shape.rank), 1, 0]) if filter_first else filters
+def _computable(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> tuple[Any, Any]:
+    """Both channel last; halves in float32."""
+    x, filters = tf.convert_to_tensor(x), tf.convert_to_tensor(filters)
+    rank = x.shape.rank
+    if spec.channel_first:
+        x = tf.transpose(x, [0, *range(2, rank), 1])
+    if spec.filter_first:
+        filters = tf.transpose(filters, [*range(2, rank), 1, 0])
+    if x.dtype.size < 4:
+        x, filters = tf.cast(x, tf.float32), tf.cast(filters, tf.float32)
+    return x, filters
 
 
 def _finished(y: Any, bias: Any, dtype: Any, channel_first: bool) -> Any:
@@ -294,107 +290,3 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
     flipped = tf.reshape(flipped, [*kernel, out_group, groups, channels // groups])
     flipped = tf.transpose(flipped, [*range(dims), dims + 2, dims + 1, dims])
     return tf.reshape(flipped, [*kernel, channels // groups, groups * out_group])
-
-
-# Dense, attention, recurrent -------------------------------------------------------------------------
-
-
-def linear(x: Any, weight: Any, bias: Any) -> Any:
-    """`x @ weight.T + bias` for a weight of two axes (out, in)."""
-    x, weight = tf.convert_to_tensor(x), tf.convert_to_tensor(weight)
-    dtype = x.dtype
-    if dtype.is_integer and dtype not in (tf.int32, tf.int64):
-        # MatMul has no kernels for these; int64 wraps around to the same result.
-        x, weight = tf.cast(x, tf.int64), tf.cast(weight, tf.int64)
-    if dtype.is_floating and dtype.size < 4:
-        # Sums in float32, those of the gradients too.
-        x, weight = tf.cast(x, tf.float32), tf.cast(weight, tf.float32)
-        bias = None if bias is None else tf.cast(bias, tf.float32)
-        return tf.cast(linear(x, weight, bias), dtype)
-    is_flat = x.shape.rank == 2
-    rows = x if is_flat else tf.reshape(x, [-1, weight.shape[1]])
-    y = tf.cast(tf.matmul(rows, weight, transpose_b=True), dtype)
-    if bias is not None:
-        # Its gradient is one operation; that of a broadcast sum is five.
-        y = tf.nn.bias_add(y, bias) if dtype.is_floating else y + bias
-    if is_flat:
-        return y
-    shape = [*x.shape[:-1], weight.shape[0]]
-    if None not in shape:
-        return tf.reshape(y, shape)
-    y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
-    return tf.ensure_shape(y, shape)
-
-
-def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    dtype = value.dtype
-    if dtype.size < 4:
-        # Weights and products in float32, rounded once at the end.
-        query, key, value = [tf.cast(x, tf.float32) for x in (query, key, value)]
-    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
-    return tf.cast(tf.matmul(weights, value), dtype)
-
-
-def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
-    query, key = tf.convert_to_tensor(query), tf.convert_to_tensor(key)
-    dtype = query.dtype
-    if dtype.size < 4:
-        query, key = tf.cast(query, tf.float32), tf.cast(key, tf.float32)
-    logits = tf.matmul(query * scale, key, transpose_b=True)
-    keep = None
-    if is_causal:
-        size = tf.shape(logits)
-        keep = tf.range(size[-1]) <= tf.range(size[-2])[:, None]
-    if mask is not None and mask.dtype == tf.bool:
-        keep = mask if keep is None else mask & keep
-    elif mask is not None:
-        logits = logits + tf.cast(mask, logits.dtype)
-    if keep is None and mask is None:
-        return tf.cast(tf.nn.softmax(logits), dtype)
-    if keep is not None:
-        logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
-    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared afterwards.
-    zero = tf.zeros((), logits.dtype)
-    is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
-    weights = tf.nn.softmax(tf.where(is_empty, zero, logits))
-    return tf.cast(tf.where(is_empty, zero, weights), dtype)
-
-
-# A loop in a graph takes two to three times as long as its steps one after another, which take longer to trace.
-_UNROLLED_STEPS = 64
-
-
-def lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
-) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
-    x = tf.convert_to_tensor(x)
-    inputs = tf.reshape(x, [-1, x.shape[-1]]) @ kernel
-    inputs = inputs if bias is None else inputs + bias
-    inputs = tf.reshape(inputs, [tf.shape(x)[0], -1, kernel.shape[-1]])
-    if tf.executing_eagerly() or (x.shape[0] is not None and x.shape[0] <= _UNROLLED_STEPS):
-        hs = []
-        for at in tf.unstack(inputs, x.shape[0]):
-            h, c = _lstm_step(at, h, c, recurrent_kernel)
-            hs.append(h)
-        return tf.stack(hs), (h, c)
-    steps = tf.shape(inputs)[0]
-    array = tf.TensorArray(inputs.dtype, size=steps, element_shape=h.shape)
-
-    def body(t: Any, array: Any, h: Any, c: Any) -> Any:
-        h, c = _lstm_step(inputs[t], h, c, recurrent_kernel)
-        return t + 1, array.write(t, h), h, c
-
-    h, c = tf.convert_to_tensor(h), tf.convert_to_tensor(c)
-    _, array, h, c = tf.while_loop(
-        lambda t, *_: t < steps, body, (tf.constant(0), array, h, c), maximum_iterations=x.shape[0]
-    )
-    hs = array.stack()
-    return tf.ensure_shape(hs, [x.shape[0], *h.shape]), (h, c)
-
-
-def _lstm_step(at: Any, h: Any, c: Any, recurrent_kernel: Any) -> tuple[Any, Any]:
-    i, f, g, o = tf.split(at + h @ recurrent_kernel, 4, -1)
-    c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-    return tf.sigmoid(o) * tf.tanh(c), c

@@ -1,0 +1,157 @@
+"""bfloat16 is whole on all four: the rows of `cases` with real floats, values and gradients, run in it.
+
+The expectation is the row's formula in float64 on the arguments as bfloat16 rounded them. Results are rounded
+to 8 binary digits once or twice, so they are within two units (2**-6) of it, taken at the largest element.
+"""
+
+import operator
+
+import numpy as np
+import pytest
+
+import trellis
+from cases import all_cases
+from trellis._core import dtypes
+
+UNIT = 2.0**-7
+# No framework factorises matrices or transforms in 16 bits; cast to float32 there.
+NO_KERNELS = "cholesky det eigh eigvalsh inv matrix_norm pinv qr slogdet solve svd svdvals matrix_rank".split()
+# What comes out depends on the last digit of what goes in, or is no array.
+SENSITIVE = {
+    "nextafter": "the next number of bfloat16 is far away; tested below",
+    "finfo": "limits of other types",
+    "result_type": "rows name their types",
+    "can_cast": "rows name their types",
+    "isdtype": "rows name their types",
+    "dtype": "rows name their types",
+    "astype": "rows name their types",
+    "empty_like": "its values are not set",
+    "from_dlpack": "NumPy exports no bfloat16",
+    "linalg.matrix_power": "NumPy's and PyTorch's repeated products; inverses have no kernel",
+}
+
+
+def is_real_row(row):
+    arrays = list(leaves(row.args))
+    kinds = {x.dtype.kind for x in arrays}
+    return "f" in kinds and "c" not in kinds
+
+
+def leaves(value):
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item)
+
+
+def rows():
+    for name, row in all_cases():
+        room, _, stem = row.op.rpartition(".")
+        if not is_real_row(row) or room == "fft" or stem in NO_KERNELS or row.op in SENSITIVE:
+            continue
+        if callable(row.expected) and row.then is None:
+            yield name, row
+
+
+ROWS = dict(rows())
+
+
+def rounded(x, native):
+    """A float64 array as bfloat16 holds it, and that in float64 again."""
+    return x.astype(native).astype("float64") if x.dtype.kind == "f" else x
+
+
+def mapped(fn, value):
+    if isinstance(value, np.ndarray):
+        return fn(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([mapped(fn, item) for item in value])
+    return value
+
+
+def arguments(row, backend, array):
+    native = trellis.namespace("numpy").as_dtype("bfloat16")
+    exact = mapped(lambda x: rounded(x, native), row.args)
+
+    def of_backend(x):
+        if x.dtype.kind == "f":
+            return array(x.astype(native))
+        return array(x.astype("int32") if x.dtype == np.int64 and backend == "jax" else x)
+
+    return mapped(of_backend, row.args), exact
+
+
+def call(row, args):
+    fn = operator.attrgetter(row.op)(trellis) if row.call is None else row.call
+    return fn(*args, **row.kwargs)
+
+
+def as_list(value):
+    return trellis.tree.leaves(value)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_values(name, backend, array):
+    row = ROWS[name]
+    args, exact = arguments(row, backend, array)
+    with np.errstate(all="ignore"), trellis.using_backend(backend):
+        found, wanted = as_list(call(row, args)), as_list(row.expected(*exact))
+    for y, z in zip(found, wanted, strict=True):
+        if type(y) in (bool, int, float):
+            assert y == z
+            continue
+        z = np.asarray(z)
+        kind = str(trellis.dtype(y))
+        if z.dtype.kind == "f":
+            assert kind == "bfloat16"
+        else:
+            assert kind in ("bool", *dtypes.INTEGER)
+        y = trellis.to_numpy(trellis.astype(y, "float32") if kind == "bfloat16" else y)
+        if z.dtype.kind in "biu":
+            np.testing.assert_array_equal(y, z)
+            continue
+        size = np.abs(z[np.isfinite(z)]).max(initial=0)
+        np.testing.assert_allclose(y.astype("float64"), z, rtol=2 * UNIT, atol=2 * UNIT * size)
+
+
+@pytest.mark.parametrize("name", [n for n, row in ROWS.items() if row.gradient is True])
+def test_gradients(name, backend, array):
+    """Against the gradients in float32 of the same numbers, which other tests compare with differences."""
+    row = ROWS[name]
+    args, exact = arguments(row, backend, array)
+    single = mapped(lambda x: array(x.astype("float32") if x.dtype.kind == "f" else x), exact)
+    halves = [
+        i for i, x in enumerate(row.args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"
+    ]
+    if not halves:
+        return
+    gradients = []
+    for these in (args, single):
+
+        def total(*floats, these=these):
+            full = list(these)
+            for i, x in zip(halves, floats, strict=True):
+                full[i] = x
+            with trellis.using_backend(backend):
+                parts = [y for y in as_list(call(row, full)) if hasattr(y, "dtype")]
+            kinds = (*dtypes.FLOATING,)
+            sums = [
+                trellis.sum(trellis.astype(y, "float32"))
+                for y in parts
+                if str(trellis.dtype(y)) in kinds
+            ]
+            return trellis.sum(trellis.stack(sums))
+
+        gradients.append(
+            [
+                trellis.grad(total, argnums=k)(*[these[i] for i in halves])
+                for k in range(len(halves))
+            ]
+        )
+    for half, full in zip(*gradients, strict=True):
+        assert trellis.dtype(half) == "bfloat16"
+        half = trellis.to_numpy(trellis.astype(half, "float32"))
+        full = trellis.to_numpy(full)
+        size = np.abs(full[np.isfinite(full)]).max(initial=0)
+        np.testing.assert_allclose(half, full, rtol=4 * UNIT, atol=4 * UNIT * size)
