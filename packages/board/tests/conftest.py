@@ -24,7 +24,7 @@ from trellis_board.store import Store
 from . import browser
 from .helpers import DAY, EVIL, free_port, missing
 
-collect_ignore = ["sample"]
+collect_ignore = ["sample", "torture"]
 
 HERE = Path(__file__).parent
 SOURCE = Path(trellis_board.__file__).parents[1]

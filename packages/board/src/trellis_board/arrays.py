@@ -31,7 +31,6 @@ _BACKEND_OF_ROOT = {
 KNOWN_BACKENDS = frozenset(_BACKEND_OF_ROOT.values())
 
 _MAX_LEAVES = 64
-_MAX_DEPTH = 3
 _OPAQUE = (
     *(str, bytes, int, float, complex, type(None), type),
     *(ModuleType, FunctionType, BuiltinFunctionType, MethodType),
@@ -83,18 +82,22 @@ def backends_in(values: Collection[object]) -> set[str]:
     return found
 
 
-def holds(variables: Mapping[str, object], family: str) -> bool:
+def holds(variables: Mapping[str, object], family: str, deep: bool = False) -> bool:
     """Whether a variable is, or has somewhere inside it, an array of `family` (a bounded look).
 
-    Unlike `backends_in` this looks into objects: a data frame or a model wraps its arrays.
+    Unlike `backends_in` this looks into objects, `deep` into all that they are made of: a data
+    frame or a model wraps its arrays.
     """
+    most, deepest = (4000, 7) if deep else (_MAX_LEAVES, 1)
     queue: list[tuple[object, int]] = [(value, 0) for value in list(variables.values())]
+    seen: set[int] = set()
     position = 0
-    while position < len(queue) and position < 4 * _MAX_LEAVES:
+    while position < len(queue) and position < most:
         value, depth = queue[position]
         position += 1
-        if isinstance(value, _OPAQUE):
+        if isinstance(value, _OPAQUE) or id(value) in seen:
             continue
+        seen.add(id(value))
         inside: Collection[object] = ()
         if isinstance(value, dict):
             inside = list(value.values())[:_MAX_LEAVES]
@@ -104,9 +107,10 @@ def holds(variables: Mapping[str, object], family: str) -> bool:
             backend = backend_of(value)
             if backend == family or (backend == "numpy" and family in _owners_of_memory(value)):
                 return True
-            if backend is None and depth < _MAX_DEPTH:
+            if backend is None:
                 inside = _attributes(value)
-        queue.extend([(leaf, depth + 1) for leaf in inside])
+        if depth < deepest:
+            queue.extend([(leaf, depth + 1) for leaf in inside])
     return False
 
 

@@ -93,10 +93,27 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"trellis-board: {error}; pip install 'trellis-board[server]'", file=sys.stderr)
         return 2
     try:
+        merged = arguments.files if arguments.board_command == "merge" else []
+        for address in (arguments.store, *merged):
+            _recover(address)
         return (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
         print(f"trellis-board {arguments.board_command}: {error}", file=sys.stderr)
         return 2
+
+
+def _recover(address: str) -> None:
+    """Record what sessions that died have left beside a store: see `journal`."""
+    from . import journal
+    from .records import Part
+    from .store import Store
+
+    def record(project: str, part: Part) -> None:
+        Store.open(address).for_project(project).record(part)
+
+    place = journal.place_for(address, cache=None)
+    for line in journal.recover(place, record) if place else ():
+        print(f"board: {line}", file=sys.stderr)
 
 
 def _markdown(arguments: argparse.Namespace) -> int:

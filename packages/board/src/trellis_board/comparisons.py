@@ -56,7 +56,9 @@ class Tally:
         if self.evidence or self.family is None:
             return
         self.seen |= backends_in(operands)
-        if self.family in self.seen or _held_in_locals(frame, self.family):
+        # Only where arrays of others were compared is there something to find an excuse for.
+        deep = bool(self.seen)
+        if self.family in self.seen or _held_in_locals(frame, self.family, deep):
             self.evidence = True
 
     def why_hollow(self) -> str | None:
@@ -132,12 +134,12 @@ def converted(original: object) -> None:
         _current.evidence = True
 
 
-def _held_in_locals(frame: FrameType | None, family: str) -> bool:
+def _held_in_locals(frame: FrameType | None, family: str, deep: bool = False) -> bool:
     """Whether a frame, or one that called it, up to pytest's own, holds an array of `family`."""
     for _ in range(_MAX_FRAMES):
         if frame is None or frame.f_globals.get("__name__", "").startswith("_pytest."):
             return False
-        if holds(frame.f_locals, family):
+        if holds(frame.f_locals, family, deep):
             return True
         frame = frame.f_back
     return False
