@@ -6,13 +6,25 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.shapes import check_points
-from .casting import _default_of, as_dtype
-from .device import _as_device
+from .casting import as_dtype, default_of
+from .device import as_device
 
 __all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
-    "rfftfreq", "rfftn",
-]  # fmt: skip
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
@@ -90,13 +102,13 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    dtype = as_dtype(dtype) or _default_of(float)
-    return jnp.fft.fftfreq(n, d, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(float)
+    return jnp.fft.fftfreq(n, d, dtype=dtype, device=as_device(device))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    dtype = as_dtype(dtype) or _default_of(float)
-    return jnp.fft.rfftfreq(n, d, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(float)
+    return jnp.fft.rfftfreq(n, d, dtype=dtype, device=as_device(device))
 
 
 def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.dtypes import default_dtype
 from ..._core.shapes import check_points
-from .casting import _check_device, as_dtype
+from .casting import as_dtype, check_device
 
 __all__ = [
     "fft",
@@ -73,12 +73,12 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward"
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.fft.fftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.fft.rfftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 

@@ -60,10 +60,11 @@ def fused_adam(
     *,
     reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Adam (with decoupled decay) as one graph, called again and again; None where that does not pay.
+    """Adam (with decoupled decay) as one graph, called again and again; None where that does not
+    pay.
 
-    Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph takes as long
-    as some steps do, so it is made when the same shapes come up for the third time.
+    Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph
+    takes as long as some steps do, so it is made when the same shapes come up for the third time.
     """
     first = ws[0].dtype
     if first not in (tf.float32, tf.float64) or tf.inside_function():
@@ -76,7 +77,8 @@ def fused_adam(
         return None
     # tf.cast would make a number float32 on its way.
     rate = tf.cast(lr, first) if hasattr(lr, "dtype") else tf.constant(lr, first)
-    return _adam(ws, gs, ms, vs, tf.cast(step, first), rate, beta1, beta2, epsilon, weight_decay)  # type: ignore[no-any-return]
+    step = tf.cast(step, first)
+    return _adam(ws, gs, ms, vs, step, rate, beta1, beta2, epsilon, weight_decay)
 
 
 def _adam_formula(

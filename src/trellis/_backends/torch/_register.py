@@ -8,11 +8,11 @@ from torch.utils import _pytree
 from ..._core.container import Container, flatten_container
 from ..._core.dispatch import register
 from ..._core.settings import Setting
-from ._helpers import _unflattened
+from ._helpers import unflattened
 
 # So that Containers pass through torch.compile, torch.func and torch.cond.
 _pytree.register_pytree_node(
-    Container, flatten_container, _unflattened, serialized_type_name="trellis.Container"
+    Container, flatten_container, unflattened, serialized_type_name="trellis.Container"
 )
 
 # Dynamo cannot read context variables; see Setting.

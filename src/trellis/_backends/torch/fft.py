@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.shapes import check_points
-from ._helpers import _as_device, _default_float
+from ._helpers import as_device, default_float
 from .casting import as_dtype
 
 __all__ = [
@@ -74,13 +74,13 @@ def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     return torch.fft.fftfreq(
-        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+        n, d, dtype=as_dtype(dtype) or default_float(), device=as_device(device)
     )
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     return torch.fft.rfftfreq(
-        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+        n, d, dtype=as_dtype(dtype) or default_float(), device=as_device(device)
     )
 
 

@@ -1,7 +1,8 @@
 """Arithmetic over lists of leaves on torch: `torch._foreach_*`, one call for the whole list.
 
-torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the caller
-are overwritten only where no graph is recorded, and never while compiling: the compiler plans its memory.
+torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the
+caller are overwritten only where no graph is recorded, and never while compiling: the compiler
+plans its memory.
 """
 
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 
 from ..shared import foreach as plain
-from .gradients import _compiling_inside
+from .gradients import compiling_inside
 
 __all__ = [
     "foreach_add",
@@ -29,7 +30,7 @@ __all__ = [
 def _walks() -> bool:
     """Whether a torch.func transform encloses the running code."""
     if torch.compiler.is_compiling():
-        return len(_compiling_inside) > 0
+        return len(compiling_inside) > 0
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
@@ -38,10 +39,13 @@ def _overwrites(xs: list[Any], reuse: bool) -> bool:
 
 
 def _operand(xs: list[Any], y: Any) -> Any:
-    """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes twice as long."""
+    """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes
+    twice as long.
+    """
     if torch.compiler.is_compiling():
-        # The compiler would compute a number that depends on the step anew for every vector of every leaf, two
-        # exponentials and a root each time; to give it strides it must be in memory.
+        # The compiler would compute a number that depends on the step anew for every vector of
+        # every leaf, two exponentials and a root each time; to give it strides it must be in
+        # memory.
         return y.as_strided((), ()) if isinstance(y, torch.Tensor) and y.ndim == 0 else y
     if isinstance(y, (list, torch.Tensor)):
         return y
@@ -152,10 +156,11 @@ def fused_adam(
     *,
     reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not fit.
+    """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not
+    fit.
 
-    It reads and writes each element once, which takes half the time of the operations one by one. With `reuse`,
-    the moments are overwritten.
+    It reads and writes each element once, which takes half the time of the operations one by one.
+    With `reuse`, the moments are overwritten.
     """
     first = ws[0]
     # The kernel walks through memory: all four must lie there in the same order.

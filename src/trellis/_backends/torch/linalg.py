@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ._helpers import _FEW_KERNELS, _both
+from ._helpers import FEW_KERNELS, both
 from .elementwise import multiply
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
@@ -52,10 +52,10 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = _both(x1, x2)
+    x1, x2 = both(x1, x2)
     if x1.ndim != x2.ndim:
         x1, x2 = torch.broadcast_tensors(x1, x2)
-    if x1.dtype in _FEW_KERNELS:
+    if x1.dtype in FEW_KERNELS:
         return torch.linalg.cross(x1.to(torch.int64), x2.to(torch.int64), dim=axis).to(x1.dtype)
     return torch.linalg.cross(x1, x2, dim=axis)
 
@@ -93,7 +93,7 @@ def slogdet(x: Any, /) -> SlogdetResult[Any]:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _both(x1, x2)
+    x1, x2 = both(x1, x2)
     # PyTorch takes x2 for a batch of vectors where the standard sees one matrix.
     if x2.ndim > 1 and x2.ndim == x1.ndim - 1 and x2.shape == x1.shape[:-1]:
         x2 = x2[None]

@@ -10,8 +10,8 @@ from .._tape import RULES, composed, constant, unbroadcast
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
-    np.searchsorted, np.all, np.any, np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all,
-    np.unique,
+    np.searchsorted, np.all, np.any, np.unique, np.unique_all, np.unique_counts, np.unique_inverse,
+    np.unique_values,
 )  # fmt: skip
 
 
@@ -38,7 +38,8 @@ def _get(x: Any, index: Any) -> Any:
 
 @primitive
 def _put(g: Any, index: Any, space: Any) -> Any:
-    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n squared.
+    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n
+    # squared.
     return SparseObject(space, lambda target: _add_at(target, index, g))
 
 
@@ -98,7 +99,7 @@ def _sort(x: Any, axis: int = -1, **kw: Any) -> Any:
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
 
 
-# Functional updates ----------------------------------------------------------------------------------
+# Functional updates -------------------------------------------------------------------------------
 
 
 @primitive

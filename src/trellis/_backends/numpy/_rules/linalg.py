@@ -81,7 +81,7 @@ def _slogdet_rule(x: Any) -> Any:
     return type(np.linalg.slogdet(np.eye(1)))(sign, logarithm)
 
 
-# Decompositions --------------------------------------------------------------------------------------
+# Decompositions -----------------------------------------------------------------------------------
 
 
 @primitive
@@ -190,7 +190,8 @@ defvjp(_svd, _svd_vjp)
 def _svd_rule(x: Any, full_matrices: bool = True, **kw: Any) -> Any:
     if full_matrices and x.shape[-1] != x.shape[-2]:
         raise NotSupportedError(
-            "svd() of a non-square matrix is differentiable only with full_matrices=False: the other "
+            "svd() of a non-square matrix is differentiable only with full_matrices=False: the "
+            "other "
             "vectors are not unique."
         )
     parts = _svd(x)
@@ -235,7 +236,7 @@ def _qr_rule(x: Any, mode: str = "reduced") -> Any:
     return type(np.linalg.qr(np.eye(1)))(pair[0], pair[1])
 
 
-# Composed --------------------------------------------------------------------------------------------
+# Composed -----------------------------------------------------------------------------------------
 
 
 @composed(np.linalg.pinv)
