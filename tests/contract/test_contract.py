@@ -410,7 +410,7 @@ def thrown_away(tree):
 def test_no_comparison_is_thrown_away():
     found = []
     for path in [*python_files(ROOT / "tests"), *python_files(ROOT / "packages")]:
-        if "sample" in path.parts:
+        if {"sample", "torture"} & set(path.parts):
             continue  # tests that are hollow on purpose, for the board to find
         found += [f"{path.name}:{line}" for line in thrown_away(ast.parse(path.read_text()))]
     assert found == []

@@ -372,6 +372,9 @@ class Foreach(Protocol):
     def foreach_norm(self, xs: Natives) -> Natives:
         """The Euclidean norm of each."""
 
+    def foreach_cast(self, xs: Natives, dtype: Any) -> Natives:
+        """All in one native data type."""
+
     def foreach_detach(self, xs: Natives) -> Natives:
         """The values without their history."""
 

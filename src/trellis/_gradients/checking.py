@@ -69,18 +69,28 @@ def _check(
         ys = quick(*[_native(value, x, xp) for value, x in zip(values, xs, strict=True)])
         return float(sum([np.sum(w * xp.to_numpy(y)) for w, y in zip(weights, ys, strict=True)]))
 
+    tangents = [_direction(point.shape, 5) for point in points]
+
+    def derivatives(*xs: Any) -> tuple[list[Any], list[Any]]:
+        pulled: list[Any] = []
+        pushed: list[Any] = []
+        if "rev" in modes:
+            ys, pull = vjp(fn, *xs)
+            pulled = list(pull([_native(w, y, xp) for w, y in zip(weights, ys, strict=True)]))
+        if "fwd" in modes:
+            natives = tuple([_native(t, x, xp) for t, x in zip(tangents, xs, strict=True)])
+            pushed = list(jvp(fn, tuple(xs), natives)[1])
+        return pulled, pushed
+
+    # Both in one function: one compilation where calls are compiled.
+    gradients, pushed = xp.for_many_calls(derivatives, xs)(*xs)
     if "rev" in modes:
-        ys, pull = vjp(quick, *xs)
-        gradients = pull([_native(w, y, xp) for w, y in zip(weights, ys, strict=True)])
         for i, (gradient, point) in enumerate(zip(gradients, points, strict=True)):
             expected = _differences(loss, points, i)
             _compare(
                 xp.to_numpy(gradient), expected, rtol, atol, f"{which}-order reverse", i, point
             )
     if "fwd" in modes:
-        tangents = [_direction(point.shape, 5) for point in points]
-        natives = tuple([_native(t, x, xp) for t, x in zip(tangents, xs, strict=True)])
-        _, pushed = jvp(quick, tuple(xs), natives)
         actual = sum([np.sum(w * xp.to_numpy(t)) for w, t in zip(weights, pushed, strict=True)])
         step = 1e-6
         ahead = loss([p + step * t for p, t in zip(points, tangents, strict=True)])
