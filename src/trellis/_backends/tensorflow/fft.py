@@ -31,6 +31,7 @@ __all__ = [
 def _complex(x: Any) -> Any:
     if x.dtype in _h.COMPLEX:
         return x
+    x = _h.floating(x)
     return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
 
 
@@ -39,6 +40,7 @@ def _real(x: Any, name: str) -> Any:
         raise DtypeError(
             f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
         )
+    x = _h.floating(x)
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 

@@ -248,8 +248,12 @@ def _singular_values(x: Any) -> Any:
 
 def _singular_values_vjp(ans: Any, x: Any) -> Any:
     """The vectors' own derivative, which equal singular values do not have, plays no part."""
+    if np.iscomplexobj(x):
+        raise NotSupportedError(
+            "svdvals() of complex matrices has no derivative on the numpy backend."
+        )
     u, _, vh = np.linalg.svd(x, full_matrices=False)
-    return lambda g: np.matmul(np.conjugate(u) * g[..., None, :], np.conjugate(vh))
+    return lambda g: np.matmul(u * g[..., None, :], vh)
 
 
 defvjp(_singular_values, _singular_values_vjp)
