@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.shapes import check_points, normal_axes, normal_axis
-from ._helpers import COMPLEX, default_float, move, on, rank, sizes
+from ._helpers import COMPLEX, default_float, floating, move, on, rank, sizes
 from .casting import as_dtype
 from .manipulation import roll
 
@@ -31,6 +31,7 @@ __all__ = [
 def _complex(x: Any) -> Any:
     if x.dtype in COMPLEX:
         return x
+    x = floating(x)
     return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
 
 
@@ -39,6 +40,7 @@ def _real(x: Any, name: str) -> Any:
         raise DtypeError(
             f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
         )
+    x = floating(x)
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 

@@ -15,6 +15,7 @@ from ._helpers import (
     broadcast,
     broadcast_shape,
     cast,
+    may_differentiate,
     move,
     rank,
     scalar,
@@ -136,7 +137,20 @@ def _spread(value: Any, shape: Any) -> Any:
 
 
 def index_set(x: Any, idx: Any, value: Any) -> Any:
-    return _update(tf.tensor_scatter_nd_update, x, idx, value)
+    return _update(_scatter_set, x, idx, value)
+
+
+def _scatter_set(x: Any, index: Any, value: Any) -> Any:
+    """At repeated places every write carries the last value, and only the last one has a
+    gradient.
+    """
+    if may_differentiate():
+        order = tf.range(sizes(index)[0])
+        places = index[:, 0]
+        winner = tf.gather(tf.math.unsorted_segment_max(order, places, sizes(x)[0]), places)
+        is_last = tf.reshape(tf.equal(winner, order), [-1] + [1] * (rank(value) - 1))
+        value = tf.where(is_last, value, tf.stop_gradient(tf.gather(value, winner)))
+    return tf.tensor_scatter_nd_update(x, index, value)
 
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:

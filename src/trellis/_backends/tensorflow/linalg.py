@@ -1,6 +1,7 @@
 """The linear algebra extension of the standard."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
+from ..shared import norms
 from ._helpers import (
     COMPLEX,
     FLOATING,
@@ -27,7 +29,8 @@ from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import sum
+from .reduction import all, any, max, min, sum
+from .searching import where
 
 __all__ = [
     "cholesky",
@@ -150,7 +153,41 @@ def solve(x1: Any, x2: Any, /) -> Any:
 
 
 def det(x: Any, /) -> Any:
-    return _back(tf.linalg.det(_matrix(x)), x)
+    return _back(_determinant(_matrix(x)), x)
+
+
+@tf.custom_gradient
+def _determinant(x: Any) -> Any:
+    """TensorFlow's own gradient takes the inverse, which singular matrices do not have."""
+
+    def grad(upstream: Any) -> Any:
+        return upstream[..., None, None] * tf.math.conj(_cofactors(x))
+
+    return tf.linalg.det(x), grad
+
+
+@tf.custom_gradient
+def _cofactors(x: Any) -> Any:
+    """det(x) times the transposed inverse, out of the SVD; of singular matrices one derivative
+    only.
+    """
+
+    def grad(upstream: Any) -> Any:
+        inverse = tf.linalg.matrix_transpose(tf.linalg.inv(x))
+        scale = _determinant(x)[..., None, None]
+        total = tf.reduce_sum(upstream * tf.math.conj(inverse * scale), [-2, -1], True)
+        turned = tf.linalg.matrix_transpose(upstream)
+        inverse, scale = tf.math.conj(inverse), tf.math.conj(scale)
+        return total * inverse - scale * (inverse @ turned @ inverse)
+
+    s, u, v = tf.linalg.svd(x, full_matrices=True)
+    count = s.shape[-1]
+    others = tf.where(tf.eye(count, dtype=tf.bool), tf.ones([], s.dtype), s[..., None, :])
+    middle = tf.cast(tf.reduce_prod(others, -1), x.dtype)
+    vh = tf.linalg.adjoint(v)
+    sign = tf.linalg.det(u) * tf.linalg.det(vh)
+    out = sign[..., None, None] * ((tf.math.conj(u) * middle[..., None, :]) @ tf.math.conj(vh))
+    return out, grad
 
 
 def slogdet(x: Any, /) -> SlogdetResult[Any]:
@@ -270,31 +307,32 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
             tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x)) if x.dtype in COMPLEX else x * x
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
-    size = tf.abs(x)
-    if ord == math.inf:
-        return tf.reduce_max(size, axes, keepdims)
-    if ord == -math.inf:
-        return tf.reduce_min(size, axes, keepdims)
-    if ord == 0:
-        return tf.reduce_sum(tf.cast(tf.not_equal(size, 0), size.dtype), axes, keepdims)
-    if ord == 1:
-        return tf.reduce_sum(size, axes, keepdims)
-    power = tf.constant(ord, size.dtype)
-    total = tf.reduce_sum(tf.pow(size, power), axes, keepdims)
-    is_zero = tf.equal(total, 0)
-    root = tf.pow(tf.where(is_zero, tf.ones([], size.dtype), total), 1 / power)
-    return tf.where(is_zero, tf.zeros([], size.dtype), root)
+    return norms.vector_norm(_ops, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    x = floating(x)
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if ord in (1, -1, math.inf, -math.inf):
-        # Sums of columns or of rows; the first axis to go is the one that is summed.
-        sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, True)
-        return (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, [-2, -1], keepdims)
-    s = svdvals(x)
-    reduce = tf.reduce_sum if ord == "nuc" else tf.reduce_max if ord == 2 else tf.reduce_min
-    result = reduce(s, -1)
-    return result[..., None, None] if keepdims else result
+    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
+
+
+def _count(x: Any, axis: Any) -> int | None:
+    """How many elements are reduced; None where it is not known while tracing."""
+    counts = [x.shape[a] for a in normal_axes(axis, rank(x))]
+    return None if None in counts else math.prod(counts)
+
+
+_ops = SimpleNamespace(
+    abs=tf.abs,
+    all=all,
+    any=any,
+    cast_like=lambda x, like: tf.cast(x, like.dtype),
+    count=_count,
+    max=max,
+    min=min,
+    sqrt=tf.sqrt,
+    stop=tf.stop_gradient,
+    sum=sum,
+    svdvals=svdvals,
+    where=where,
+)

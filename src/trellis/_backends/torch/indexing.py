@@ -109,7 +109,27 @@ def index_set(x: Any, idx: Any, value: Any) -> Any:
     if _is_mask_of_one_value(idx, value, x):
         return torch.where(_spread(idx, x), value, x)
     places, values = _places(x, idx, value)
+    if _may_repeat(idx):
+        values = _last_values(x, places, values)
     return torch.index_put(x.reshape(-1), (places,), values).reshape(x.shape)
+
+
+def _may_repeat(idx: Any) -> bool:
+    """Whether an index may name an element twice; slices and masks do not."""
+    parts = idx if isinstance(idx, tuple) else (idx,)
+    return any(
+        [not isinstance(p, (int, slice)) and p is not None and p is not Ellipsis for p in parts]
+    )
+
+
+def _last_values(x: Any, places: Any, values: Any) -> Any:
+    """At repeated places every write carries the last value, and only the last one has a
+    gradient.
+    """
+    order = torch.arange(places.shape[0], device=places.device)
+    none = torch.zeros(x.numel(), dtype=torch.int64, device=places.device)
+    winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
+    return torch.where(winner == order, values, values[winner].detach())
 
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:
