@@ -57,10 +57,15 @@ def public_ops():
     return names
 
 
+def functional_ops():
+    """The names of all layer functions, as a user writes them after `trellis.`."""
+    return [f"functional.{name}" for name in dir(trellis.functional)]
+
+
 # Ops, rows, exports -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("op", public_ops())
+@pytest.mark.parametrize("op", [*public_ops(), *functional_ops()])
 def test_op_has_a_row(op):
     assert op in {row.op for _, row in all_cases()}, f"write a row for {op} in tests/cases"
 
@@ -68,7 +73,7 @@ def test_op_has_a_row(op):
 @pytest.mark.parametrize("name", [name for name, _ in all_cases()])
 def test_row_has_an_op_and_reasons(name):
     row = dict(all_cases())[name]
-    assert row.op in public_ops()
+    assert row.op in {*public_ops(), *functional_ops()}
     assert row.gradient is True or len(row.gradient) > 5, "say why there is no gradient"
     reasons = row.compiled.values() if isinstance(row.compiled, dict) else [row.compiled]
     assert all(r is True or len(r) > 5 for r in reasons), "say why it cannot be compiled"

@@ -31,7 +31,9 @@ def _unflatten_node(static: Any, children: Any) -> Any:
     return unflatten_container(static, children)
 
 
-optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
+# Again, where an interrupt ended an earlier import of this file.
+if optree.tree_is_leaf(Container(), namespace=_NAMESPACE):  # type: ignore[arg-type]
+    optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 
 def is_nest(x: object, /) -> bool:

@@ -1,4 +1,4 @@
-"""Checks of arguments that are the same on every backend. Sizes of None are not known while tracing."""
+"""Checks of arguments, the same on every backend. Sizes of None are not known while tracing."""
 
 import operator
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.shapes import normal_axes
 
-# Numbers and words -----------------------------------------------------------------------------------
+# Numbers and words --------------------------------------------------------------------------------
 
 
 def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
@@ -64,7 +64,7 @@ def probability(name: str, what: str, value: Any) -> float:
     return number
 
 
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
 def differ(size: int | None, other: int | None) -> bool:
@@ -109,7 +109,7 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(normal_axes(axis, ndim)))
 
 
-# Values: compiled code has none to look at, and there these checks pass ------------------------------
+# Values: compiled code has none to look at, and there these checks pass ---------------------------
 
 
 def check_range(name: str, what: str, x: Any, low: float, high: float, instead: str) -> None:

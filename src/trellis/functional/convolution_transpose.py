@@ -32,11 +32,12 @@ def conv1d_transpose(
 ) -> A:
     """Transposed convolution along one axis: the gradient of `conv1d` with the same padding.
 
-    Several input sizes of that `conv1d` can lead to the size of `x`; `output_shape` chooses one of them,
-    as spatial sizes or as the whole shape.
+    Several input sizes of that `conv1d` can lead to the size of `x`; `output_shape` chooses one of
+    them, as spatial sizes or as the whole shape.
 
     >>> import numpy as np, trellis
-    >>> x, filters = np.array([1.0, 2, 3]).reshape(1, 3, 1), np.array([1.0, 10, 100]).reshape(3, 1, 1)
+    >>> x = np.array([1.0, 2, 3]).reshape(1, 3, 1)
+    >>> filters = np.array([1.0, 10, 100]).reshape(3, 1, 1)
     >>> trellis.conv1d_transpose(x, filters, 2, "SAME").ravel()
     array([  1.,  10., 102.,  20., 203.,  30.])
     """

@@ -80,7 +80,9 @@ def poisson_nll_loss(
     epsilon: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> A:
-    """exp(x) - targets * x for logarithms x of the rate; x - targets * log(x + epsilon) with `log_input=False`.
+    """exp(x) - targets * x for logarithms x of the rate.
+
+    With `log_input=False`, x - targets * log(x + epsilon) for the rate x itself.
 
     `full` adds Stirling's t * log(t) - t + log(2 * pi * t) / 2 where targets t are above 1.
 

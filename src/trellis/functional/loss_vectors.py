@@ -49,7 +49,7 @@ def cosine_loss(
     epsilon: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> A:
-    """1 - cosine_similarity(x1, x2) where `targets` are 1 or None, max(0, similarity - margin) where they are -1.
+    """1 - cosine_similarity(x1, x2), or max(0, similarity - margin) where `targets` are -1.
 
     >>> import numpy as np
     >>> from trellis import functional as F

@@ -1,7 +1,7 @@
 """Metrics of classifiers.
 
-Integer `predictions` are classes; others are scores along the last axis, of which the largest counts.
-`targets` are classes, or one-hot: floats or bools of the shape of the scores.
+Integer `predictions` are classes; others are scores along the last axis, of which the largest
+counts. `targets` are classes, or one-hot: floats or bools of the shape of the scores.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ from ._arguments import check_indices, same_shape, whole_number
 def accuracy(predictions: A, targets: A, /) -> A:
     """The share of predictions that are right, in the default float.
 
-    `predictions` are classes (integers) or scores (..., classes); `targets` are classes, or one-hot in
-    the shape of the scores.
+    `predictions` are classes (integers) or scores (..., classes); `targets` are classes, or one-hot
+    in the shape of the scores.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -37,7 +37,9 @@ def accuracy(predictions: A, targets: A, /) -> A:
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
-    """The share of targets among the `k` largest of the scores (..., classes); of equal scores the lower index is first.
+    """The share of targets among the `k` largest of the scores (..., classes).
+
+    Of equal scores the one with the lower index is first.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -76,10 +78,10 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
 
 
 def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
-    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 where a class is neither there nor predicted.
+    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 for one that never occurs.
 
-    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets), "micro" (counted over
-    all classes together) or "none" (one per class).
+    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets),
+    "micro" (counted over all classes together) or "none" (one per class).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -137,7 +139,8 @@ def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, A
     else:
         raise ShapeError(
             f"{name}() expects integer predictions of the shape of targets {tuple(targets.shape)}, "
-            f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats write "
+            f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats "
+            "write "
             "astype(predictions, 'int64')."
         )
     return chosen, xp.astype(targets, chosen.dtype, copy=False)

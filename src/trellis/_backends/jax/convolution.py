@@ -51,9 +51,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 @partial(jax.jit, static_argnames="spec")
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked
-    before.
-    """
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
     sizes = [x.shape[axis] for axis in axes]
@@ -136,9 +134,7 @@ def _spread(x: Any, axes: Any, steps: Any) -> Any:
 
 
 def _transposed_filters(filters: Any, groups: int) -> Any:
-    """Filters (K..., O/g, I) of a transposed convolution as those (K..., I/g, O) of the equal
-    forward one.
-    """
+    """Filters (K..., O/g, I) of a transposed convolution as (K..., I/g, O) of a forward one."""
     dims = filters.ndim - 2
     flipped = jnp.flip(filters, tuple(range(dims)))
     if groups == 1:
@@ -150,9 +146,7 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
 
 
 def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> Any:
-    """A strided convolution as one of stride 1: each block of `strides` pixels becomes one pixel
-    with more channels.
-    """
+    """A strided convolution as one of stride 1: blocks of pixels become channels of one pixel."""
     strides, dims = spec.strides, len(spec.strides)
     spread = _spread(filters, range(dims), spec.dilations)
     lengths = [-(-k // s) for k, s in zip(spread.shape[:dims], strides, strict=True)]
@@ -174,9 +168,7 @@ def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> An
 
 
 def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
-    """(..., L*s, ..., C) -> (..., L, ..., g*s*C/g) for the spatial axes from `first` on; groups
-    stay outermost.
-    """
+    """(..., L*s, ..., C) -> (..., L, ..., g*s*C/g) for axes from `first` on; groups outermost."""
     dims = len(strides)
     shape = [*x.shape[:first]]
     for axis, s in enumerate(strides):

@@ -1,6 +1,4 @@
-"""Activations on NumPy, with their own derivatives: fewer passes over memory than the tape would
-make.
-"""
+"""Activations with derivatives of their own: fewer passes over memory than the tape's."""
 
 import math
 from typing import Any

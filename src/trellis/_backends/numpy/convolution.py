@@ -63,9 +63,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked
-    before.
-    """
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     x, filters = _channel_last(x, filters, spec)
     kernel, sizes = tuple(filters.shape[:-2]), tuple(x.shape[1:-1])
     ones = (1,) * len(spec.strides)
@@ -178,9 +176,7 @@ defvjp(
 
 
 def _computable(a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """The result's dtype and both arrays in the dtype to compute in: halves accumulate in
-    float32.
-    """
+    """The result's dtype, and both arrays in the one to compute in: float32 for halves."""
     dtype = np.result_type(a, b)
     inner = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     return dtype, a.astype(inner, copy=False), b.astype(inner, copy=False)
@@ -257,9 +253,7 @@ def _blocks(batch: int, outs: tuple[int, ...], row_bytes: int) -> Iterator[tuple
 
 
 def _columns(padded: Any, geo: _Geometry) -> Iterator[tuple[tuple[slice, slice], Any]]:
-    """The windows of a block of output positions as matrices (groups, positions, kernel *
-    channels of a group).
-    """
+    """Windows of blocks of positions as matrices (groups, positions, kernel * channels)."""
     batch, channels = padded.shape[0], padded.shape[-1]
     in_group = channels // geo.groups
     steps = padded.strides

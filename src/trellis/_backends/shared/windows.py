@@ -1,6 +1,4 @@
-"""Maxima over windows, written once over a namespace, for the backends whose own pooling cannot
-do all of it.
-"""
+"""Maxima over windows, once for all backends whose own pooling cannot do all of it."""
 
 from typing import Any, NamedTuple
 
@@ -47,9 +45,7 @@ def max_over_windows(xp: Any, x: Any, spec: WindowSpec, indices: bool) -> tuple[
 
 
 def larger(xp: Any, best: Any, at: Any, candidate: Any, place: Any) -> tuple[Any, Any]:
-    """The larger of two arrays and its place; the first where they are equal, nan where one is
-    nan.
-    """
+    """The larger of two arrays and its place; the first of equals, nan where one is nan."""
     if best is None:
         return candidate, place
     is_better = xp.logical_or(candidate > best, candidate != candidate)

@@ -1,6 +1,4 @@
-"""The TensorFlow backend: the package itself is an Array API namespace, and what Trellis needs
-beyond it.
-"""
+"""The TensorFlow backend: an Array API namespace, and what Trellis needs beyond it."""
 
 from ..._core.constants import e as e
 from ..._core.constants import inf as inf
@@ -36,7 +34,10 @@ from .sets import *
 from .sorting import *
 from .tracing import *
 
-# Last, when everything is there: from now on arrays of this framework find the backend.
+from . import _register as _register  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 
 __array_api_version__ = "2024.12"
+
+# Last, when everything is there: from now on arrays of this framework find the backend.
+_register.make_known()

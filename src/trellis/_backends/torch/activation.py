@@ -74,9 +74,7 @@ _INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or where it
-    refuses a target.
-    """
+    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if targets.dtype not in _INDEX_DTYPES:
         return None
     if torch.compiler.is_compiling():

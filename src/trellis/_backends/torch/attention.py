@@ -41,9 +41,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
 def _fused_attention(
     query: Any, key: Any, value: Any, mask: Any, scale: float, is_causal: bool
 ) -> Any:
-    """PyTorch's fast kernel knows exactly four axes and no broadcasting; anything else falls to
-    a slow path.
-    """
+    """PyTorch's fast kernel knows four axes and no broadcasting; anything else is slow."""
     q, k, v = query.shape[:-2], key.shape[:-2], value.shape[:-2]
     is_alike = q == k == v
     if is_alike and len(q) == 2:

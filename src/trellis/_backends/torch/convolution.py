@@ -33,9 +33,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked
-    before.
-    """
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     strides, starts, outs, dilations, groups, channel_first, filter_first = spec
     dims = len(strides)
     if dims == 3 and x.dtype in _HALVES and x.is_cpu:
