@@ -39,9 +39,10 @@ def python_calls(fn, *args):
 
 # Dispatch -----------------------------------------------------------------------------------------
 
-# The public function and the look-up; where the framework's own function does not fit, some more.
-ONE_ARRAY = {"numpy": 3, "jax": 2, "torch": 3, "tensorflow": 4}
-TWO_ARRAYS = {"numpy": 2, "jax": 4, "torch": 3, "tensorflow": 6}
+# The public function and the look-up; where the framework's own function does not fit or its data types
+# are not those of our table, some more.
+ONE_ARRAY = {"numpy": 3, "jax": 3, "torch": 3, "tensorflow": 4}
+TWO_ARRAYS = {"numpy": 3, "jax": 5, "torch": 3, "tensorflow": 7}
 
 
 def test_calls_for_one_array(backend, array):
@@ -163,7 +164,7 @@ def test_torch_operations_of_an_optimizer_step(name, leaves):
     assert counter.found == at_all + each * leaves
 
 
-STEP_CALLS = {"numpy": 126, "jax": 70, "torch": 42, "tensorflow": 45}
+STEP_CALLS = {"numpy": 139, "jax": 74, "torch": 42, "tensorflow": 45}
 
 
 def test_calls_of_an_optimizer_step(backend, array):
