@@ -6,51 +6,108 @@ PINS      = requirements/pins.txt
 WORKERS  ?= 2
 BACKENDS ?= numpy
 STORE     = build/board.sqlite
+PIP       = -m pip install --quiet --disable-pip-version-check
+TORCH     = torch==2.13.0
 
-.PHONY: demo test lint types format board bench bench-quick clean
+# What one framework's own environment needs, beside the package and its tests.
+NEEDS_numpy      =
+NEEDS_torch      = $(TORCH)
+NEEDS_jax        = jax jaxlib optax
+NEEDS_tensorflow = tensorflow-cpu
+FRAMEWORKS      ?= numpy torch jax tensorflow
+# Other Pythons, where they exist; `make test-python PYTHON=...` takes one.
+PYTHONS         ?= python3.12 python3.13
+
+.PHONY: demo quick test test-long test-lowest test-python test-alone lint types format coverage \
+	board bench bench-quick release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable .
+	$(BIN)/python $(PIP) --upgrade pip
+	$(BIN)/python $(PIP) --constraint $(PINS) --editable .
 	touch $@
 
 # All four frameworks, at versions known to work together, and what the tests need.
 $(VENV)/.all: $(VENV)/.base packages/board/pyproject.toml
-	$(BIN)/python -m pip install --quiet --constraint $(PINS) torch==2.13.0 jax jaxlib tensorflow-cpu
-	$(BIN)/python -m pip install --quiet --constraint $(PINS) --editable 'packages/board[test]' --editable '.[dev]'
+	$(BIN)/python $(PIP) --constraint $(PINS) $(TORCH) jax jaxlib tensorflow-cpu
+	$(BIN)/python $(PIP) --constraint $(PINS) --editable 'packages/board[test]' --editable '.[dev]'
 	touch $@
 
 # The digits come with scikit-learn; other frameworks only if they are asked for.
 demo: $(VENV)/.base
-	$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python -m pip install --quiet --constraint $(PINS) scikit-learn
+	$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python $(PIP) --constraint $(PINS) scikit-learn
 	test $(BACKENDS) = numpy || $(MAKE) $(VENV)/.all
 	$(BIN)/python -m trellis.demo --backends $(BACKENDS)
 
+# The inner loop, under a minute: lint, and a slice of everything on NumPy alone.
+quick: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --alone numpy --slice 3
+
+# Everything that a change can break.
 test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 	$(BIN)/python -m pytest -n $(WORKERS) packages/board
+
+# The large matrices: hours, for a release or a night.
+test-long: test test-lowest test-alone
+	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
+
+# The lowest versions that pyproject.toml states: they must be true.
+test-lowest:
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	mkdir -p build
+	$(PYTHON) requirements/lowest.py > build/lowest.txt
+	.venv-lowest/bin/python $(PIP) --upgrade pip
+	.venv-lowest/bin/python $(PIP) --constraint build/lowest.txt --editable packages/board --editable '.[test]'
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) --alone numpy $(PYTEST)
+
+# The NumPy tests on another Python: `make test-python PYTHON=python3.13`.
+test-python: OTHER = .venv-$(notdir $(PYTHON))
+test-python:
+	test -x $(OTHER)/bin/python || $(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python $(PIP) --upgrade pip
+	$(OTHER)/bin/python $(PIP) --constraint $(PINS) --editable packages/board --editable '.[test]'
+	$(OTHER)/bin/python -m pytest -n $(WORKERS) --alone numpy $(PYTEST)
+
+# Each framework in an environment without the others: nothing may need what it does not use.
+test-alone: $(addprefix test-alone-,$(FRAMEWORKS))
+
+test-alone-%:
+	test -x .venv-only-$*/bin/python || $(PYTHON) -m venv .venv-only-$*
+	.venv-only-$*/bin/python $(PIP) --upgrade pip
+	.venv-only-$*/bin/python $(PIP) --constraint $(PINS) $(NEEDS_$*) --editable packages/board --editable '.[test]'
+	.venv-only-$*/bin/python -m pytest -n $(WORKERS) --dist loadgroup --alone $* $(PYTEST)
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 
+# mypy over the packages; mypy and pyright over a program as a user would write it.
 types: $(VENV)/.all
 	$(BIN)/mypy
+	$(BIN)/pyright --project pyproject.toml
 
 format: $(VENV)/.all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Our own conformance board: every test on every framework, into docs/board/.
+# Which lines and branches the tests run; the floor is in pyproject.toml.
+coverage: $(VENV)/.all
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
+		--cov-report=html:build/coverage
+
+# Our own conformance board: page and tables into build/board/, and into docs/board/ what is kept in
+# git: the five seed tables, how they compare, and the badges of the README.
 board: $(VENV)/.all
-	mkdir -p build && rm -f $(STORE)*
+	mkdir -p build docs/board/badges && rm -rf $(STORE)* build/board
 	-$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --board $(STORE)
+	$(BIN)/trellis-board configure board.toml --store $(STORE) --project trellis
 	$(BIN)/trellis-board import packages/board/tests/seeds/*.txt --store $(STORE) --project seeds --at 2023-04-01
-	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --out docs/board/tables
+	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --out build/board/tables
+	$(BIN)/trellis-board html --store $(STORE) --project trellis --out build/board/page
 	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
-	$(BIN)/trellis-board html --store $(STORE) --project trellis --out docs/board/page
+	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
 
 bench: $(VENV)/.all
@@ -59,5 +116,15 @@ bench: $(VENV)/.all
 bench-quick: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py --quick
 
+# Wheel and sdist of both distributions, and a first program with nothing but the wheels installed.
+release: $(VENV)/.all
+	rm -rf dist .venv-release
+	PIP_CONSTRAINT=$(CURDIR)/$(PINS) $(BIN)/python -m build --outdir dist .
+	PIP_CONSTRAINT=$(CURDIR)/$(PINS) $(BIN)/python -m build --outdir dist packages/board
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python $(PIP) --constraint $(PINS) dist/*.whl
+	cd dist && ../.venv-release/bin/python ../tests/release_program.py
+	ls -l dist
+
 clean:
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .coverage*

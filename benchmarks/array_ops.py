@@ -27,7 +27,8 @@ def expected(backend, op):
 
 
 def large(report):
-    """What a million elements take, beside a copy of as many bytes: here the memory is the limit."""
+    """What a million elements take, beside a copy of as many bytes: here the memory is the
+    limit."""
     for backend in ("numpy", "jax", "torch", "tensorflow"):
         xp = trellis.namespace(backend)
         plain = np.linspace(0.1, 0.9, 1_000_000, dtype="float32")

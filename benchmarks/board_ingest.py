@@ -1,7 +1,7 @@
 """Recording 100,000 results, against one bare sqlite3 transaction of the same rows.
 
-Both write to a new file in the same folder in turn. The bare transaction knows no names, keys, indexes or
-history: it is the floor, not a rival.
+Both write to a new file in the same folder in turn. The bare transaction knows no names, keys,
+indexes or history: it is the floor, not a rival.
 """
 
 from __future__ import annotations

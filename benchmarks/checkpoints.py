@@ -1,7 +1,8 @@
 """What do saving and loading a checkpoint cost beside `torch.save` and raw safetensors?
 
-All write to the same folder. Ours is also flushed to the disk and renamed into place, so that a crash leaves
-the previous one whole; `torch.save` and safetensors do neither, so a column shows them with the same care.
+All write to the same folder. Ours is also flushed to the disk and renamed into place, so that a
+crash leaves the previous one whole; `torch.save` and safetensors do neither, so a column shows them
+with the same care.
 """
 
 from harness import QUICK, Report, one_core

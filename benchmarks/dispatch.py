@@ -17,10 +17,11 @@ N = 4
 
 
 def contestants(backend, op):
-    """The native call, the hoisted namespace, the public function, on the same arrays, as one writes them.
+    """The native call, the hoisted namespace, the public function, on the same arrays, as one
+    writes them.
 
-    The look-up in the module belongs to a call: NumPy's and PyTorch's modules define `__getattr__`, so that
-    Python finds `np.tanh` some 50 ns later than a name in a plain module.
+    The look-up in the module belongs to a call: NumPy's and PyTorch's modules define `__getattr__`,
+    so that Python finds `np.tanh` some 50 ns later than a name in a plain module.
     """
     xp = trellis.namespace(backend)
     x = xp.asarray(np.linspace(0.1, 0.9, N).astype("float32"))

@@ -1,8 +1,9 @@
-"""How does the cost grow with batch, width, depth and number of leaves? Overhead must be a constant per call.
+"""How does the cost grow with batch, width, depth and number of leaves? Overhead must be a constant
+per call.
 
-A gradient step of an MLP on torch, by hand and with Trellis, and an Adam update; one size grows at a time.
-The plot is log-log: where our line runs into that of the native code, our overhead is a constant per call
-and not a factor.
+A gradient step of an MLP on torch, by hand and with Trellis, and an Adam update; one size grows at
+a time. The plot is log-log: where our line runs into that of the native code, our overhead is a
+constant per call and not a factor.
 """
 
 from harness import QUICK, Report, duration, one_core

@@ -30,9 +30,10 @@ clock = time.perf_counter
 def one_core(*, by_cpu_time: bool = True) -> None:
     """Keep this process and all that it starts on one core, before a framework is imported.
 
-    Every framework counts the cores it may use, so all of them work with one thread each, peers included:
-    what is compared is the work, not the ways to share it among cores. Time is then the processor time of
-    the whole process: on one core the same as that of the clock, and blind to what else the machine does.
+    Every framework counts the cores it may use, so all of them work with one thread each, peers
+    included: what is compared is the work, not the ways to share it among cores. Time is then the
+    processor time of the whole process: on one core the same as that of the clock, and blind to
+    what else the machine does.
     """
     global clock
     clock = time.process_time if by_cpu_time else time.perf_counter
@@ -84,7 +85,8 @@ class Report:
         return row
 
     def save(self, *, keep: Callable[[str], bool] | None = None) -> None:
-        """Write the JSON file; rows of the last one whose names `keep` accepts stay, if this run was partial."""
+        """Write the JSON file; rows of the last one whose names `keep` accepts stay, if this run
+        was partial."""
         RESULTS.mkdir(parents=True, exist_ok=True)
         path = RESULTS / f"{self.name}.json"
         if keep is not None and path.exists():
@@ -128,7 +130,8 @@ def measure(
 
 
 def sample(call: Callable[[], Any], repeats: int) -> float:
-    """Seconds per call over some calls; one that lives in another process takes the time there itself."""
+    """Seconds per call over some calls; one that lives in another process takes the time there
+    itself."""
     if hasattr(call, "sample"):
         return float(call.sample(repeats))
     start = clock()

@@ -1,4 +1,5 @@
-"""What does it cost to hand an array to another framework? Zero-copy must not depend on the size."""
+"""What does it cost to hand an array to another framework? Zero-copy must not depend on the
+size."""
 
 from harness import Report, one_core
 

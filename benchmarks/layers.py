@@ -1,10 +1,11 @@
-"""What do the layer functions cost beside each framework's own, and NumPy's convolution beside PyTorch's?
+"""What do the layer functions cost beside each framework's own, and NumPy's convolution beside
+PyTorch's?
 
     python benchmarks/layers.py [torch] [jax] [tensorflow] [numpy] [--quick]
 
-The native side is what a user of the framework would call, with the same arrays in the layout the framework likes
-best; Trellis gets them in the same layout. The limits are 1.1 for the frameworks' own functions and 2.5 for NumPy's
-convolution, forward and backward, beside PyTorch's on one thread.
+The native side is what a user of the framework would call, with the same arrays in the layout the
+framework likes best; Trellis gets them in the same layout. The limits are 1.1 for the frameworks'
+own functions and 2.5 for NumPy's convolution, forward and backward, beside PyTorch's on one thread.
 """
 
 import sys
@@ -34,7 +35,8 @@ HEADS = arrays((4, 8, 256, 64), (4, 8, 256, 64), (4, 8, 256, 64))
 FEW_HEADS = arrays((4, 2, 256, 64), (4, 2, 256, 64))
 DENSE, WEIGHT, WEIGHT_BIAS = arrays((512, 512), (1024, 512), (1024,))
 SEQUENCE = arrays((32, 64, 128), (32, 128), (32, 128), (128, 512), (128, 512), (512,))
-# Of usual size: with large weights a recurrence is chaotic, and rounding would tell the two sides apart.
+# Of usual size: with large weights a recurrence is chaotic, and rounding would tell the two sides
+# apart.
 SEQUENCE[3:] = [0.1 * a for a in SEQUENCE[3:]]
 TOKENS, IN_PROJ, OUT_PROJ = arrays((8, 256, 256), (768, 256), (256, 256))
 IN_BIAS, OUT_BIAS = arrays((768,), (256,))
@@ -345,7 +347,8 @@ INCOMPARABLE = (
 
 
 def check(what, native, ours):
-    """The same numbers on both sides, before anything is timed; frameworks round in another order."""
+    """The same numbers on both sides, before anything is timed; frameworks round in another
+    order."""
     expected, found = [
         trellis.to_numpy(x) for x in (largest_array(native()), largest_array(ours()))
     ]
@@ -364,7 +367,8 @@ def largest_array(value):
 
 
 def blas_limit(report):
-    """The multiplications of the convolution, forward and twice backward, as products of plain matrices."""
+    """The multiplications of the convolution, forward and twice backward, as products of plain
+    matrices."""
     a, b = arrays((16 * 32 * 32, 288), (288, 64))
     c = a @ b
     row = report.add(

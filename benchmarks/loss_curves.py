@@ -1,8 +1,9 @@
-"""Do the four frameworks draw one loss curve over a long run, also when the run moves from one to another?
+"""Do the four frameworks draw one loss curve over a long run, also when the run moves from one to
+another?
 
-No times here: differences, relative to the loss of NumPy at the same step. The network goes through convolution,
-batch norm, dropout, attention and an LSTM. Then every pair of frameworks: half of the steps on one, saved, loaded on
-the other, and on to the end.
+No times here: differences, relative to the loss of NumPy at the same step. The network goes through
+convolution, batch norm, dropout, attention and an LSTM. Then every pair of frameworks: half of the
+steps on one, saved, loaded on the other, and on to the end.
 """
 
 import sys

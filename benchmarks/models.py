@@ -1,7 +1,9 @@
-"""The four networks of the training benchmark: with Trellis, their data, and their weights as NumPy arrays.
+"""The four networks of the training benchmark: with Trellis, their data, and their weights as NumPy
+arrays.
 
-All sizes are those of a small real problem, so that a step takes a few milliseconds on one core and what a
-library adds to it can be seen. Images are channel last; torch's own code gets them channel first.
+All sizes are those of a small real problem, so that a step takes a few milliseconds on one core and
+what a library adds to it can be seen. Images are channel last; torch's own code gets them channel
+first.
 """
 
 import numpy as np
@@ -113,7 +115,8 @@ def flat(nest, prefix=""):
 
 
 def steps(name, backend, rate=1e-3):
-    """One training step with Adam as a user writes it, eager and compiled: functions that give the loss."""
+    """One training step with Adam as a user writes it, eager and compiled: functions that give the
+    loss."""
     model, optimizer = build(name, backend), trellis.optim.Adam(rate)
     x, y = arrays(name, backend)
 

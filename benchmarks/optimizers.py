@@ -1,7 +1,9 @@
-"""What does an optimizer update over 200 leaves cost beside torch.optim, optax, TensorFlow's kernels and Keras?
+"""What does an optimizer update over 200 leaves cost beside torch.optim, optax, TensorFlow's
+kernels and Keras?
 
-Contestants do the same formula on the same arrays, and the first result is compared. The limit is the memory:
-an update reads and writes each of its arrays at least once, and a copy of as many bytes is timed beside it.
+Contestants do the same formula on the same arrays, and the first result is compared. The limit is
+the memory: an update reads and writes each of its arrays at least once, and a copy of as many bytes
+is timed beside it.
 """
 
 from harness import QUICK, Report, duration, one_core
@@ -60,7 +62,8 @@ def with_torch(name, w, g):
         "adamw": lambda p: torch.optim.AdamW(p, RATE, weight_decay=1e-2, fused=True),
     }
     if name in fused:
-        # In place, where ours returns new arrays; shown beside the foreach form, to which the limit belongs.
+        # In place, where ours returns new arrays; shown beside the foreach form, to which the limit
+        # belongs.
         contestants["native, fused"] = stepper(fused[name])[1]
     return found, contestants
 

@@ -1,8 +1,8 @@
 """Peers run in an environment and a process of their own, and take turns with us by messages.
 
-A script in peers/ answers JSON lines: "make" prepares a piece of work and gives its result, which is compared
-with ours; "time" runs it some times and gives the seconds per call, measured there. So a peer costs us nothing
-while it waits, and it is timed in the same rounds as everybody else.
+A script in peers/ answers JSON lines: "make" prepares a piece of work and gives its result, which
+is compared with ours; "time" runs it some times and gives the seconds per call, measured there. So
+a peer costs us nothing while it waits, and it is timed in the same rounds as everybody else.
 """
 
 import json

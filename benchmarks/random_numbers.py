@@ -1,4 +1,5 @@
-"""One million float32 uniforms and normals: Trellis on every backend beside `jax.random` and the native generators.
+"""One million float32 uniforms and normals: Trellis on every backend beside `jax.random` and the
+native generators.
 
 The reference is `jax.random` under `jax.jit`, whose numbers ours are.
 """

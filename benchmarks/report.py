@@ -1,4 +1,5 @@
-"""build/benchmarks/*.json -> docs/benchmarks.md, with its plots in docs/benchmarks/. Nothing there is written by hand."""
+"""build/benchmarks/*.json -> docs/benchmarks.md, with its plots in docs/benchmarks/. Nothing there
+is written by hand."""
 
 import json
 from pathlib import Path

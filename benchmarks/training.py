@@ -1,7 +1,8 @@
 """What does a training step cost beside hand-written native code, and beside Keras 3?
 
-Forward, gradients and Adam, on one core. Every contestant starts from the same weights; the losses of three
-steps are compared before anything is timed. On NumPy, torch on one thread stands beside us.
+Forward, gradients and Adam, on one core. Every contestant starts from the same weights; the losses
+of three steps are compared before anything is timed. On NumPy, torch on one thread stands beside
+us.
 
     python benchmarks/training.py [--quick] [backend ...]
 """
@@ -36,7 +37,8 @@ def waiting(backend, step):
 
 
 def check_no_compilation(backend, step, name):
-    """A JAX step that compiles again at each call would be timed as a compiler: no fair reference."""
+    """A JAX step that compiles again at each call would be timed as a compiler: no fair
+    reference."""
     if backend != "jax":
         return
     import jax

@@ -1,7 +1,7 @@
 """A custom gradient: a layer whose weights are only +1 or -1 learns all the same.
 
-sign(w) has no useful derivative. The straight-through rule passes the gradient on as if it were the identity,
-where |w| <= 1.
+sign(w) has no useful derivative. The straight-through rule passes the gradient on as if it were the
+identity, where |w| <= 1.
 
 python examples/custom_gradient.py [numpy | jax | torch | tensorflow]
 """

@@ -1,27 +1,36 @@
-"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a skip."""
+"""Every test with the argument `backend` runs on all four; a missing framework is an error, not a
+skip."""
 
 import contextlib
 import gc
 import os
+from pathlib import Path
 
 # TensorFlow announces its build on standard error at every start otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# The tests make XLA compile thousands of tiny programs once each: optimising them takes longer than they run.
+# XLA compiles thousands of tiny programs once each: optimising them takes longer than they run.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     " --xla_cpu_use_fusion_emitters=false",  # halves the time of a compilation
 )
+# A program that was compiled before, by the other worker or by an earlier run, is read from here.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "xla_programs")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
 
 import numpy as np
 import pytest
 
 import trellis
+from frameworks import BACKENDS, hide_others, named_by_the_test
+from memory import Memory
 
-# Four frameworks and all they have compiled are looked through at each collection: let them be fewer.
+# Four frameworks and all they compiled are looked through at each collection: let them be fewer.
 gc.set_threshold(50_000, 20, 20)
-
-BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 
 def pytest_addoption(parser):
@@ -31,23 +40,66 @@ def pytest_addoption(parser):
         choices=BACKENDS,
         help="run only the tests of this backend (may be given several times)",
     )
+    parser.addoption(
+        "--alone",
+        choices=BACKENDS,
+        help="run the tests of this backend as if no other framework were installed;"
+        " a test that asks for another by name is skipped",
+    )
+    parser.addoption(
+        "--slice",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run every N-th row of each test, and no test marked slow if N > 1",
+    )
 
 
+def pytest_configure(config):
+    alone = config.getoption("--alone")
+    if alone:
+        hide_others(alone)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(config, items):
-    chosen = config.getoption("--backend")
-    if not chosen:
-        return
-    kept, dropped = [], []
+    alone = config.getoption("--alone")
+    chosen = [alone] if alone else config.getoption("--backend") or BACKENDS
+    step = config.getoption("--slice")
+    kept, dropped, rows = [], [], {}
     for item in items:
         params = getattr(getattr(item, "callspec", None), "params", {})
-        is_other = params.get("backend", chosen[0]) not in chosen
-        (dropped if is_other else kept).append(item)
-    config.hook.pytest_deselected(items=dropped)
-    items[:] = kept
+        name = params.get("backend", chosen[0])
+        row = rows.get((item.path, item.originalname), 0) if name in chosen else 0
+        is_kept = name in chosen and row % step == 0
+        if step > 1 and item.get_closest_marker("slow"):
+            is_kept = False
+        needed = item.get_closest_marker("needs")
+        if alone and needed and set(needed.args) - {alone}:
+            is_kept = False
+        if name in chosen:
+            rows[item.path, item.originalname] = row + 1
+        (kept if is_kept else dropped).append(item)
+        # A file's tests of one backend share what was compiled, so they stay in one process.
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{params.get('backend', 'all')}"))
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
 
 
-# The group keeps a backend's tests in one process under `pytest -n 2 --dist loadgroup`.
-@pytest.fixture(params=[pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in BACKENDS])
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    alone = item.config.getoption("--alone")
+    if alone and call.excinfo is not None and report.failed:
+        other = named_by_the_test(call.excinfo, alone)
+        if other is not None:
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), item.location[1], f"the test asks for {other}")
+    return report
+
+
+@pytest.fixture(params=BACKENDS)
 def backend(request):
     """The name of a backend."""
     trellis.namespace(request.param)
@@ -133,3 +185,29 @@ def _defaults_stay():
     before = trellis.current_backend(), trellis.default_dtype()
     yield
     assert (trellis.current_backend(), trellis.default_dtype()) == before
+
+
+_memory = Memory()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_programs_end_with_their_file():
+    """Thousands of compiled programs would fill the memory of a worker."""
+    yield
+    _memory.release()
+
+
+@pytest.fixture(autouse=True)
+def _compiled_programs_stay_few():
+    """The largest files compile too many to keep them until the end."""
+    yield
+    _memory.release_if_grown()
+
+
+def fresh(backend, fn):
+    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+    return compile_with(backend, fn)

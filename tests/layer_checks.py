@@ -21,7 +21,8 @@ def check_vectors(row, xp, x64):
 
 
 def check_types(fn, make, backend, x64):
-    """Results and gradients have the dtype and the backend of the arguments; `make(dtype)` gives them."""
+    """Results and gradients have the dtype and the backend of the arguments; `make(dtype)` gives
+    them."""
     for dtype in ("float32", "float64"):
         with x64():
             out, pull = trellis.vjp(fn, *make(dtype))

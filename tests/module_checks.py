@@ -39,8 +39,10 @@ class DictNet(trellis.Module):
     def __init__(self, i, o, hidden=64, **options):
         super().__init__(**options)
         self._layers = {
-            "linear0": Linear(i, hidden), "linear1": Linear(hidden, hidden), "linear2": Linear(hidden, o)
-        }  # fmt: skip
+            "linear0": Linear(i, hidden),
+            "linear1": Linear(hidden, hidden),
+            "linear2": Linear(hidden, o),
+        }
 
     def _forward(self, x):
         x = trellis.expand_dims(x, axis=0)

@@ -17,8 +17,8 @@ SPECIAL = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 TRANSFORMS = ("grad", "value_and_grad", "jac", "hessian", "vmap")
 # Lists under these names, and at these positions of convolutions, are not arrays.
 PLAIN_KEYWORDS = frozenset(
-    "strides padding dilations x_dilations output_shape shape noise_shape axis argnums in_axes out_axes "
-    "xs_grad_idxs ret_grad_idxs".split()
+    "strides padding dilations x_dilations output_shape shape noise_shape axis argnums in_axes"
+    " out_axes xs_grad_idxs ret_grad_idxs".split()
 )
 
 # (rtol, atol relative to the largest expected element): what the contract asks for.

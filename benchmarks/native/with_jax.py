@@ -19,7 +19,8 @@ def cnn(p, x):
 
 @jax.jit
 def lstm(p, x):
-    """Compiled also in the eager step: a bare lax.scan under value_and_grad compiles anew at every call."""
+    """Compiled also in the eager step: a bare lax.scan under value_and_grad compiles anew at every
+    call."""
     part = p["lstm"]["layer0"]
     inputs = jnp.swapaxes(x @ part["w"] + part["b"], 0, 1)
     h = jnp.zeros((x.shape[0], part["r"].shape[0]), x.dtype)

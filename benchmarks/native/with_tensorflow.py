@@ -1,4 +1,5 @@
-"""Variables, tapes and TensorFlow's fused Adam kernel; compiled: the whole step in one tf.function."""
+"""Variables, tapes and TensorFlow's fused Adam kernel; compiled: the whole step in one
+tf.function."""
 
 import tensorflow as tf
 

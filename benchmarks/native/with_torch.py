@@ -1,4 +1,5 @@
-"""torch.nn and torch.optim with its fused kernel; compiled: one compiled function of the loss and its gradients."""
+"""torch.nn and torch.optim with its fused kernel; compiled: one compiled function of the loss and
+its gradients."""
 
 import numpy as np
 import torch
@@ -7,7 +8,8 @@ from torch.nn import functional as F
 
 
 class LastState(nn.Module):
-    """An LSTM that gives its last hidden state. It has two biases for one; the second stays zero."""
+    """An LSTM that gives its last hidden state. It has two biases for one; the second stays
+    zero."""
 
     def __init__(self, p):
         super().__init__()
@@ -90,7 +92,8 @@ def steps(name, weights, x, y):
 
 def stepper(model, x, y, is_compiled):
     trained = [p for p in model.parameters() if p.requires_grad]
-    # The fastest of its forms on the CPU, eager and beside a compiled model; the default is a loop over leaves.
+    # The fastest of its forms on the CPU, eager and beside a compiled model; the default is a loop
+    # over leaves.
     optimizer = torch.optim.Adam(trained, lr=1e-3, fused=True)
 
     def loss(x, y):

@@ -1,4 +1,5 @@
-"""Keras 3: one training step through `train_on_batch`, eager and compiled. The backend is in KERAS_BACKEND."""
+"""Keras 3: one training step through `train_on_batch`, eager and compiled. The backend is in
+KERAS_BACKEND."""
 
 import os
 

@@ -8,7 +8,8 @@ import time
 
 
 def serve(make):
-    """`make(work, **options)` gives `(result, call)`: a result to compare, and the function to be timed."""
+    """`make(work, **options)` gives `(result, call)`: a result to compare, and the function to be
+    timed."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print goes elsewhere
     calls = {}

@@ -2,3 +2,4 @@
 
 from ._array.compilation import Compiled as Compiled
 from ._array.compilation import compile as compile
+from ._array.compilation import using_compilation as using_compilation

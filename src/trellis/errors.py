@@ -2,6 +2,7 @@
 
 from ._core.errors import ArgumentError as ArgumentError
 from ._core.errors import ArgumentTypeError as ArgumentTypeError
+from ._core.errors import AxisError as AxisError
 from ._core.errors import BackendNotInstalledError as BackendNotInstalledError
 from ._core.errors import CopyError as CopyError
 from ._core.errors import DeviceError as DeviceError

@@ -12,24 +12,24 @@ so within 1e-6. The backend of a draw is that of its key.
 array([0.8423141 , 0.18237865, 0.2271781 ], dtype=float32)
 """
 
+from ._random.choosing import categorical as categorical
+from ._random.choosing import choice as choice
+from ._random.choosing import permutation as permutation
+from ._random.choosing import randint as randint
 from ._random.distributions import bernoulli as bernoulli
 from ._random.distributions import beta as beta
-from ._random.distributions import bits as bits
-from ._random.distributions import categorical as categorical
-from ._random.distributions import choice as choice
 from ._random.distributions import dirichlet as dirichlet
 from ._random.distributions import exponential as exponential
-from ._random.distributions import fold_in as fold_in
 from ._random.distributions import gamma as gamma
 from ._random.distributions import gumbel as gumbel
-from ._random.distributions import key as key
 from ._random.distributions import multivariate_normal as multivariate_normal
 from ._random.distributions import normal as normal
 from ._random.distributions import orthogonal as orthogonal
-from ._random.distributions import permutation as permutation
 from ._random.distributions import poisson as poisson
-from ._random.distributions import randint as randint
-from ._random.distributions import split as split
 from ._random.distributions import truncated_normal as truncated_normal
 from ._random.distributions import uniform as uniform
+from ._random.keys import bits as bits
+from ._random.keys import fold_in as fold_in
+from ._random.keys import key as key
+from ._random.keys import split as split
 from ._random.stream import stream as stream

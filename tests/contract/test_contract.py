@@ -1,4 +1,4 @@
-"""What holds for the whole house: every op has a row, backends are alike, rooms keep their walls."""
+"""What holds for the whole house: every op has a row, backends are alike, walls hold."""
 
 import ast
 import importlib
@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import trellis
 from cases import all_cases
 from conftest import BACKENDS
+from trellis._backends import interface
 from trellis._core import lazy
 
 ROOT = Path(__file__).parents[2]
@@ -35,19 +37,6 @@ OP_FILES = (
     "sorting",
 )
 EXTENSIONS = ("fft", "linalg")  # namespaces of their own
-BACKEND_FILES = (
-    *OP_FILES,
-    "activation",
-    "compilation",
-    "foreach",
-    "functional",
-    "gradients",
-    "inspection",
-    "interchange",
-    "normalization",
-    "pooling",
-    "tracing",
-)
 
 
 def public_functions(path):
@@ -68,10 +57,15 @@ def public_ops():
     return names
 
 
-# Ops, rows, exports --------------------------------------------------------------------------------
+def functional_ops():
+    """The names of all layer functions, as a user writes them after `trellis.`."""
+    return [f"functional.{name}" for name in dir(trellis.functional)]
 
 
-@pytest.mark.parametrize("op", public_ops())
+# Ops, rows, exports -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [*public_ops(), *functional_ops()])
 def test_op_has_a_row(op):
     assert op in {row.op for _, row in all_cases()}, f"write a row for {op} in tests/cases"
 
@@ -79,7 +73,7 @@ def test_op_has_a_row(op):
 @pytest.mark.parametrize("name", [name for name, _ in all_cases()])
 def test_row_has_an_op_and_reasons(name):
     row = dict(all_cases())[name]
-    assert row.op in public_ops()
+    assert row.op in {*public_ops(), *functional_ops()}
     assert row.gradient is True or len(row.gradient) > 5, "say why there is no gradient"
     reasons = row.compiled.values() if isinstance(row.compiled, dict) else [row.compiled]
     assert all(r is True or len(r) > 5 for r in reasons), "say why it cannot be compiled"
@@ -91,6 +85,30 @@ def test_exports_are_complete(stem):
     public = getattr(trellis, stem) if stem in EXTENSIONS else trellis
     for fn in public_functions(SOURCE / "_array" / f"{stem}.py"):
         assert getattr(public, fn.name, None) is getattr(module, fn.name), f"export {fn.name}"
+
+
+PUBLIC_MODULES = [
+    *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in ("cli", "demo")],
+    *["functional", "nn", "nn.init", "optim", "train"],
+]
+SUBMODULES = ("trellis.nn.init", "trellis.optim.schedules")
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_public_modules_show_public_names_only(name):
+    """What a file imports for its own use (`xp_of`, `A`, `Any`, `np`) is nothing to complete."""
+    module = importlib.import_module(f"trellis.{name}")
+    leaks = []
+    for each in [each for each in dir(module) if not each.startswith("_")]:
+        value = getattr(module, each)
+        if inspect.ismodule(value):
+            is_public = value.__name__ in SUBMODULES
+        else:
+            owner = getattr(value, "__module__", "trellis")  # data has none
+            is_public = owner.partition(".")[0] == "trellis" and not isinstance(value, TypeVar)
+        if not is_public:
+            leaks.append(each)
+    assert leaks == []
 
 
 def test_init_only_imports():
@@ -114,78 +132,130 @@ def test_functions_are_typed_and_documented(stem):
         assert ">>> " in (ast.get_docstring(fn) or ""), f"{fn.name} needs an example"
 
 
-# Backends ------------------------------------------------------------------------------------------
+# Backends -----------------------------------------------------------------------------------------
 
 
-def backend_file(backend, stem):
-    return importlib.import_module(f"trellis._backends.{backend}.{stem}")
+def members(protocol, prefix=""):
+    """What a Protocol asks for: {name: signature, or None for a value}; extensions by their dotted
+    names.
+    """
+    found = {}
+    for cls in reversed(protocol.__mro__):
+        if cls.__module__.startswith("trellis."):
+            found |= {prefix + name: None for name in vars(cls).get("__annotations__", {})}
+            for name, value in vars(cls).items():
+                if isinstance(value, property):
+                    found |= members(value.fget.__annotations__["return"], f"{prefix}{name}.")
+                elif inspect.isfunction(value) and not name.startswith(("_", "__class")):
+                    found[prefix + name] = without_self(value)
+    return found
 
 
-def defined_or_aliased(backend, stem):
-    """Names that a backend file itself binds at its top level, read from the source."""
-    path = SOURCE / "_backends" / backend / f"{stem}.py"
-    names = set()
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                parts = target.elts if isinstance(target, ast.Tuple) else [target]
-                names |= {part.id for part in parts if isinstance(part, ast.Name)}
-        elif isinstance(node, ast.ImportFrom):
-            # `import f as f` hands on; a plain import is for the file's own use.
-            names |= {alias.asname for alias in node.names if alias.asname == alias.name}
-    return {name for name in names if not name.startswith("_") and not name.isupper()}
+def without_self(method):
+    signature = inspect.signature(method)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
-@pytest.mark.parametrize("stem", BACKEND_FILES)
-def test_backends_have_the_same_names(stem):
-    everything = set().union(*[defined_or_aliased(backend, stem) for backend in BACKENDS])
-    missing = []
-    for backend in BACKENDS:
-        xp = trellis.namespace(backend)
-        owner = getattr(xp, stem) if stem in EXTENSIONS else xp
-        missing += [f"{backend}.{name}" for name in sorted(everything) if not hasattr(owner, name)]
-    assert missing == []
+INTERFACE = members(interface.Backend)
 
 
-def test_backend_serves_every_op(backend, xp):
-    for op in public_ops():
-        if op in ("at", "scatter", "one_hot", "allclose", "dtype"):
-            continue  # written once over the namespace
-        owner, _, name = op.rpartition(".")
-        assert callable(getattr(getattr(xp, owner) if owner else xp, name, None)), op
+def provided(xp, name):
+    for part in name.split("."):
+        xp = getattr(xp, part)
+    return xp
 
 
-def shape_of_call(fn):
-    """Parameters as (name, kind, default), names of positional-only ones left out; None if unknown."""
+def shape_of_call(signature):
+    """Parameters as (name, kind, default); those that are positional only have no name."""
+    return [
+        ("" if p.kind is p.POSITIONAL_ONLY else p.name, p.kind, repr(p.default))
+        for p in signature.parameters.values()
+    ]
+
+
+def example_call(signature):
+    """Positional and keyword arguments of a call that uses all parameters."""
+    parameters = signature.parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [None] * len(positional), {p.name: None for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def mismatch(value, expected):
+    """Why something cannot serve as the function of that signature; None if it can."""
+    if inspect.isfunction(value) and value.__module__.startswith("trellis._backends"):
+        same = shape_of_call(inspect.signature(value)) == shape_of_call(expected)
+        return None if same else f"{inspect.signature(value)} is not {expected}"
     try:
-        parameters = inspect.signature(fn).parameters.values()
+        signature = inspect.signature(value)
     except (TypeError, ValueError):
-        return None
-    shape = []
-    for p in parameters:
-        name = "" if p.kind is p.POSITIONAL_ONLY else p.name
-        shape.append((name, str(p.kind), repr(p.default)))
-    return shape
+        return None if callable(value) else "it cannot be called"  # in C; the rows call it
+    try:
+        args, kwargs = example_call(expected)
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return None
 
 
-@pytest.mark.parametrize("stem", BACKEND_FILES)
-def test_backends_have_the_same_signatures(stem):
-    """Written functions are compared; aliases of the frameworks' own functions are called by the rows."""
-    differing = {}
-    for name in sorted(set.intersection(*(defined_or_aliased(b, stem) for b in BACKENDS))):
-        shapes = {}
-        for b in BACKENDS:
-            fn = getattr(backend_file(b, stem), name)
-            is_written = getattr(fn, "__module__", "").startswith("trellis._backends")
-            if inspect.isfunction(fn) and is_written and shape_of_call(fn) is not None:
-                shapes[b] = shape_of_call(fn)
-        if len({str(shape) for shape in shapes.values()}) > 1:
-            differing[name] = {
-                b: str(inspect.signature(getattr(backend_file(b, stem), name))) for b in shapes
-            }
-    assert differing == {}
+def test_backend_provides_the_interface(xp):
+    """Functions of ours have the signature of the interface; others take the same calls."""
+    wrong = {}
+    for name, expected in INTERFACE.items():
+        try:
+            value = provided(xp, name)
+        except AttributeError:
+            wrong[name] = "it is missing"
+            continue
+        reason = None if expected is None else mismatch(value, expected)
+        if reason is not None:
+            wrong[name] = reason
+    assert wrong == {}
+
+
+def test_mismatches_are_found():
+    expected = inspect.signature(lambda x, /, *, axis: None)
+    assert mismatch(np.sum, expected) is None
+    assert "axis" in mismatch(len, expected)
+    assert "cannot be called" in mismatch(3, expected)
+
+
+def exported_names(backend):
+    """All names that the files of a backend hand on, extensions with their prefix."""
+    names = []
+    for path in (SOURCE / "_backends" / backend).glob("[a-z]*.py"):
+        prefix = f"{path.stem}." if path.stem in (*EXTENSIONS, "random") else ""
+        module = importlib.import_module(f"trellis._backends.{backend}.{path.stem}")
+        names += [prefix + name for name in module.__all__]
+    return names
+
+
+# NumPy has it only through another package; the standard's own door has a name that Protocols keep
+# to themselves.
+BESIDE = {"bfloat16", "__array_namespace_info__"}
+
+
+def test_backend_has_nothing_beside_the_interface(backend, xp):
+    assert set(exported_names(backend)) - set(INTERFACE) - BESIDE == set()
+
+
+def test_backends_have_the_same_files():
+    stems = {
+        backend: {path.stem for path in (SOURCE / "_backends" / backend).glob("[a-z]*.py")}
+        for backend in BACKENDS
+    }
+    assert set(map(frozenset, stems.values())) == {frozenset(stems["numpy"])}
+
+
+@pytest.mark.parametrize("protocol", interface.Beyond.__mro__[1:-2] + (interface.Random,))
+def test_interface_says_a_sentence_about_each_function(protocol):
+    for name, value in vars(protocol).items():
+        if inspect.isfunction(value) and not name.startswith("_"):
+            assert (inspect.getdoc(value) or "").partition("\n\n")[0].endswith("."), name
+
+
+def test_interface_serves_every_op():
+    written_once = {"at", "scatter", "one_hot", "allclose", "dtype"}  # over the namespace
+    assert set(public_ops()) - set(INTERFACE) == written_once
 
 
 def test_namespace_holds_no_framework(backend, xp):
@@ -202,7 +272,7 @@ def test_namespace_holds_no_framework(backend, xp):
     assert xp.__array_namespace_info__().dtypes() is not None
 
 
-# Walls ---------------------------------------------------------------------------------------------
+# Walls --------------------------------------------------------------------------------------------
 
 
 def test_import_loads_no_framework():
@@ -219,8 +289,10 @@ def test_rooms_open_together_and_the_door_is_taken_away():
     """A module with a `__getattr__` has slow look-ups; an unknown name must not open anything."""
     program = (
         "import sys, trellis\n"
-        "print(hasattr(trellis, 'unknown'), 'trellis.nn' in sys.modules, '__getattr__' in vars(trellis))\n"
-        "print(trellis.Module is trellis.nn.Module, trellis.train.__name__, '__getattr__' in vars(trellis))\n"
+        "print(hasattr(trellis, 'unknown'), 'trellis.nn' in sys.modules, '__getattr__' in "
+        "vars(trellis))\n"
+        "print(trellis.Module is trellis.nn.Module, trellis.train.__name__, '__getattr__' in "
+        "vars(trellis))\n"
         "print(hasattr(trellis, 'unknown'))"
     )
     done = subprocess.run(
@@ -343,7 +415,7 @@ def thrown_away(tree):
 def test_no_comparison_is_thrown_away():
     found = []
     for path in [*python_files(ROOT / "tests"), *python_files(ROOT / "packages")]:
-        if "sample" in path.parts:
+        if {"sample", "torture"} & set(path.parts):
             continue  # tests that are hollow on purpose, for the board to find
         found += [f"{path.name}:{line}" for line in thrown_away(ast.parse(path.read_text()))]
     assert found == []

@@ -149,6 +149,7 @@ def test_backend_argument(backend):
         assert_close(trellis.asarray(x, backend=backend), [0.5, 1.0], backend=backend)
 
 
+@pytest.mark.needs("jax", "torch", "tensorflow")
 def test_threads_have_their_own_default():
     seen = {}
     barrier = threading.Barrier(len(BACKENDS))
@@ -168,6 +169,7 @@ def test_threads_have_their_own_default():
     assert seen == {name: [name, name, "numpy"] for name in BACKENDS}
 
 
+@pytest.mark.needs("jax")
 def test_set_backend_in_a_thread_stays_there():
     seen = []
 
@@ -242,6 +244,7 @@ def test_the_first_array_of_a_framework(backend):
     assert run_python(program) == backend
 
 
+@pytest.mark.needs("torch")
 def test_other_frameworks_are_not_imported():
     program = (
         "import sys, torch, trellis; trellis.tanh(torch.ones(2));"
@@ -278,6 +281,7 @@ def test_torch_compiles_once():
     assert_close(results[-1], model(arrays["numpy"]), backend="torch")
 
 
+@pytest.mark.needs("torch")
 def test_torch_compiles_from_a_cold_start():
     """The first array that Trellis ever sees may come inside a compiled function."""
     program = (

@@ -105,6 +105,7 @@ def results(fn, xs):
 
     The weights 1/2, 1, 3/2 are exact in every dtype; with equal ones the gradient of a norm would be zero.
     """
+
     def cotangent(y):
         shape = tuple(y.shape)
         numbers = (np.arange(int(np.prod(shape))) % 3 + 1).reshape(shape) / 2

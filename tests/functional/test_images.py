@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
-import torch.nn.functional as T
 
 import trellis
+from oracles import torch
+from oracles import torch_functional as T
 from trellis import functional as F
 from trellis.errors import ArgumentError, ShapeError
 from trellis.testing import assert_close, check_gradients
@@ -163,7 +163,7 @@ def test_unfold_makes_a_convolution(array, compiled_or_eager):
 
 def test_patches_bad_input(array):
     x = array(np.ones((1, 4, 4, 2), "float32"))
-    with pytest.raises(ShapeError, match="no window"):
+    with pytest.raises(ShapeError, match="no output"):
         F.unfold(x, 5, 1, "VALID")
     with pytest.raises(ShapeError, match="expects 9 patches"):
         F.fold(array(np.ones((1, 8, 8), "float32")), (4, 4), 2, 1, "VALID")
@@ -181,6 +181,8 @@ def test_accuracy(backend, array, compiled_or_eager):
     assert_close(compiled_or_eager(F.accuracy)(array(scores), array(targets)), expected)
     with pytest.raises(ShapeError):
         F.accuracy(array(scores), array(targets[:3]))
+    with pytest.raises(ShapeError, match="astype"):  # classes in floats, or the scores of one?
+        F.accuracy(array([1.0, 0.0]), array([1, 0]))
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])

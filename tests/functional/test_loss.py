@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
-import torch.nn.functional as T
+from scipy.special import log_softmax
 
 import trellis
+from oracles import torch
+from oracles import torch_functional as T
 from trellis import functional as F
 from trellis.errors import ArgumentError, DtypeError, MixedBackendsError, ShapeError
 from trellis.testing import assert_close, check_gradients
@@ -20,7 +21,10 @@ CLASSES = np.array([0, 4, 2, 2])
 WEIGHT = rng.uniform(0.5, 2, size=5)
 COUNTS = rng.integers(0, 6, size=(4, 5)).astype("float64")
 
-t = torch.tensor
+
+def t(x):
+    return torch.tensor(x)
+
 
 # name -> (function of the first float arguments, those arguments, constants, torch's answer)
 ROWS = {
@@ -309,7 +313,7 @@ def test_mixed_frameworks(backend, array):
 
 # CTC -------------------------------------------------------------------------------------------------
 
-LOG_PROBS = torch.log_softmax(t(rng.normal(size=(7, 3, 5))), -1).numpy()
+LOG_PROBS = log_softmax(rng.normal(size=(7, 3, 5)), -1)
 LABELS = np.array([[1, 2, 2, 3], [4, 1, 0, 0], [3, 3, 3, 3]])
 INPUT_LENGTHS, TARGET_LENGTHS = np.array([7, 5, 7]), np.array([4, 2, 4])
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
-import torch.nn.functional as T
 
 import trellis
+from oracles import torch
+from oracles import torch_functional as T
 from trellis import functional as F
 from trellis.errors import ShapeError
 from trellis.testing import assert_close, check_gradients
@@ -48,13 +48,16 @@ def response(x, w, b):
     return F.local_response_norm(x * w + b, size=3, alpha=0.5)
 
 
-wt, bt = torch.tensor(W), torch.tensor(B)
+def t(x):
+    return torch.tensor(x)
+
+
 ORACLES = {
-    "layer": (layer, lambda x: T.layer_norm(torch.tensor(x), (6,), wt, bt).numpy()),
-    "group": (group, lambda x: last(T.group_norm(first(x), 3, wt, bt))),
-    "instance": (instance, lambda x: last(T.instance_norm(first(x), weight=wt, bias=bt))),
-    "rms": (rms, lambda x: T.rms_norm(torch.tensor(x), (6,), wt, 1e-6).numpy() + B),
-    "batch": (batch, lambda x: last(T.batch_norm(first(x), None, None, wt, bt, training=True))),
+    "layer": (layer, lambda x: T.layer_norm(torch.tensor(x), (6,), t(W), t(B)).numpy()),
+    "group": (group, lambda x: last(T.group_norm(first(x), 3, t(W), t(B)))),
+    "instance": (instance, lambda x: last(T.instance_norm(first(x), weight=t(W), bias=t(B)))),
+    "rms": (rms, lambda x: T.rms_norm(torch.tensor(x), (6,), t(W), 1e-6).numpy() + B),
+    "batch": (batch, lambda x: last(T.batch_norm(first(x), None, None, t(W), t(B), training=True))),
     "response": (response, lambda x: last(T.local_response_norm(first(x * W + B), 3, alpha=0.5))),
 }
 
@@ -138,7 +141,7 @@ def test_channel_first(array, x64):
 def test_batch_norm_statistics(backend, array, x64):
     mean, var = rng.normal(size=6), rng.uniform(1, 2, size=6)
     m, v = torch.tensor(mean), torch.tensor(var)
-    expected = T.batch_norm(first(X), m, v, wt, bt, training=True, momentum=0.3)
+    expected = T.batch_norm(first(X), m, v, t(W), t(B), training=True, momentum=0.3)
     with x64():
         w, b = array(W), array(B)
         y, new_mean, new_var = F.batch_norm(
@@ -148,7 +151,7 @@ def test_batch_norm_statistics(backend, array, x64):
         assert_close(new_mean, m.numpy(), backend=backend)
         assert_close(new_var, v.numpy(), backend=backend)
         y, same_mean, same_var = F.batch_norm(array(X), new_mean, new_var, weight=w, bias=b)
-        assert_close(y, last(T.batch_norm(first(X), m, v, wt, bt)))
+        assert_close(y, last(T.batch_norm(first(X), m, v, t(W), t(B))))
         assert_close((same_mean, same_var), (m.numpy(), v.numpy()))
         check_gradients(
             lambda *xs: F.batch_norm(xs[0], xs[1], xs[2], weight=xs[3])[0],

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
+from oracles import tf
 from trellis import functional as F
 from trellis.testing import assert_close
 

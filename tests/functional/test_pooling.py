@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
-import torch.nn.functional as T
 
 import trellis
+from oracles import torch
+from oracles import torch_functional as T
 from trellis import functional as F
 from trellis.errors import ArgumentError, ShapeError
 from trellis.testing import assert_close, check_gradients

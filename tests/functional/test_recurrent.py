@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 
 import trellis
+from oracles import torch
 from trellis import functional as F
 from trellis.errors import ArgumentError, DtypeError, ShapeError
 from trellis.testing import assert_close, check_gradients

@@ -1,10 +1,10 @@
 """`trellis.random` against `jax.random` itself: bit for bit where it can be, else within 1e-6."""
 
-import jax
 import numpy as np
 import pytest
 
 import trellis
+from oracles import jax
 from trellis import errors
 
 SHAPES = [(), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 2), (65537,), (33, 1987)]

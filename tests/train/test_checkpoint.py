@@ -263,6 +263,7 @@ print(reached, in_the_middle)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs fork and SIGKILL")
 def test_killing_the_process_leaves_a_whole_checkpoint(tmp_path):
     """A hundred processes are killed while they do nothing but save; no file is ever unreadable."""

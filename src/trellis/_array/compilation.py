@@ -1,11 +1,19 @@
 """One `compile` for all frameworks: jax.jit, torch.compile(fullgraph=True), tf.function."""
 
 import functools
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .._core import tree
 from .._core.dispatch import xp_of_any
+from .._core.settings import Setting
+
+_is_on: Setting[bool] = Setting(
+    "trellis_compilation",
+    os.environ.get("TRELLIS_COMPILE", "1").lower() not in ("0", "false", "off"),
+)
 
 
 class Compiled:
@@ -18,6 +26,8 @@ class Compiled:
         self._by_backend: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _is_on.get():
+            return self._fn(*args, **kwargs)
         arrays = [x for x in tree.leaves((args, kwargs)) if hasattr(x, "dtype")]
         xp = xp_of_any(*arrays)
         compiled = self._by_backend.get(xp.__name__)
@@ -29,7 +39,8 @@ class Compiled:
 
     def __repr__(self) -> str:
         done = [name.rpartition(".")[2] for name in self._by_backend]
-        return f"<compiled {getattr(self._fn, '__name__', self._fn)!s} for {', '.join(done) or 'nothing yet'}>"
+        name = getattr(self._fn, "__name__", self._fn)
+        return f"<compiled {name!s} for {', '.join(done) or 'nothing yet'}>"
 
 
 def compile(
@@ -37,13 +48,21 @@ def compile(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
 ) -> Compiled:
     """The same function, compiled by the framework of the arrays it is called with.
 
-    `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on NumPy, which
-    has no compiler, the function itself. Nests and Containers may go in and out. It is compiled once for
-    each set of shapes and dtypes, and again for each value of a static argument. Called with the arrays
-    of another framework later, it compiles for that one too.
+    `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on
+    NumPy, which has no compiler, the function itself. Nests and Containers may go in and out. It is
+    compiled once for each set of shapes and dtypes, and again for each value of a static argument.
+    Called with the arrays of another framework later, it compiles for that one too.
+
+    On NumPy too, a draw without a key and a new value of a buffer or variable raise `TracingError`,
+    as under every compiler. `strict` adds, there, what only a compiler would notice otherwise:
+    Python code that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
+
+    To debug with prints and breakpoints, switch compilation off: `TRELLIS_COMPILE=0` in the
+    environment, or `with trellis.using_compilation(False):`.
 
     >>> import numpy as np, trellis
     >>> double = trellis.compile(lambda x: x * 2)
@@ -52,4 +71,18 @@ def compile(
     """
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Compiled(fn, {"static_argnums": nums, "static_argnames": names})
+    return Compiled(fn, {"static_argnums": nums, "static_argnames": names, "strict": strict})
+
+
+def using_compilation(is_on: bool, /) -> AbstractContextManager[None]:
+    """Switch `trellis.compile` on or off inside a `with` block, for this thread or task only.
+
+    Switched off, compiled functions run as plain Python on every framework, `train.fit` included.
+
+    >>> import numpy as np, trellis
+    >>> f = trellis.compile(lambda x: x + 1)
+    >>> with trellis.using_compilation(False):
+    ...     f(np.array([1.0]))
+    array([2.])
+    """
+    return _is_on.using(bool(is_on))

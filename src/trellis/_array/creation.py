@@ -1,13 +1,25 @@
-"""Making arrays. Where no array is present, `backend=` or the default backend says which framework."""
+"""Making arrays. Without an array among the arguments, `backend=` or the default one says where."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from .._core.dispatch import _scalar_types, default_xp, load, xp_of, xp_of_all, xp_of_any
+from .._core.dispatch import (
+    SCALAR_TYPES,
+    default_xp,
+    load,
+    named_xp,
+    xp_of,
+    xp_of_all,
+    xp_of_any,
+)
 from .._core.dtypes import default_dtype, name_of
-from .._core.errors import ArgumentTypeError
-from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
-from .._core.typing import A, Device, DTypeLike, Scalar, Shape
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.leafwise import call_leafwise
+from .._core.shapes import normal_axis, one_of
+from .._core.tracing import is_followed
+from .._core.typing import A, Array, Device, DTypeLike, Scalar, Shape
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend
 
 
 def arange(
@@ -19,30 +31,33 @@ def arange(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """Numbers from `start` to before `stop`, a `step` apart; one argument counts from 0 up to it.
 
     >>> import trellis
     >>> trellis.arange(1, 10, 3)
     array([1, 4, 7])
     """
+    if isinstance(step, (int, float)) and step == 0:
+        raise ArgumentError("arange() expects a step other than 0.")
     xp = _named_or_of(backend, start, stop, step)
     return xp.arange(start, stop, step, dtype=dtype, device=device)
 
 
 def asarray(
-    obj: Any,
+    obj: object,
     /,
     *,
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     copy: bool | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of numbers, nested lists, buffers or arrays.
 
-    An array stays in its own framework unless `backend` names another one; everything else goes to the
-    default backend. Python floats get the default float. `copy=False` raises where a copy is needed.
+    An array stays in its own framework unless `backend` names another one; everything else goes to
+    the default backend. Python floats get the default float. `copy=False` raises where a copy is
+    needed.
 
     >>> import trellis
     >>> trellis.asarray([[1, 2], [3, 4]], dtype="float32")
@@ -57,7 +72,8 @@ def asarray(
         xp = default_xp() if home is None else home
     else:
         xp = load(backend)
-        if home is not None and home is not xp:
+        # While torch.compile traces, an array of NumPy is already one of torch.
+        if home is not None and home is not xp and not is_followed():
             from .interchange import to_backend
 
             if dtype is not None:
@@ -73,14 +89,14 @@ def empty(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of that shape whose elements are not set; fill all of them before reading any.
 
     >>> import trellis
     >>> trellis.empty((2, 3)).shape
     (2, 3)
     """
-    return _named_or_default(backend).empty(shape, dtype=dtype, device=device)
+    return named_xp(backend).empty(shape, dtype=dtype, device=device)
 
 
 def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -102,7 +118,7 @@ def eye(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """Ones on the diagonal number `k` (positive above the main one), zeros elsewhere.
 
     >>> import trellis
@@ -110,29 +126,34 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return _named_or_default(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 def from_dlpack(
-    x: Any, /, *, device: Device | None = None, copy: bool | None = None, backend: str | None = None
-) -> Any:
+    x: object,
+    /,
+    *,
+    device: Device | None = None,
+    copy: bool | None = None,
+    backend: str | None = None,
+) -> Array:
     """An array over the memory of any object with `__dlpack__`, copied only where it must be.
 
     >>> import numpy as np, trellis
     >>> trellis.from_dlpack(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return _named_or_default(backend).from_dlpack(x, device=device, copy=copy)
+    return named_xp(backend).from_dlpack(x, device=device, copy=copy)
 
 
 def full(
     shape: Shape,
-    fill_value: Any,
+    fill_value: Array | Scalar,
     *,
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of that shape with one value everywhere; the type is that of the value.
 
     >>> import trellis
@@ -144,7 +165,12 @@ def full(
 
 
 def full_like(
-    x: A, /, fill_value: Any, *, dtype: DTypeLike | None = None, device: Device | None = None
+    x: A,
+    /,
+    fill_value: Array | Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
 ) -> A:
     """An array like `x` with one value everywhere.
 
@@ -165,7 +191,7 @@ def linspace(
     device: Device | None = None,
     endpoint: bool = True,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """`num` numbers evenly spaced from `start` to `stop`, which is included if `endpoint`.
 
     >>> import trellis
@@ -186,6 +212,7 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     array([[1, 1],
            [2, 2]])
     """
+    one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
     return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
@@ -216,14 +243,14 @@ def ones(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of ones, of the default float unless `dtype` says otherwise.
 
     >>> import trellis
     >>> trellis.ones(3)
     array([1., 1., 1.], dtype=float32)
     """
-    return _named_or_default(backend).ones(shape, dtype=dtype, device=device)
+    return named_xp(backend).ones(shape, dtype=dtype, device=device)
 
 
 def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -264,7 +291,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of zeros, of the default float unless `dtype` says otherwise.
 
     >>> import trellis
@@ -272,7 +299,7 @@ def zeros(
     array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    return _named_or_default(backend).zeros(shape, dtype=dtype, device=device)
+    return named_xp(backend).zeros(shape, dtype=dtype, device=device)
 
 
 def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -285,20 +312,16 @@ def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
     return xp_of(x).zeros_like(x, dtype=dtype, device=device)
 
 
-def _named_or_default(backend: str | None) -> Any:
-    return default_xp() if backend is None else load(backend)
-
-
-def _named_or_of(backend: str | None, *values: Any) -> Any:
+def _named_or_of(backend: str | None, *values: object) -> "Backend":
     """The named backend, else that of the arrays among the values, else the default one."""
     return xp_of_any(*values) if backend is None else load(backend)
 
 
-def _home_of(obj: Any) -> Any:
+def _home_of(obj: object) -> "Backend | None":
     """The backend an object belongs to, or None. A list belongs where its first element does."""
     while isinstance(obj, (list, tuple)) and len(obj) > 0:
         obj = obj[0]
-    if type(obj) in _scalar_types or isinstance(obj, (list, tuple)):
+    if type(obj) in SCALAR_TYPES or isinstance(obj, (list, tuple)):
         return None
     try:
         return xp_of(obj)

@@ -1,4 +1,5 @@
-"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for both.
+"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for
+both.
 
 >>> import numpy as np, trellis
 >>> trellis.fft.rfft(np.array([1.0, 1.0, 1.0, 1.0]))
@@ -6,12 +7,14 @@ array([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, get_args
 
-from .._core.dispatch import default_xp, load, xp_of
-from .._core.typing import A, Device, DTypeLike
+from .._core.dispatch import named_xp, xp_of
+from .._core.shapes import check_lengths, check_points, one_of
+from .._core.typing import A, Array, Device, DTypeLike
 
 Norm = Literal["backward", "ortho", "forward"]
+Ints = Sequence[int] | None
 
 
 def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -21,7 +24,7 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> trellis.fft.fft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return xp_of(x).fft.fft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("fft", x, n, axis, norm)
 
 
 def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -31,7 +34,7 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return xp_of(x).fft.ifft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("ifft", x, n, axis, norm)
 
 
 def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -41,7 +44,7 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return xp_of(x).fft.rfft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("rfft", x, n, axis, norm)
 
 
 def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -51,7 +54,7 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.irfft(np.array([4.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return xp_of(x).fft.irfft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("irfft", x, n, axis, norm)
 
 
 def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -61,7 +64,7 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return xp_of(x).fft.hfft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("hfft", x, n, axis, norm)
 
 
 def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -71,17 +74,10 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.ihfft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    return xp_of(x).fft.ihfft(x, n=n, axis=axis, norm=norm)
+    return _along_axis("ihfft", x, n, axis, norm)
 
 
-def fftn(
-    x: A,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> A:
+def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
     """The transform along several axes, all if none are named.
 
     >>> import numpy as np, trellis
@@ -89,17 +85,10 @@ def fftn(
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return xp_of(x).fft.fftn(x, s=s, axes=axes, norm=norm)
+    return _along_axes("fftn", x, s, axes, norm)
 
 
-def ifftn(
-    x: A,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> A:
+def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
     """The inverse of `fftn`.
 
     >>> import numpy as np, trellis
@@ -107,17 +96,10 @@ def ifftn(
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return xp_of(x).fft.ifftn(x, s=s, axes=axes, norm=norm)
+    return _along_axes("ifftn", x, s, axes, norm)
 
 
-def rfftn(
-    x: A,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> A:
+def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
     """The transform of real numbers along several axes; the last of them is halved.
 
     >>> import numpy as np, trellis
@@ -125,17 +107,10 @@ def rfftn(
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return xp_of(x).fft.rfftn(x, s=s, axes=axes, norm=norm)
+    return _along_axes("rfftn", x, s, axes, norm)
 
 
-def irfftn(
-    x: A,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> A:
+def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
     """The inverse of `rfftn`; `s` gives the lengths of the result.
 
     >>> import numpy as np, trellis
@@ -143,7 +118,7 @@ def irfftn(
     array([[1., 1.],
            [1., 1.]])
     """
-    return xp_of(x).fft.irfftn(x, s=s, axes=axes, norm=norm)
+    return _along_axes("irfftn", x, s, axes, norm)
 
 
 def fftfreq(
@@ -154,15 +129,14 @@ def fftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `fft`, for samples `d` apart.
 
     >>> import trellis
     >>> trellis.fft.fftfreq(4)
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
-    xp = default_xp() if backend is None else load(backend)
-    return xp.fft.fftfreq(n, d=d, dtype=dtype, device=device)
+    return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
 
 
 def rfftfreq(
@@ -173,15 +147,14 @@ def rfftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `rfft`, for samples `d` apart.
 
     >>> import trellis
     >>> trellis.fft.rfftfreq(4)
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    xp = default_xp() if backend is None else load(backend)
-    return xp.fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+    return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
 
 
 def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -202,3 +175,24 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     return xp_of(x).fft.ifftshift(x, axes=axes)
+
+
+def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:
+    _check(name, [] if n is None else [n], norm)
+    result: A = getattr(xp_of(x).fft, name)(x, n=n, axis=axis, norm=norm)
+    return result
+
+
+def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
+    # -1 stands for the whole axis.
+    _check(name, [] if s is None else [n for n in s if n != -1], norm)
+    if s is not None and axes is not None:
+        check_lengths(name, "s and axes", len(s), len(axes))
+    result: A = getattr(xp_of(x).fft, name)(x, s=s, axes=axes, norm=norm)
+    return result
+
+
+def _check(name: str, lengths: list[int], norm: str) -> None:
+    one_of(name, "norm", norm, get_args(Norm))
+    for n in lengths:
+        check_points(n)

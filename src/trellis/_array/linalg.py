@@ -6,10 +6,15 @@
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from math import inf
+from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_pair
+from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
+
+_MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf, None)
 
 
 def cholesky(x: A, /, *, upper: bool = False) -> A:
@@ -53,7 +58,7 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
     return xp_of(x).linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: A, /) -> Any:
+def eigh(x: A, /) -> EighResult[A]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric or Hermitian matrix.
 
     >>> import numpy as np, trellis
@@ -103,6 +108,7 @@ def matrix_norm(
     >>> trellis.linalg.matrix_norm(np.array([[[3.0, 0.0], [0.0, 4.0]]]))
     array([5.])
     """
+    one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
     return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
@@ -160,8 +166,9 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
     return xp_of(x).linalg.pinv(x, rtol=rtol)
 
 
-def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Any:
-    """Q with orthonormal columns and the upper triangle R, with Q @ R = x; signs are the framework's.
+def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[A]:
+    """Q with orthonormal columns and the upper triangle R, with Q @ R = x; signs are the
+    framework's.
 
     >>> import numpy as np, trellis
     >>> q, r = trellis.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -169,10 +176,11 @@ def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Any:
     array([[3., 1.],
            [4., 2.]])
     """
+    one_of("qr", "mode", mode, ("reduced", "complete"))
     return xp_of(x).linalg.qr(x, mode=mode)
 
 
-def slogdet(x: A, /) -> Any:
+def slogdet(x: A, /) -> SlogdetResult[A]:
     """Sign and natural logarithm of the absolute value of the determinant.
 
     >>> import numpy as np, trellis
@@ -183,7 +191,8 @@ def slogdet(x: A, /) -> Any:
 
 
 def solve(x1: A, x2: A, /) -> A:
-    """The solution y of x1 @ y = x2. Only a one-dimensional `x2` is a vector; else it holds columns.
+    """The solution y of x1 @ y = x2. Only a one-dimensional `x2` is a vector; else it holds
+    columns.
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
@@ -192,7 +201,7 @@ def solve(x1: A, x2: A, /) -> A:
     return xp_of_pair(x1, x2).linalg.solve(x1, x2)
 
 
-def svd(x: A, /, *, full_matrices: bool = True) -> Any:
+def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
     """U, S, Vh with U * S @ Vh = x and singular values in descending order.
 
     >>> import numpy as np, trellis

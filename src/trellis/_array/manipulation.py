@@ -1,9 +1,11 @@
 """Changing the shape of arrays and putting them together."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.leafwise import call_leafwise
+from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
 
 
@@ -73,19 +75,24 @@ def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, 
 
 def pad(
     x: A,
-    pad_width: int | Sequence[Any],
+    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
     /,
     *,
     mode: Literal["constant", "reflect", "edge", "wrap"] = "constant",
     constant_values: Scalar = 0,
 ) -> A:
-    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per axis.
+    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per
+    axis.
 
     >>> import numpy as np, trellis
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")
     array([2, 1, 2, 3, 2, 1])
     """
-    return xp_of(x).pad(x, pad_width, mode=mode, constant_values=constant_values)
+    if isinstance(x, dict):
+        options = {"mode": mode, "constant_values": constant_values}
+        return call_leafwise(pad, (x, pad_width), options)
+    pairs = pad_pairs(pad_width, x.shape, mode)
+    return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
 
 
 def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
@@ -138,6 +145,10 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
            [2, 3],
            [3, 4]])
     """
+    if isinstance(x, dict):
+        return call_leafwise(sliding_window, (x, window), {"axis": axis, "step": step})
+    axis = normal_axis(axis, len(x.shape))
+    check_window(window, step, x.shape[axis])
     return xp_of(x).sliding_window(x, window, axis=axis, step=step)
 
 

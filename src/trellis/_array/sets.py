@@ -3,14 +3,14 @@
 Every nan counts as an element of its own. Values come in ascending order on all backends.
 """
 
-from typing import Any
-
 from .._core.dispatch import xp_of
+from .._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from .._core.typing import A
 
 
-def unique_all(x: A, /) -> Any:
-    """Distinct values, where each first occurs, which one each element is, and how often each occurs.
+def unique_all(x: A, /) -> UniqueAllResult[A]:
+    """Distinct values, where each first occurs, which one each element is, and how often each
+    occurs.
 
     >>> import numpy as np, trellis
     >>> trellis.unique_all(np.array([3, 1, 3])).indices
@@ -19,7 +19,7 @@ def unique_all(x: A, /) -> Any:
     return xp_of(x).unique_all(x)
 
 
-def unique_counts(x: A, /) -> Any:
+def unique_counts(x: A, /) -> UniqueCountsResult[A]:
     """Distinct values, and how often each occurs.
 
     >>> import numpy as np, trellis
@@ -30,7 +30,7 @@ def unique_counts(x: A, /) -> Any:
     return xp_of(x).unique_counts(x)
 
 
-def unique_inverse(x: A, /) -> Any:
+def unique_inverse(x: A, /) -> UniqueInverseResult[A]:
     """Distinct values, and for each element of `x` the index of its value.
 
     >>> import numpy as np, trellis

@@ -1,32 +1,34 @@
 """Which backend runs a call: the one its arrays belong to.
 
-`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never per
-type seen: `torch.compile` guards the length of such a table, so a growing one would recompile for ever.
-A framework that the user has not imported cannot have arrays, so it is looked up in `sys.modules` and
-never imported for him, unless he names it.
+`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never
+per type seen: `torch.compile` guards the length of such a table, so a growing one would recompile
+for ever. A framework that the user has not imported cannot have arrays, so it is looked up in
+`sys.modules` and never imported for him, unless he names it.
 """
 
 import os
 import sys
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .container import Container
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
+from .leafwise import LeafwiseBackend
 from .settings import Setting
-from .tree import LeafwiseBackend
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend
 
 BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
-_scalar_types = (bool, int, float, complex, type(None))
+SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
 
-def xp_of(x: Any) -> Any:
+def xp_of(x: object) -> "Backend":
     """The backend module that the array `x` belongs to."""
     try:
         return _by_type[type(x)]
@@ -34,7 +36,7 @@ def xp_of(x: Any) -> Any:
         return _resolve(x)
 
 
-def xp_of_pair(x1: Any, x2: Any) -> Any:
+def xp_of_pair(x1: object, x2: object) -> "Backend":
     """The one backend of two arguments, either of which may be a Python number."""
     if type(x1) is type(x2):
         try:
@@ -44,13 +46,15 @@ def xp_of_pair(x1: Any, x2: Any) -> Any:
     return xp_of_all(x1, x2)
 
 
-def xp_of_all(*xs: Any) -> Any:
-    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are refused."""
+def xp_of_all(*xs: object) -> "Backend":
+    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are
+    refused.
+    """
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
 
-def xp_of_any(*xs: Any) -> Any:
+def xp_of_any(*xs: object) -> "Backend":
     """Like `xp_of_all`, but where there is no array the default backend serves."""
     found = _common(xs)
     return default_xp() if found is None else found
@@ -59,7 +63,7 @@ def xp_of_any(*xs: Any) -> Any:
 def _common(xs: tuple[Any, ...]) -> Any:
     found = None
     for x in xs:
-        if type(x) not in _scalar_types:
+        if type(x) not in SCALAR_TYPES:
             xp = xp_of(x)
             if found is None:
                 found = xp
@@ -68,29 +72,34 @@ def _common(xs: tuple[Any, ...]) -> Any:
     return found
 
 
-def default_xp() -> Any:
+def default_xp() -> "Backend":
     """The module of the default backend."""
     return load(_default.get())
 
 
-def _resolve(x: Any) -> Any:
+def named_xp(backend: str | None) -> "Backend":
+    """The backend of that name; None stands for the default one."""
+    return default_xp() if backend is None else load(backend)
+
+
+def _resolve(x: Any) -> "Backend":
     """The cold path: subclasses, tracers, the first array of a framework. It writes nothing."""
     cls = type(x)
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
-    # The modules are asked, not the table: while torch.compile traces, it still sees the table as it was
-    # before they were loaded.
-    for backend in _imported():
+    # The modules are asked, not the table: while torch.compile traces, it still sees the table as
+    # it was before they were loaded.
+    for backend in imported_backends():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
     raise ArgumentTypeError(
-        f"Expected an array of numpy, jax, torch or tensorflow, got {cls.__module__}.{cls.__qualname__}. "
+        f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
     )
 
 
-def _reconcile(xp: Any, other: Any, xs: tuple[Any, ...]) -> Any:
+def _reconcile(xp: "Backend", other: "Backend", xs: tuple[Any, ...]) -> "Backend":
     """Containers may stand beside arrays; two different frameworks may not."""
     nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
     if nests:
@@ -107,7 +116,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     kinds = [
         (names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
         for i, x in enumerate(xs)
-        if type(x) not in _scalar_types
+        if type(x) not in SCALAR_TYPES
     ]
     listed = ", ".join([f"{name} is from {kind}" for name, kind in kinds])
     return MixedBackendsError(
@@ -116,10 +125,10 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     )
 
 
-# Loading -------------------------------------------------------------------------------------------
+# Loading ------------------------------------------------------------------------------------------
 
 
-def load(name: str) -> Any:
+def load(name: str) -> "Backend":
     """The backend module of that name, imported now if need be.
 
     Written out with `from ... import`: that is what torch.compile can trace on a cold start.
@@ -154,29 +163,28 @@ def _require(name: str, package: str) -> None:
         )
 
 
-def _imported() -> list[Any]:
+def imported_backends() -> list["Backend"]:
     """The backends of those frameworks that the user has imported himself."""
     return [load(name) for name in BACKENDS if name in sys.modules]
 
 
-def register(backend: Any, *types: type) -> None:
+def register(backend: object, types: tuple[type, ...]) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
-    backend.ARRAY_TYPES = types
     for cls in types:
         _by_type[cls] = backend
 
 
-# Public --------------------------------------------------------------------------------------------
+# Public -------------------------------------------------------------------------------------------
 
 
-def backend_of(x: Any, /) -> str:
+def backend_of(x: object, /) -> str:
     """The name of the framework that `x` belongs to.
 
     >>> import numpy as np, trellis
     >>> trellis.backend_of(np.zeros(3))
     'numpy'
     """
-    if isinstance(x, str) or type(x) in _scalar_types:
+    if isinstance(x, str) or type(x) in SCALAR_TYPES:
         raise ArgumentTypeError(
             f"backend_of() expects an array, got {x!r} of type {type(x).__name__}."
         )
@@ -184,7 +192,7 @@ def backend_of(x: Any, /) -> str:
     return name
 
 
-def namespace(x: Any, /) -> ModuleType:
+def namespace(x: object, /) -> "Backend":
     """The Array API namespace of one backend, by name or by one of its arrays.
 
     >>> import trellis
@@ -192,8 +200,7 @@ def namespace(x: Any, /) -> ModuleType:
     >>> xp.sum(xp.ones(3)).item()
     3.0
     """
-    xp: ModuleType = load(x) if isinstance(x, str) else xp_of(x)
-    return xp
+    return load(x) if isinstance(x, str) else xp_of(x)
 
 
 def set_backend(name: str, /) -> None:

@@ -1,10 +1,33 @@
-"""Arithmetic of shapes, axes and pad widths that every backend shares. No arrays here."""
+"""Arithmetic and checks of shapes, axes and pad widths, with one wording for each mistake. No
+arrays here.
 
+The public functions use them on what the standard does not have; backends use them where the
+standard asks for an error and the framework has none. A size is None where a compiler does not know
+it yet.
+"""
+
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from .errors import ArgumentError, ArgumentTypeError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def one_of(function: str, name: str, value: object, words: Collection[object]) -> None:
+    """Raise unless the argument `name` of a function is one of the words it knows.
+
+    >>> one_of("qr", "mode", "full", ("reduced", "complete"))
+    Traceback (most recent call last):
+    trellis._core.errors.ArgumentError: qr() expects mode to be 'reduced' or 'complete', got 'full'.
+    """
+    if value not in words:
+        listed = [repr(word) for word in words]
+        known = " or ".join([", ".join(listed[:-1]), listed[-1]])
+        raise ArgumentError(f"{function}() expects {name} to be {known}, got {value!r}.")
+
+
+# Axes ---------------------------------------------------------------------------------------------
 
 
 def normal_axis(axis: int, ndim: int) -> int:
@@ -18,8 +41,8 @@ def normal_axis(axis: int, ndim: int) -> int:
             f"An axis is an integer, got {axis!r} of type {type(axis).__name__}."
         )
     if not -ndim <= axis < ndim:
-        raise ShapeError(f"axis {axis} is out of range for an array of {ndim} dimensions.")
-    return axis % ndim
+        raise AxisError(f"axis {axis} is out of range for an array of {ndim} dimensions.")
+    return int(axis) % ndim
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -30,8 +53,12 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    return tuple([normal_axis(a, ndim) for a in axes])
+    if isinstance(axis, int) or not hasattr(axis, "__len__"):
+        return (normal_axis(axis, ndim),)
+    axes = tuple([normal_axis(a, ndim) for a in axis])
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
+    return axes
 
 
 def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
@@ -68,25 +95,115 @@ def check_order(n: int) -> None:
         raise ArgumentError(f"diff() takes differences n >= 0 times, got n={n}.")
 
 
-def pad_pairs(pad_width: Any, ndim: int, mode: str) -> list[tuple[int, int]]:
+def check_new_axis(axis: int, ndim: int) -> None:
+    """Raise unless an array of `ndim` dimensions has room for a new axis there."""
+    if not -ndim - 1 <= axis <= ndim:
+        raise AxisError(
+            f"axis {axis} is out of range: an array of {ndim} dimensions has room for a new one at "
+            f"{-ndim - 1} to {ndim}."
+        )
+
+
+def only_axis(function: str, ndim: int) -> int:
+    """The axis of a vector, for functions that may leave it out; other arrays raise.
+
+    >>> only_axis("take", 1)
+    0
+    """
+    if ndim > 1:
+        raise ShapeError(
+            f"{function}() of an array of {ndim} dimensions needs an axis. Write axis=0, for "
+            "example."
+        )
+    return 0
+
+
+def check_squeezable(axes: Sequence[int], shape: Sequence[Any]) -> None:
+    """Raise unless all those axes have the length 1."""
+    for a in axes:
+        if shape[a] != 1 and shape[a] is not None:
+            raise ShapeError(
+                f"squeeze() drops axes of length 1 only; axis {a} of shape {tuple(shape)} has "
+                f"{shape[a]}."
+            )
+
+
+def check_three(x1: int | None, x2: int | None) -> None:
+    """Raise unless both vectors of a cross product have three elements."""
+    if x1 not in (3, None) or x2 not in (3, None):
+        raise ShapeError(f"cross() needs vectors of 3 elements, got {x1} and {x2}.")
+
+
+def check_lengths(function: str, what: str, x1: int | None, x2: int | None) -> None:
+    """Raise unless two lengths that must be equal are."""
+    if x1 != x2 and x1 is not None and x2 is not None:
+        raise ShapeError(f"{function}() needs {what} of equal lengths, got {x1} and {x2}.")
+
+
+# Shapes -------------------------------------------------------------------------------------------
+
+
+def broadcast_shapes(*shapes: Sequence[Any], function: str = "") -> tuple[Any, ...]:
+    """The shape that all broadcast to; where there is none, the error names the function.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    >>> broadcast_shapes((None, 1), (5, 4))
+    (5, 4)
+    """
+    rank = max([len(shape) for shape in shapes], default=0)
+    result: list[Any] = [1] * rank
+    for shape in shapes:
+        for i, size in enumerate(shape, start=rank - len(shape)):
+            if result[i] == 1 or (result[i] is None and size != 1):
+                result[i] = size
+            elif size not in (1, None, result[i]):
+                listed = ", ".join([str(tuple(shape)) for shape in shapes])
+                whose = f"{function}() got shapes that" if function else "These shapes"
+                raise ShapeError(f"{whose} do not broadcast together: {listed}.")
+    return tuple(result)
+
+
+def pad_pairs(pad_width: Any, shape: Sequence[Any], mode: str) -> list[tuple[int, int]]:
     """One (low, high) pair per axis out of an int, one pair, or a pair per axis.
 
-    >>> pad_pairs((1, 2), 2, "constant")
+    >>> pad_pairs((1, 2), (5, 5), "constant")
     [(1, 2), (1, 2)]
     """
-    if mode not in PAD_MODES:
-        raise ArgumentError(f"pad() knows the modes {', '.join(PAD_MODES)}, not {mode!r}.")
+    one_of("pad", "mode", mode, PAD_MODES)
+    ndim = len(shape)
     if isinstance(pad_width, int):
         pairs = [(pad_width, pad_width)] * ndim
     elif len(pad_width) == 2 and isinstance(pad_width[0], int):
         pairs = [(pad_width[0], pad_width[1])] * ndim
     else:
         pairs = [(low, high) for low, high in pad_width]
+        pairs = pairs * ndim if len(pairs) == 1 else pairs
     if len(pairs) != ndim:
-        raise ShapeError(
-            f"pad() needs one (low, high) pair per axis: {ndim} of them, got {len(pairs)}."
-        )
-    for low, high in pairs:
+        raise ShapeError(f"pad() got {len(pairs)} pairs for an array of {ndim} dimensions.")
+    for (low, high), size in zip(pairs, shape, strict=True):
         if low < 0 or high < 0:
-            raise ArgumentError(f"pad() widths must not be negative, got {(low, high)}.")
+            raise ArgumentError(
+                f"pad() cannot take elements away, got the pair {(low, high)}. Slice instead."
+            )
+        if mode != "constant" and low + high > 0 and size == 0:
+            raise ShapeError(
+                f"pad() with mode {mode!r} has nothing to repeat on an axis of length 0."
+            )
     return pairs
+
+
+def check_window(window: int, step: int, size: int | None) -> None:
+    """Raise unless windows of that length, so far apart, fit an axis."""
+    if window < 1 or step < 1 or (size is not None and window > size):
+        raise ShapeError(
+            f"A window of {window} with step {step} does not fit an axis of {size}. The window has "
+            "to be "
+            "between 1 and the axis, the step at least 1."
+        )
+
+
+def check_count(function: str, k: int, size: int | None) -> None:
+    """Raise unless `k` elements can be taken out of `size`."""
+    if k < 0 or (size is not None and k > size):
+        raise ArgumentError(f"{function}() can take 0 to {size} elements of this axis, got {k}.")

@@ -1,35 +1,75 @@
 """Which compiler is tracing a function right now, if any; asked without importing a framework."""
 
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
-_FRAMEWORKS = ("torch", "jax", "tensorflow")
+from .dispatch import BACKENDS, load, xp_of
+from .errors import ArgumentTypeError
+
+# A function that only runs as if a compiler traced it, and must refuse the same: what
+# `trellis.compile` gives on NumPy, and the second run that explains an error of torch.compile.
+_pretended: ContextVar[str | None] = ContextVar("trellis_tracing", default=None)
 
 
-# Replaced by the torch backend when it loads; without torch nothing is being compiled by it.
-def _no_torch() -> bool:
+def _never() -> bool:
     return False
 
 
-torch_check: dict[str, Any] = {"is_compiling": _no_torch}
+# A compiler that follows Python itself, step by step (torch.compile): it cannot read context
+# variables or the table of modules, so it is asked first, in this one way that it can trace. Its
+# backend enters it here.
+python_compiler: dict[str, Any] = {"backend": "", "is_compiling": _never}
 
 
-def torch_is_compiling() -> bool:
-    """Whether torch.compile is tracing; the one question that it can trace itself."""
-    is_compiling: bool = torch_check["is_compiling"]()
-    return is_compiling
+def is_followed() -> bool:
+    """Whether a compiler that follows Python itself is at work."""
+    is_compiling: Callable[[], bool] = python_compiler["is_compiling"]
+    return is_compiling()
+
+
+def lasts(x: Any) -> bool:
+    """Whether a value can be kept when the running function has ended: no symbol of a compiler."""
+    if not hasattr(x, "dtype") or isinstance(x, type):
+        return True
+    try:
+        is_lasting: bool = xp_of(x).lasts(x)
+    except ArgumentTypeError:  # not an array: a specification of one, a quantised weight, ...
+        return True
+    return is_lasting
 
 
 def tracing() -> str | None:
     """The framework that is tracing a function for its compiler right now, if any."""
-    if torch_is_compiling():
-        return "torch"
-    for name in _FRAMEWORKS:
-        module = sys.modules.get(f"trellis._backends.{name}.tracing")
-        if module is None and name in sys.modules:
-            from .dispatch import load
-
-            module = load(name)
-        if module is not None and module.is_tracing():
+    if is_followed():
+        return str(python_compiler["backend"])
+    pretended = _pretended.get()
+    if pretended is not None:
+        return pretended
+    for name in BACKENDS:
+        # Loaded or not, without the cost of an import statement for each random number.
+        backend: Any = sys.modules.get(f"trellis._backends.{name}.tracing")
+        if backend is None and name in sys.modules:
+            backend = load(name)
+        if backend is not None and backend.is_tracing():
             return name
     return None
+
+
+def is_pretended(name: str) -> bool:
+    """Whether a function runs as if the compiler of this framework traced it."""
+    return _pretended.get() == name
+
+
+class pretending:
+    """Inside the block, in this thread or task, all is refused that the compiler would refuse."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._token = _pretended.set(self._name)
+
+    def __exit__(self, *exception: object) -> None:
+        _pretended.reset(self._token)

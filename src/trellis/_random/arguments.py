@@ -6,9 +6,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_any
 from .._core.dtypes import FLOATING, default_dtype, name_of, promote
-from .._core.errors import ArgumentError, ShapeError
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.leafwise import call_leafwise
+from .._core.shapes import broadcast_shapes
 from .._core.threefry import fold_in_words
-from .._core.tree import call_leafwise
 from .stream import as_key, key_words, seed_array
 
 
@@ -21,26 +22,6 @@ def as_shape(shape: Any) -> tuple[int, ...]:
         if n < 0:
             raise ShapeError(f"A shape has no negative sizes, got {sizes}.")
     return sizes
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all broadcast to; raises where there is none.
-
-    >>> broadcast_shapes((3, 1), (4,))
-    (3, 4)
-    """
-    rank = max([len(shape) for shape in shapes], default=0)
-    result = []
-    for i in range(rank):
-        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {
-            1
-        }
-        if len(sizes) > 1:
-            raise ShapeError(
-                f"The shapes {', '.join([str(s) for s in shapes])} do not broadcast together."
-            )
-        result.append(sizes.pop() if sizes else 1)
-    return tuple(result)
 
 
 def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
@@ -98,13 +79,6 @@ def is_any(xp: Any, condition: Any) -> bool:
     return condition if isinstance(condition, bool) else bool(xp.any(condition))
 
 
-def has_nest(*params: Any) -> bool:
-    for p in params:
-        if isinstance(p, dict):
-            return True
-    return False
-
-
 def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One draw per leaf of the nests among the arguments: leaf number i draws from (seed, i)."""
     seed = kwargs.pop("seed")
@@ -136,3 +110,59 @@ def check_float_name(name: str, function: str) -> None:
         raise ArgumentError(
             f"{function} draws floating-point numbers, not {name}. Use one of {', '.join(FLOATING)}."
         )
+
+
+def draw_dtype(xp: Any, dtype: Any, *params: Any, function: str) -> Any:
+    """The native dtype of a draw of floats."""
+    name = float_name(xp, dtype, *params)
+    check_float_name(name, function)
+    return xp.as_dtype(name)
+
+
+def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
+    """Uniforms of [0, 1) brought to [low, high)."""
+    if xp.dtype_name(u.dtype) == "float16":
+        # float16 ends at 65504, and the span may be twice that: halves are exact.
+        draw = (u * (high / 2 - low / 2) + low / 2) * 2
+    else:
+        draw = u * (high - low) + low
+    # Rounding may reach `high`. What does belongs to `low`, whose own rounding interval is cut in half.
+    return xp.where(draw < high, draw, low)
+
+
+def check_number(function: str, what: str, value: Any, need: str = "a number or an array") -> None:
+    """A parameter of a distribution: a number, or an array of numbers; anything else raises."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number and not hasattr(value, "dtype"):
+        raise ArgumentTypeError(f"{function}() expects {need} for {what}, got {value!r}.")
+
+
+def check_array(function: str, what: str, value: Any) -> None:
+    """A parameter that must be an array."""
+    if not hasattr(value, "dtype"):
+        raise ArgumentTypeError(f"{function}() expects an array for {what}, got {value!r}.")
+
+
+def check_below(xp: Any, function: str, low: Any, high: Any, names: str, or_equal: bool) -> None:
+    """Raise where bounds whose values are known now are in the wrong order; nan is in none."""
+    if not is_known(xp, low, high):
+        return
+    if hasattr(low, "dtype") or hasattr(high, "dtype"):
+        order = xp.less_equal(low, high) if or_equal else xp.less(low, high)
+        is_right = bool(xp.all(order))
+    else:
+        is_right = low <= high if or_equal else low < high
+    if not is_right:
+        raise ArgumentError(f"{function}() needs {names} everywhere, got {low!r} and {high!r}.")
+
+
+def check_values(xp: Any, function: str, what: str, value: Any, is_good: Any, need: str) -> None:
+    """Raise where a parameter whose values are known now is not what the distribution needs.
+
+    `is_good` is a condition on the parameter that nan fails.
+    """
+    if not is_known(xp, value):
+        return
+    good = is_good(value)
+    if not (good if isinstance(good, bool) else bool(xp.all(good))):
+        raise ArgumentError(f"{function}() needs {what} {need}, got {value!r}.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.dtypes import INTEGER, SIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
+from .._core.leafwise import has_nest
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
 from .._core.typing import A, Device, DTypeLike, Shape
@@ -17,11 +18,11 @@ from .arguments import (
     check_float_name,
     draw_leafwise,
     float_name,
-    has_nest,
     is_any,
     is_known,
     param,
     result_shape,
+    scaled_uniform,
 )
 from .stream import GLOBAL, key_words
 from .weighted import MOST_CATEGORIES, integers, uniform_order, weighted_draws, weighted_order
@@ -73,17 +74,6 @@ def random_uniform(
     if not hasattr(low, "dtype") and not hasattr(high, "dtype") and low == 0 and high == 1:
         return u
     return scaled_uniform(xp, u, param(xp, low, native, key), param(xp, high, native, key))
-
-
-def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
-    """Uniforms of [0, 1) brought to [low, high)."""
-    if xp.dtype_name(u.dtype) == "float16":
-        # float16 ends at 65504, and the span may be twice that: halves are exact.
-        draw = (u * (high / 2 - low / 2) + low / 2) * 2
-    else:
-        draw = u * (high - low) + low
-    # Rounding may reach `high`. What does belongs to `low`, whose own rounding interval is cut in half.
-    return xp.where(draw < high, draw, low)
 
 
 def _whole_uniform(

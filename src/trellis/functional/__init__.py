@@ -1,5 +1,6 @@
-"""The functions of neural networks: activations, normalisation, pooling, losses and what else layers need."""
+"""The functions of neural networks: what layers compute, losses, and metrics."""
 
+from .._core.exports import public_names as _public_names
 from .activation import elu as elu
 from .activation import geglu as geglu
 from .activation import gelu as gelu
@@ -21,38 +22,38 @@ from .activation import softmax as softmax
 from .activation import softplus as softplus
 from .activation import softsign as softsign
 from .activation import swiglu as swiglu
-from .attention import multi_head_attention as multi_head_attention
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
 from .convolution import conv1d as conv1d
-from .convolution import conv1d_transpose as conv1d_transpose
 from .convolution import conv2d as conv2d
-from .convolution import conv2d_transpose as conv2d_transpose
 from .convolution import conv3d as conv3d
-from .convolution import conv3d_transpose as conv3d_transpose
 from .convolution import conv_general_dilated as conv_general_dilated
-from .convolution import conv_general_transpose as conv_general_transpose
 from .convolution import depthwise_conv2d as depthwise_conv2d
+from .convolution_transpose import conv1d_transpose as conv1d_transpose
+from .convolution_transpose import conv2d_transpose as conv2d_transpose
+from .convolution_transpose import conv3d_transpose as conv3d_transpose
+from .convolution_transpose import conv_general_transpose as conv_general_transpose
 from .dense import dropout as dropout
 from .dense import linear as linear
 from .embedding import embedding as embedding
-from .loss import binary_cross_entropy as binary_cross_entropy
-from .loss import cross_entropy as cross_entropy
-from .loss import focal_loss as focal_loss
-from .loss import hinge_loss as hinge_loss
-from .loss import huber_loss as huber_loss
-from .loss import kl_divergence as kl_divergence
-from .loss import mae_loss as mae_loss
-from .loss import mse_loss as mse_loss
-from .loss import nll_loss as nll_loss
-from .loss import poisson_nll_loss as poisson_nll_loss
-from .loss_sequence import cosine_loss as cosine_loss
-from .loss_sequence import cosine_similarity as cosine_similarity
+from .loss_binary import binary_cross_entropy as binary_cross_entropy
+from .loss_binary import focal_loss as focal_loss
+from .loss_binary import hinge_loss as hinge_loss
+from .loss_classes import cross_entropy as cross_entropy
+from .loss_classes import kl_divergence as kl_divergence
+from .loss_classes import nll_loss as nll_loss
+from .loss_regression import huber_loss as huber_loss
+from .loss_regression import mae_loss as mae_loss
+from .loss_regression import mse_loss as mse_loss
+from .loss_regression import poisson_nll_loss as poisson_nll_loss
 from .loss_sequence import ctc_loss as ctc_loss
-from .loss_sequence import triplet_loss as triplet_loss
+from .loss_vectors import cosine_loss as cosine_loss
+from .loss_vectors import cosine_similarity as cosine_similarity
+from .loss_vectors import triplet_loss as triplet_loss
 from .metrics import accuracy as accuracy
 from .metrics import confusion_matrix as confusion_matrix
 from .metrics import f1_score as f1_score
 from .metrics import top_k_accuracy as top_k_accuracy
+from .multi_head import multi_head_attention as multi_head_attention
 from .normalization import batch_norm as batch_norm
 from .normalization import group_norm as group_norm
 from .normalization import instance_norm as instance_norm
@@ -60,16 +61,16 @@ from .normalization import layer_norm as layer_norm
 from .normalization import local_response_norm as local_response_norm
 from .normalization import rms_norm as rms_norm
 from .normalization import spectral_norm as spectral_norm
-from .pooling import adaptive_avg_pool as adaptive_avg_pool
-from .pooling import adaptive_max_pool as adaptive_max_pool
 from .pooling import avg_pool1d as avg_pool1d
 from .pooling import avg_pool2d as avg_pool2d
 from .pooling import avg_pool3d as avg_pool3d
-from .pooling import global_avg_pool as global_avg_pool
-from .pooling import global_max_pool as global_max_pool
 from .pooling import max_pool1d as max_pool1d
 from .pooling import max_pool2d as max_pool2d
 from .pooling import max_pool3d as max_pool3d
+from .pooling_adaptive import adaptive_avg_pool as adaptive_avg_pool
+from .pooling_adaptive import adaptive_max_pool as adaptive_max_pool
+from .pooling_global import global_avg_pool as global_avg_pool
+from .pooling_global import global_max_pool as global_max_pool
 from .position import rotary_embedding as rotary_embedding
 from .position import sinusoidal_encoding as sinusoidal_encoding
 from .rearrange import fold as fold
@@ -81,3 +82,7 @@ from .recurrent import lstm_update as lstm_update
 from .recurrent import rnn_update as rnn_update
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

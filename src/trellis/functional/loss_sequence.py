@@ -1,130 +1,17 @@
-"""Losses of vectors and sequences: cosine, triplet, CTC."""
+"""The loss of sequences whose alignment is not known: CTC."""
 
 from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import all_precise, check_indices, check_range, precise, reduced, same_shape
-from ._checks import has_nest, whole_number
-from .loss import _check_signs
+from ._arguments import check_indices, check_range, whole_number
+from ._precision import precise
+from ._reduction import Reduction, reduced
 
 # Stands for log(0): finite, so that gradients are, and far below any logarithm of a probability.
 _NEVER = -1e30
-
-
-# Vectors ---------------------------------------------------------------------------------------------
-
-
-def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8) -> A:
-    """x1 . x2 / (|x1| |x2|) along `axis`; lengths below `epsilon` count as that.
-
-    >>> import numpy as np
-    >>> from trellis import functional as F
-    >>> F.cosine_similarity(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[2.0, 0.0], [-1.0, 1.0]]))
-    array([1., 0.])
-    """
-    if has_nest(x1, x2):
-        return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
-    same_shape("cosine_similarity", x1=x1, x2=x2)
-    xp = xp_of_all(x1, x2)
-    (x1, x2), kind = all_precise("cosine_similarity", xp, x1, x2)
-    return xp.astype(_cosine(xp, x1, x2, axis, epsilon), kind, copy=False)
-
-
-def _cosine(xp: Any, x1: Any, x2: Any, axis: int, epsilon: float) -> Any:
-    lengths = _length(xp, x1, axis, epsilon) * _length(xp, x2, axis, epsilon)
-    return xp.sum(x1 * x2, axis=axis) / lengths
-
-
-def _length(xp: Any, x: Any, axis: int, epsilon: float) -> Any:
-    squares = xp.sum(x * x, axis=axis)
-    # The root of zero has no finite slope.
-    return xp.sqrt(xp.where(squares < epsilon * epsilon, epsilon * epsilon, squares))
-
-
-def cosine_loss(
-    x1: A,
-    x2: A,
-    /,
-    *,
-    targets: A | None = None,
-    margin: float = 0.0,
-    axis: int = -1,
-    epsilon: float = 1e-8,
-    reduction: str = "mean",
-) -> A:
-    """1 - cosine_similarity(x1, x2) where `targets` are 1 or None, max(0, similarity - margin) where they are -1.
-
-    >>> import numpy as np
-    >>> from trellis import functional as F
-    >>> float(F.cosine_loss(np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])))
-    1.0
-    """
-    if has_nest(x1, x2, targets):
-        kwargs = {
-            "targets": targets,
-            "margin": margin,
-            "axis": axis,
-            "epsilon": epsilon,
-            "reduction": reduction,
-        }
-        return call_leafwise(cosine_loss, (x1, x2), kwargs)
-    same_shape("cosine_loss", x1=x1, x2=x2)
-    xp = xp_of_all(x1, x2, targets)
-    (x1, x2), kind = all_precise("cosine_loss", xp, x1, x2)
-    similarity = _cosine(xp, x1, x2, axis, epsilon)
-    losses = 1 - similarity
-    if targets is not None:
-        same_shape("cosine_loss", similarities=similarity, targets=targets)
-        _check_signs("cosine_loss", targets)
-        losses = xp.where(xp.greater(targets, 0), losses, xp.relu(similarity - margin))
-    return xp.astype(reduced("cosine_loss", xp, losses, reduction), kind, copy=False)
-
-
-def triplet_loss(
-    anchor: A,
-    positive: A,
-    negative: A,
-    /,
-    *,
-    margin: float = 1.0,
-    p: float = 2.0,
-    epsilon: float = 1e-6,
-    reduction: str = "mean",
-) -> A:
-    """max(0, |anchor - positive| - |anchor - negative| + margin), in the p-norm of the last axis.
-
-    `epsilon` is added to the differences, as in torch: equal vectors then have a gradient.
-
-    >>> import numpy as np
-    >>> from trellis import functional as F
-    >>> a, p, n = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]])
-    >>> round(float(F.triplet_loss(a, p, n)), 4)
-    4.0
-    """
-    if has_nest(anchor, positive, negative):
-        kwargs = {"margin": margin, "p": p, "epsilon": epsilon, "reduction": reduction}
-        return call_leafwise(triplet_loss, (anchor, positive, negative), kwargs)
-    same_shape("triplet_loss", anchor=anchor, positive=positive, negative=negative)
-    if p < 1:
-        raise ArgumentError(f"triplet_loss() expects p of at least 1, got {p!r}.")
-    xp = xp_of_all(anchor, positive, negative)
-    (a, b, c), kind = all_precise("triplet_loss", xp, anchor, positive, negative)
-    near, far = [_distance(xp, a - other + epsilon, p) for other in (b, c)]
-    return xp.astype(
-        reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction), kind, copy=False
-    )
-
-
-def _distance(xp: Any, x: Any, p: float) -> Any:
-    if p == 2:
-        return _length(xp, x, -1, 0.0)
-    return xp.sum(xp.abs(x) ** p, axis=-1) ** (1 / p)
-
-
-# Sequences -------------------------------------------------------------------------------------------
 
 
 def ctc_loss(
@@ -137,14 +24,15 @@ def ctc_loss(
     blank: int = 0,
     zero_infinity: bool = False,
     time_major: bool = False,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> A:
-    """Connectionist temporal classification: -log of the probability of all alignments of `targets`.
+    """Connectionist temporal classification: -log of the chance of all alignments of `targets`.
 
-    `log_probs` (batch, T, classes), or (T, batch, classes) with `time_major`, come from `log_softmax`; `targets`
-    (batch, S) are class indices, of which each row uses the first `target_lengths`; both lengths are (batch,). "mean"
-    divides each loss by its target length first, as in torch. A target that does not fit into its input costs inf, or 0
-    with `zero_infinity`; its gradient is 0.
+    `log_probs` (batch, T, classes), or (T, batch, classes) with `time_major`, come from
+    `log_softmax`; `targets` (batch, S) are class indices, of which each row uses the first
+    `target_lengths`; both lengths are (batch,). "mean" divides each loss by its target length
+    first, as in torch. A target that does not fit into its input costs inf, or 0 with
+    `zero_infinity`; its gradient is 0.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -208,7 +96,7 @@ def ctc_loss(
     if reduction == "mean":
         sizes = xp.astype(target_lengths, losses.dtype)
         losses = losses / xp.where(sizes < 1, 1.0, sizes)
-    return xp.astype(reduced("ctc_loss", xp, losses, reduction), kind, copy=False)
+    return reduced("ctc_loss", xp, losses, reduction, kind)
 
 
 def _check_ctc(
@@ -228,7 +116,8 @@ def _check_ctc(
     for what, array in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if tuple(array.shape) != (batch,) or rows[0] != batch:
             raise ShapeError(
-                f"ctc_loss() expects targets and {what} for a batch of {batch} (log_probs {shape}), got {rows} and "
+                f"ctc_loss() expects targets and {what} for a batch of {batch} (log_probs "
+                f"{shape}), got {rows} and "
                 f"{tuple(array.shape)}."
             )
     if not 0 <= whole_number("ctc_loss", "blank", blank) < shape[2]:

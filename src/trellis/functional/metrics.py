@@ -1,37 +1,45 @@
-"""Metrics of classifiers. `predictions` are class indices, or scores with one more axis, whose largest counts."""
+"""Metrics of classifiers.
+
+Integer `predictions` are classes; others are scores along the last axis, of which the largest
+counts. `targets` are classes, or one-hot: floats or bools of the shape of the scores.
+"""
 
 from typing import Any
 
 from .._core.dispatch import xp_of_pair
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import check_indices, one_of, same_shape
-from ._checks import has_nest, whole_number
+from ._arguments import check_indices, same_shape, whole_number
 
 
 def accuracy(predictions: A, targets: A, /) -> A:
     """The share of predictions that are right, in the default float.
 
+    `predictions` are classes (integers) or scores (..., classes); `targets` are classes, or one-hot
+    in the shape of the scores.
+
     >>> import numpy as np
     >>> from trellis import functional as F
-    >>> float(F.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1])))
+    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2]])
+    >>> float(F.accuracy(scores, np.array([1, 1])))
+    0.5
+    >>> float(F.accuracy(scores, np.array([[0.0, 1.0], [0.0, 1.0]])))
     0.5
     """
     if has_nest(predictions, targets):
         return call_leafwise(accuracy, (predictions, targets), {})
     xp = xp_of_pair(predictions, targets)
-    predictions = _classes("accuracy", xp, predictions, targets)
-    return xp.mean(
-        xp.astype(
-            predictions == xp.astype(targets, predictions.dtype, copy=False), str(default_dtype())
-        )
-    )
+    chosen, right = _classes("accuracy", xp, predictions, targets)
+    return xp.mean(xp.astype(chosen == right, str(default_dtype())))
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
-    """The share of targets among the `k` largest of the scores (..., classes); of equal scores the lower index is first.
+    """The share of targets among the `k` largest of the scores (..., classes).
+
+    Of equal scores the one with the lower index is first.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -70,10 +78,10 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
 
 
 def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
-    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 where a class is neither there nor predicted.
+    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 for one that never occurs.
 
-    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets), "micro" (counted over
-    all classes together) or "none" (one per class).
+    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets),
+    "micro" (counted over all classes together) or "none" (one per class).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -82,7 +90,7 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
     """
     if has_nest(predictions, targets):
         return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
-    one_of("f1_score", "the averages", average, ("macro", "weighted", "micro", "none"))
+    one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
     xp = xp_of_pair(predictions, targets)
     counts = xp.astype(
         _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
@@ -105,33 +113,34 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
 
 def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> Any:
     xp = xp_of_pair(predictions, targets)
-    count = whole_number(name, "num_classes", num_classes)
-    if count < 1:
-        raise ArgumentError(f"{name}() expects num_classes of at least 1, got {num_classes!r}.")
-    predictions = _classes(name, xp, predictions, targets)
-    check_indices(name, "targets", targets, count)
-    check_indices(name, "predictions", predictions, count)
-    columns = xp.reshape(predictions, (-1,))
-    rows = xp.reshape(xp.astype(targets, columns.dtype, copy=False), (-1,))
-    pairs = rows * count + columns
+    count = whole_number(name, "num_classes", num_classes, least=1)
+    chosen, right = _classes(name, xp, predictions, targets)
+    check_indices(name, "targets", right, count)
+    check_indices(name, "predictions", chosen, count)
+    pairs = xp.reshape(right * count + chosen, (-1,))
     hits = xp.astype(xp.ones_like(pairs), xp.arange(1, device=xp.device(pairs)).dtype)
     return xp.reshape(xp.segment_sum(hits, pairs, num_segments=count * count), (count, count))
 
 
-def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> Any:
-    if len(predictions.shape) == len(targets.shape) + 1:
-        same_shape(name, predictions=predictions[..., 0], targets=targets)
-        return xp.argmax(predictions, axis=-1)
-    if len(predictions.shape) != len(targets.shape):
-        raise ShapeError(
-            f"{name}() expects predictions of the shape of targets {tuple(targets.shape)}, or with one more axis of scores, got "
-            f"{tuple(predictions.shape)}."
-        )
-    same_shape(name, predictions=predictions, targets=targets)
+def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, Any]:
+    """Predicted classes and those of the targets, in one integer dtype."""
+    shape, rank = tuple(predictions.shape), len(targets.shape)
     kind = xp.dtype_name(predictions.dtype)
-    # Small integers could not hold the number of a pair of classes.
-    return (
-        xp.astype(predictions, xp.arange(1).dtype)
-        if kind.startswith(("int", "uint")) or kind == "bool"
-        else predictions
-    )
+    is_class = kind.startswith(("int", "uint")) or kind == "bool"
+    if len(shape) == rank + 1:
+        same_shape(name, predictions=predictions[..., 0], targets=targets)
+        chosen = xp.argmax(predictions, axis=-1)
+    elif len(shape) == rank and (is_class or rank > 1):
+        same_shape(name, predictions=predictions, targets=targets)
+        # Small integers could not hold the number of a pair of classes.
+        chosen = xp.astype(predictions, xp.arange(1).dtype) if is_class else None
+        if chosen is None:
+            chosen, targets = xp.argmax(predictions, axis=-1), xp.argmax(targets, axis=-1)
+    else:
+        raise ShapeError(
+            f"{name}() expects integer predictions of the shape of targets {tuple(targets.shape)}, "
+            f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats "
+            "write "
+            "astype(predictions, 'int64')."
+        )
+    return chosen, xp.astype(targets, chosen.dtype, copy=False)

@@ -6,10 +6,10 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A, DTypeLike
-from ._arguments import precise
-from ._checks import has_nest, whole_number
+from ._arguments import known, whole_number
+from ._precision import precise
 
 
 def sinusoidal_encoding(
@@ -37,7 +37,7 @@ def sinusoidal_encoding(
         dtype = kind if kind in FLOATING else str(default_dtype())
     angles = _angles(xp, positions, width, base, xp.dtype_name(xp.as_dtype(dtype)))
     pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
-    shape = [-1 if size is None else size for size in positions.shape]
+    shape = known(*positions.shape)
     return xp.astype(xp.reshape(pairs, (*shape, width)), dtype, copy=False)
 
 
@@ -52,10 +52,11 @@ def rotary_embedding(
 ) -> A:
     """Rotate pairs of features of `x` (..., T, features) by angles position / base**(2i / width).
 
-    Queries and keys rotated like this have products that depend on the distance of their positions only
-    (https://arxiv.org/abs/2104.09864). Pairs are (i, i + width / 2), the two halves, or (2i, 2i + 1) if `interleaved`. Only
-    the first `width` features are rotated, by default all. `positions` broadcasts against x.shape[:-1]; None counts
-    0, 1, ... along the axis before the last.
+    Queries and keys rotated like this have products that depend on the distance of their positions
+    only (https://arxiv.org/abs/2104.09864). Pairs are (i, i + width / 2), the two halves, or (2i,
+    2i + 1) if `interleaved`. Only the first `width` features are rotated, by default all.
+    `positions` broadcasts against x.shape[:-1]; None counts 0, 1, ... along the axis before the
+    last.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -84,7 +85,8 @@ def rotary_embedding(
     if positions is None:
         if shape[-2] is None:
             raise ShapeError(
-                f"rotary_embedding() needs positions where the length is not known while tracing: {shape}."
+                "rotary_embedding() needs positions where the length is not known while tracing: "
+                f"{shape}."
             )
         positions = xp.arange(shape[-2], device=xp.device(x))
     angles = _angles(xp, positions, width, base, xp.dtype_name(y.dtype))
@@ -92,7 +94,7 @@ def rotary_embedding(
     half = width // 2
     rotated, rest = y[..., :width], y[..., width:]
     if interleaved:
-        sizes = [-1 if size is None else size for size in shape[:-1]]
+        sizes = known(*shape[:-1])
         pairs = xp.reshape(rotated, (*sizes, half, 2))
         a, b = pairs[..., 0], pairs[..., 1]
         rotated = xp.reshape(

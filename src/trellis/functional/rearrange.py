@@ -6,20 +6,29 @@ from math import prod
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
-from ._arguments import is_channel_first, spatial_sizes
-from ._checks import per_axis, whole_number
-from .convolution import Padding, Steps, _forward_pairs
+from ._arguments import known, whole_number
+from ._layout import (
+    LETTERS,
+    all_formats,
+    check_rank,
+    is_channel_first,
+    is_first,
+    spatial_pairs,
+    spatial_sizes,
+)
+from ._windows import Padding, Steps, Windows, checked_windows
 
-# Pixels ----------------------------------------------------------------------------------------------
+# Pixels -------------------------------------------------------------------------------------------
 
 
 def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     """(H, W, C * factor**2) -> (H * factor, W * factor, C).
 
-    Channel c * factor**2 + i * factor + j becomes channel c at offset (i, j), in both data formats, as in torch.
+    Channel c * factor**2 + i * factor + j becomes channel c at offset (i, j), in both data formats,
+    as in torch.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -34,7 +43,8 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     )
     if channels % (r * r):
         raise ShapeError(
-            f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} in {tuple(x.shape)}."
+            f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} "
+            f"in {tuple(x.shape)}."
         )
     c = channels // (r * r)
     if first:
@@ -59,7 +69,8 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     )
     if height % r or width % r:
         raise ShapeError(
-            f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got {height} x {width}."
+            f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got "
+            f"{height} x {width}."
         )
     h, w = height // r, width // r
     if first:
@@ -72,16 +83,15 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
 def _pixels(
     name: str, x: Any, factor: Any, data_format: Any
 ) -> tuple[Any, int, bool, int, Any, int]:
-    first = is_channel_first(name, data_format, len(x.shape), 2)
-    r = whole_number(name, "factor", factor)
-    if r < 1:
-        raise ArgumentError(f"{name}() expects factor of at least 1, got {factor!r}.")
+    first = is_first(name, "data_format", data_format, LETTERS[2])
+    check_rank(name, x, 2, data_format)
+    r = whole_number(name, "factor", factor, least=1)
     sizes = spatial_sizes(name, x, first)
-    batch = -1 if x.shape[0] is None else x.shape[0]
+    (batch,) = known(x.shape[0])
     return xp_of(x), r, first, batch, sizes, x.shape[1 if first else -1]
 
 
-# Patches ---------------------------------------------------------------------------------------------
+# Patches ------------------------------------------------------------------------------------------
 
 
 def unfold(
@@ -94,10 +104,10 @@ def unfold(
     dilations: Steps = 1,
     data_format: str = "channel_last",
 ) -> A:
-    """All windows of `x` (1 to 3 spatial axes) as rows, so that a convolution is one product of matrices.
+    """All windows of `x` (1 to 3 spatial axes) as rows: a convolution is then one product.
 
-    Channel last: (batch, windows, elements * channels), a row in the order of filters (H, W, C). Channel first:
-    (batch, channels * elements, windows), as in torch. Padding is zeros.
+    Channel last: (batch, windows, elements * channels), a row in the order of filters (H, W, C).
+    Channel first: (batch, channels * elements, windows), as in torch. Padding is zeros.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -111,17 +121,15 @@ def unfold(
         return call_leafwise(unfold, (x, window, strides, padding), options)
     xp = xp_of(x)
     ndim = len(x.shape)
-    first = is_channel_first("unfold", data_format, ndim)
+    first = is_channel_first("unfold", data_format, x)
     sizes = spatial_sizes("unfold", x, first)
-    window, strides, dilations, pairs, outs = _patches(
-        "unfold", sizes, window, strides, padding, dilations
-    )
-    if any([pair != (0, 0) for pair in pairs]):
-        x = xp.pad(x, [(0, 0), (0, 0), *pairs] if first else [(0, 0), *pairs, (0, 0)])
+    windows = checked_windows("unfold", sizes, window, strides, padding, dilations)
+    if any([pair != (0, 0) for pair in windows.padding]):
+        x = xp.pad(x, spatial_pairs(windows.padding, first))
     lead = (slice(None),) * (2 if first else 1)
-    parts = [x[(*lead, *place)] for place in _places(window, strides, dilations, outs)]
+    parts = [x[(*lead, *place)] for place in _places(windows)]
     y = xp.stack(parts, axis=2 if first else ndim - 1)
-    batch, count = -1 if x.shape[0] is None else x.shape[0], prod(outs)
+    (batch,), count = known(x.shape[0]), prod(windows.outs)
     channels = x.shape[1 if first else -1]
     if first:
         return xp.reshape(y, (batch, channels * len(parts), count))
@@ -139,7 +147,7 @@ def fold(
     dilations: Steps = 1,
     data_format: str = "channel_last",
 ) -> A:
-    """Windows put back at their places in an array of spatial sizes `size`; overlapping elements add up.
+    """Windows put back at their places in an array of spatial `size`; what overlaps adds up.
 
     The inverse of `unfold` where windows do not overlap, and always its transpose.
 
@@ -157,22 +165,21 @@ def fold(
             f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}."
         )
     sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
-    first = is_channel_first("fold", data_format, len(sizes) + 2)
-    window, strides, dilations, pairs, outs = _patches(
-        "fold", sizes, window, strides, padding, dilations
-    )
-    elements: int = prod(window)  # type: ignore[arg-type]
-    count: int = prod(outs)
+    first = is_first("fold", "data_format", data_format, all_formats(len(sizes)))
+    windows = checked_windows("fold", sizes, window, strides, padding, dilations)
+    outs, pairs = windows.outs, windows.padding
+    elements, count = prod(windows.window), prod(outs)
     found, inner = (
         (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
     )
     if found != count or inner % elements:
         raise ShapeError(
-            f"fold() to {sizes} by windows {window} and strides {strides} expects {count} patches of a multiple of {elements} "
+            f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} expects "
+            f"{count} patches of a multiple of {elements} "
             f"elements, got {tuple(patches.shape)} in {data_format!r}."
         )
     channels = inner // elements
-    batch = -1 if patches.shape[0] is None else patches.shape[0]
+    (batch,) = known(patches.shape[0])
     if first:
         rows = xp.reshape(patches, (batch, channels, elements, *outs))
     else:
@@ -188,39 +195,22 @@ def fold(
             for i in range(len(outs) + 2)
         ],
     )
-    for j, place in enumerate(_places(window, strides, dilations, outs)):
+    for j, place in enumerate(_places(windows)):
         row = rows[(*lead, j)] if first else rows[..., j, :]
         total = xp.index_add(total, (*lead, *place), row)
     inside = [slice(low, low + n) for n, (low, _) in zip(sizes, pairs, strict=True)]
     return total[(*lead, *inside)]
 
 
-def _patches(name: str, sizes: Any, window: Any, strides: Any, padding: Any, dilations: Any) -> Any:
-    dims = len(sizes)
-    window = per_axis(name, "window", window, dims)
-    strides = per_axis(name, "strides", strides, dims)
-    dilations = per_axis(name, "dilations", dilations, dims)
-    spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
-    pairs = _forward_pairs(name, padding, sizes, spans, strides)
-    outs = [
-        (n + low + high - span) // s + 1
-        for n, (low, high), span, s in zip(sizes, pairs, spans, strides, strict=True)
-    ]
-    if min(outs) < 1:
-        raise ShapeError(
-            f"{name}() would have no window: they span {spans} elements, and {sizes} with padding {pairs} has fewer."
-        )
-    return window, strides, dilations, pairs, outs
-
-
-def _places(window: Any, strides: Any, dilations: Any, outs: Any) -> list[tuple[slice, ...]]:
+def _places(windows: Windows) -> list[tuple[slice, ...]]:
     """For each element of the window, the slices of the padded array that it sees."""
+    axes = list(zip(windows.dilations, windows.strides, windows.outs, strict=True))
     return [
         tuple(
             [
                 slice(j * d, j * d + (out - 1) * s + 1, s)
-                for j, d, s, out in zip(offset, dilations, strides, outs, strict=True)
+                for j, (d, s, out) in zip(offset, axes, strict=True)
             ]
         )
-        for offset in product(*[range(k) for k in window])
+        for offset in product(*[range(k) for k in windows.window])
     ]

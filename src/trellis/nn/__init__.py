@@ -1,5 +1,6 @@
 """Modules and layers, written once over the public functions; they never see a framework."""
 
+from .._core.exports import public_names as _public_names
 from . import init as init
 from .layers.activation import ELU as ELU
 from .layers.activation import GEGLU as GEGLU
@@ -27,13 +28,13 @@ from .layers.attention import MultiHeadAttention as MultiHeadAttention
 from .layers.attention import TransformerDecoderLayer as TransformerDecoderLayer
 from .layers.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from .layers.conv import Conv1D as Conv1D
-from .layers.conv import Conv1DTranspose as Conv1DTranspose
 from .layers.conv import Conv2D as Conv2D
-from .layers.conv import Conv2DTranspose as Conv2DTranspose
 from .layers.conv import Conv3D as Conv3D
-from .layers.conv import Conv3DTranspose as Conv3DTranspose
-from .layers.conv import DepthwiseConv2D as DepthwiseConv2D
-from .layers.conv import SeparableConv2D as SeparableConv2D
+from .layers.conv_separable import DepthwiseConv2D as DepthwiseConv2D
+from .layers.conv_separable import SeparableConv2D as SeparableConv2D
+from .layers.conv_transpose import Conv1DTranspose as Conv1DTranspose
+from .layers.conv_transpose import Conv2DTranspose as Conv2DTranspose
+from .layers.conv_transpose import Conv3DTranspose as Conv3DTranspose
 from .layers.dropout import AlphaDropout as AlphaDropout
 from .layers.dropout import Dropout as Dropout
 from .layers.dropout import Dropout1D as Dropout1D
@@ -82,3 +83,7 @@ from .layers.sequential import Flatten as Flatten
 from .layers.sequential import Identity as Identity
 from .layers.sequential import Sequential as Sequential
 from .module.module import Module as Module
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__, "init")

@@ -1,37 +1,75 @@
-"""Initial values of variables: small callables `initialiser(shape, *, dtype, device, backend, key)`.
+"""Initial values of variables: callables `initialiser(shape, *, dtype, device, backend, key)`.
 
-Without a key they draw from the library's stream, so `trellis.seed(s)` fixes the weights of a module, equally
-on every backend. `fan_in` and `fan_out` are the numbers of connections into and out of one unit; a layer that
-knows them passes them, otherwise the last axis counts as in, the one before it as out, the rest as a window.
+Without a key they draw from the library's stream, so `trellis.seed(s)` fixes the weights of a
+module, equally on every backend. `fan_in` and `fan_out` are the numbers of connections into and out
+of one unit; a layer that knows them passes them, otherwise the last axis counts as in, the one
+before it as out, the rest as a window.
 """
 
 from math import prod, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._array.creation import full as _full
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._random import distributions
-from .._random.arguments import as_shape
-from .._random.seeded import scaled_uniform
+from .._core.typing import Device, DTypeLike, Seed, Shape
+from .._random import distributions, keys
+from .._random.arguments import as_shape, scaled_uniform
 from .._random.stream import is_key, next_key
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Initializer",
+    "LeCunNormal",
+    "LeCunUniform",
+    "Normal",
+    "Ones",
+    "Orthogonal",
+    "Siren",
+    "TruncatedNormal",
+    "Uniform",
+    "VarianceScaling",
+    "Zeros",
+]
+
+
+class _Wanted(NamedTuple):
+    """What an initialiser is asked for."""
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+    device: Device
+    backend: str | None
+    fans: tuple[int, int]  # in, out
 
 
 class Initializer:
-    """The base: subclasses say how to fill a shape, given an iterator of keys by `_key`."""
+    """The base. A subclass of your own overrides `__call__`, which returns an array of `shape`."""
 
     def __call__(
         self,
-        shape: Any,
+        shape: Shape,
         *,
-        dtype: Any = None,
-        device: Any = None,
+        dtype: DTypeLike = None,
+        device: Device = None,
         backend: str | None = None,
-        key: Any = None,
+        key: Seed = None,
         fan_in: int | None = None,
         fan_out: int | None = None,
     ) -> Any:
+        """An array of that shape; without a key, random ones draw from the library's stream."""
+        sizes = as_shape(shape)
+        dtype = default_dtype() if dtype is None else dtype
+        return self._filled(
+            _Wanted(sizes, dtype, device, backend, _fans(sizes, fan_in, fan_out)), key
+        )
+
+    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -47,22 +85,14 @@ class Constant(Initializer):
     array([0.5, 0.5], dtype=float32)
     """
 
+    value: float
+
     def __init__(self, value: float):
         self.value = value
 
-    def __call__(
-        self,
-        shape: Any,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        backend: str | None = None,
-        key: Any = None,
-        fan_in: int | None = None,
-        fan_out: int | None = None,
-    ) -> Any:
-        dtype = default_dtype() if dtype is None else dtype
-        return _full(as_shape(shape), self.value, dtype=dtype, device=device, backend=backend)
+    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
+        shape, dtype, device, backend, _ = wanted
+        return _full(shape, self.value, dtype=dtype, device=device, backend=backend)
 
 
 class Zeros(Constant):
@@ -73,11 +103,10 @@ class Zeros(Constant):
     array([0., 0.], dtype=float32)
     """
 
-    def __init__(self) -> None:
-        super().__init__(0.0)
+    value = 0.0
 
-    def __repr__(self) -> str:
-        return "Zeros()"
+    def __init__(self) -> None:
+        pass
 
 
 class Ones(Constant):
@@ -88,28 +117,17 @@ class Ones(Constant):
     array([1., 1.], dtype=float32)
     """
 
-    def __init__(self) -> None:
-        super().__init__(1.0)
+    value = 1.0
 
-    def __repr__(self) -> str:
-        return "Ones()"
+    def __init__(self) -> None:
+        pass
 
 
 class _Random(Initializer):
-    """An initialiser that draws: `_draw` gets a key and the two fans."""
+    """An initialiser that draws: `_draw` gets a key."""
 
-    def __call__(
-        self,
-        shape: Any,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        backend: str | None = None,
-        key: Any = None,
-        fan_in: int | None = None,
-        fan_out: int | None = None,
-    ) -> Any:
-        sizes = as_shape(shape)
+    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
+        device, backend = wanted.device, wanted.backend
         if is_key(key):
             xp = xp_of(key)
         else:
@@ -117,15 +135,12 @@ class _Random(Initializer):
             key = (
                 next_key(xp, device)
                 if key is None
-                else distributions.key(key, backend=backend, device=device)
+                else keys.key(key, backend=backend, device=device)
             )
-        dtype = default_dtype() if dtype is None else dtype
-        drawn = self._draw(xp, key, sizes, dtype, _fans(sizes, fan_in, fan_out))
+        drawn = self._draw(xp, key, wanted)
         return drawn if device is None else xp.to_device(drawn, device)
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
         raise NotImplementedError
 
 
@@ -138,8 +153,8 @@ def _fans(shape: tuple[int, ...], fan_in: int | None, fan_out: int | None) -> tu
     return (found[0] if fan_in is None else fan_in, found[1] if fan_out is None else fan_out)
 
 
-def _uniform(xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, low: float, high: float) -> Any:
-    u = distributions.uniform(key, shape, dtype)
+def _uniform(xp: Any, key: Any, wanted: _Wanted, low: float, high: float) -> Any:
+    u = distributions.uniform(key, wanted.shape, wanted.dtype)
     bounds = [
         xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)
     ]
@@ -152,6 +167,10 @@ def _scaled(xp: Any, x: Any, scale: float, shift: float = 0.0) -> Any:
         xp.asarray(n, dtype=x.dtype, device=xp.random.key_device(x)) for n in (scale, shift)
     ]
     return x * factor + offset
+
+
+def _truncated(key: Any, bound: float, wanted: _Wanted) -> Any:
+    return distributions.truncated_normal(key, -bound, bound, wanted.shape, wanted.dtype)
 
 
 class Uniform(_Random):
@@ -167,10 +186,8 @@ class Uniform(_Random):
             raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
         self.low, self.high = low, high
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
-        return _uniform(xp, key, shape, dtype, self.low, self.high)
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        return _uniform(xp, key, wanted, self.low, self.high)
 
 
 class Normal(_Random):
@@ -186,10 +203,10 @@ class Normal(_Random):
             raise ArgumentError(f"Normal needs std >= 0, got {std}.")
         self.mean, self.std = mean, std
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
-        return _scaled(xp, distributions.normal(key, shape, dtype), self.std, self.mean)
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        return _scaled(
+            xp, distributions.normal(key, wanted.shape, wanted.dtype), self.std, self.mean
+        )
 
 
 class TruncatedNormal(_Random):
@@ -207,10 +224,8 @@ class TruncatedNormal(_Random):
             )
         self.mean, self.std, self.bound = mean, std, bound
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
-        cut = distributions.truncated_normal(key, -self.bound, self.bound, shape, dtype)
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        cut = _truncated(key, self.bound, wanted)
         return _scaled(xp, cut, self.std, self.mean)
 
 
@@ -228,33 +243,41 @@ class VarianceScaling(_Random):
     (64, 32)
     """
 
+    scale: float
+    mode: str
+    distribution: str
+
     def __init__(
         self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
     ):
         if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
             raise ArgumentError(
-                f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of {_DISTRIBUTIONS}, "
+                f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of "
+                f"{_DISTRIBUTIONS}, "
                 f"got {scale}, {mode!r}, {distribution!r}."
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
-        fan = {"fan_in": fans[0], "fan_out": fans[1], "fan_avg": (fans[0] + fans[1]) / 2}[self.mode]
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        fan_in, fan_out = wanted.fans
+        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
             limit = sqrt(3 * variance)
-            return _uniform(xp, key, shape, dtype, -limit, limit)
+            return _uniform(xp, key, wanted, -limit, limit)
         if self.distribution == "normal":
-            return _scaled(xp, distributions.normal(key, shape, dtype), sqrt(variance))
-        cut = distributions.truncated_normal(key, -2.0, 2.0, shape, dtype)
+            return _scaled(
+                xp, distributions.normal(key, wanted.shape, wanted.dtype), sqrt(variance)
+            )
+        cut = _truncated(key, 2.0, wanted)
         return _scaled(xp, cut, sqrt(variance) / _TRUNCATED_STD)
 
 
 class _Named(VarianceScaling):
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+    """A choice of scale, mode and distribution that has a name."""
+
+    def __init__(self) -> None:
+        pass
 
 
 class GlorotUniform(_Named):
@@ -265,8 +288,7 @@ class GlorotUniform(_Named):
     True
     """
 
-    def __init__(self) -> None:
-        super().__init__(1.0, "fan_avg", "uniform")
+    scale, mode, distribution = 1.0, "fan_avg", "uniform"
 
 
 class GlorotNormal(_Named):
@@ -277,8 +299,7 @@ class GlorotNormal(_Named):
     (64, 4)
     """
 
-    def __init__(self) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal")
+    scale, mode, distribution = 1.0, "fan_avg", "truncated_normal"
 
 
 class HeUniform(_Named):
@@ -289,8 +310,7 @@ class HeUniform(_Named):
     (64, 4)
     """
 
-    def __init__(self) -> None:
-        super().__init__(2.0, "fan_in", "uniform")
+    scale, mode, distribution = 2.0, "fan_in", "uniform"
 
 
 class HeNormal(_Named):
@@ -301,8 +321,7 @@ class HeNormal(_Named):
     (64, 4)
     """
 
-    def __init__(self) -> None:
-        super().__init__(2.0, "fan_in", "truncated_normal")
+    scale, mode, distribution = 2.0, "fan_in", "truncated_normal"
 
 
 class LeCunUniform(_Named):
@@ -313,8 +332,7 @@ class LeCunUniform(_Named):
     (64, 4)
     """
 
-    def __init__(self) -> None:
-        super().__init__(1.0, "fan_in", "uniform")
+    scale, mode, distribution = 1.0, "fan_in", "uniform"
 
 
 class LeCunNormal(_Named):
@@ -325,12 +343,11 @@ class LeCunNormal(_Named):
     (64, 4)
     """
 
-    def __init__(self) -> None:
-        super().__init__(1.0, "fan_in", "truncated_normal")
+    scale, mode, distribution = 1.0, "fan_in", "truncated_normal"
 
 
 class Orthogonal(_Random):
-    """Orthonormal rows or columns, times `gain`; all axes but the last count as rows (Saxe et al., 2014).
+    """Orthonormal rows or columns, times `gain` (Saxe et al., 2014); the last axis has columns.
 
     >>> from trellis.nn import init
     >>> init.Orthogonal()((8, 4)).shape
@@ -340,17 +357,18 @@ class Orthogonal(_Random):
     def __init__(self, gain: float = 1.0):
         self.gain = gain
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        shape = wanted.shape
         if len(shape) < 2:
             raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
-        matrix = distributions.orthogonal(key, prod(shape[:-1]), (), dtype, shape[-1])
+        matrix = distributions.orthogonal(key, prod(shape[:-1]), (), wanted.dtype, shape[-1])
         return _scaled(xp, xp.reshape(matrix, shape), self.gain)
 
 
 class Siren(_Random):
-    """For networks of sines (Sitzmann et al., 2020): uniform in +-sqrt(6 / fan_in) / w0, first layer +-1 / fan_in.
+    """For networks of sines (Sitzmann et al., 2020).
+
+    Uniform in +-sqrt(6 / fan_in) / w0, and in +-1 / fan_in in the first layer.
 
     >>> from trellis.nn import init
     >>> bool((abs(init.Siren(is_first=True)((64, 2))) <= 0.5).all())
@@ -362,9 +380,11 @@ class Siren(_Random):
             raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
         self.w0, self.is_first = w0, is_first
 
-    def _draw(
-        self, xp: Any, key: Any, shape: tuple[int, ...], dtype: Any, fans: tuple[int, int]
-    ) -> Any:
-        fan = max(1, fans[0])
+    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+        fan = max(1, wanted.fans[0])
         limit = 1 / fan if self.is_first else sqrt(6 / fan) / self.w0
-        return _uniform(xp, key, shape, dtype, -limit, limit)
+        return _uniform(xp, key, wanted, -limit, limit)
+
+
+def __dir__() -> list[str]:
+    return __all__

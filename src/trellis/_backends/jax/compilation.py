@@ -14,7 +14,11 @@ __all__ = [
 
 
 def compile_function(
-    fn: Callable[..., Any], *, static_argnums: tuple[int, ...], static_argnames: tuple[str, ...]
+    fn: Callable[..., Any],
+    *,
+    static_argnums: tuple[int, ...],
+    static_argnames: tuple[str, ...],
+    strict: bool = False,
 ) -> Callable[..., Any]:
     return jax.jit(fn, static_argnums=static_argnums, static_argnames=static_argnames)
 

@@ -5,9 +5,8 @@ from typing import Any
 import jax
 
 from ..._core.errors import DeviceError
-from ._helpers import is_abstract
 
-__all__ = ["default_device", "device", "same_device", "to_device"]
+__all__ = ["device", "to_device"]
 
 _PLATFORMS = {"cuda": "gpu"}
 
@@ -42,13 +41,3 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def default_device() -> Any:
     return jax.config.jax_default_device or jax.local_devices()[0]
-
-
-def same_device(*xs: Any) -> None:
-    """Raise unless all arrays are on one device; tracers, which are placed later, pass."""
-    placed = [x.sharding.device_set for x in xs if hasattr(x, "sharding") and not is_abstract(x)]
-    if any([devices != placed[0] for devices in placed]):
-        raise DeviceError(
-            f"The arrays are on different devices: {', '.join(map(str, placed))}. "
-            "Move them to one with to_device(x, device) first."
-        )

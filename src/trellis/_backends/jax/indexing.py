@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.dtypes import fitted, refuse_dropping
-from ..._core.errors import ShapeError, TracingError
+from ..._core.errors import TracingError
+from ..._core.shapes import only_axis
 from ._helpers import is_abstract
 from ._promotion import cast
 
@@ -16,11 +17,7 @@ __all__ = [
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    if axis is None and x.ndim != 1:
-        raise ShapeError(
-            f"take() needs an axis for an array of {x.ndim} dimensions. Write axis=0, for example."
-        )
-    return jnp.take(x, indices, axis=axis)
+    return jnp.take(x, indices, axis=only_axis("take", x.ndim) if axis is None else axis)
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:

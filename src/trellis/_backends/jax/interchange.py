@@ -55,7 +55,9 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | N
     reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")
-    return jnp.from_dlpack(x, device=device)
+    # Unlike DLPack, this leaves an array that nobody has bound to a device, as every other way does:
+    # jax.jit would compile once more for one that is.
+    return jax.device_put(x, device)
 
 
 def _why_not_shared(x: np.ndarray[Any, Any], dtype: Any, device: Any) -> str:
@@ -104,4 +106,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
                 f"JAX cannot share this memory: {error} Leave copy=False out."
             ) from None
         raise
+    if device is None and array.committed and array.device.platform == "cpu":
+        # The same memory, or a copy of it, bound to no device; see _from_numpy.
+        return jax.device_put(np.array(array) if copy else np.asarray(array))
     return jnp.array(array, copy=True) if copy else array

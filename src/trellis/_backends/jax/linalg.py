@@ -4,11 +4,12 @@ import builtins
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import normal_axes
 from ..shared import norms
 from ._promotion import floating, floating_pair, pair
@@ -21,27 +22,6 @@ __all__ = [
     "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
     "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
 
 
 def _matrix(x: Any) -> Any:
@@ -78,7 +58,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return jnp.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(*_all_back(jnp.linalg.eigh(_matrix(x)), x))
 
 
@@ -91,7 +71,7 @@ def inv(x: Any, /) -> Any:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord == "fro":
+    if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
@@ -120,11 +100,11 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return _back(jnp.linalg.pinv(_matrix(x), rtol), x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*_all_back(jnp.linalg.qr(_matrix(x), mode), x))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     return SlogdetResult(*_all_back(jnp.linalg.slogdet(_matrix(x)), x))
 
 
@@ -133,7 +113,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return _back(jnp.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*_all_back(jnp.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
 
 

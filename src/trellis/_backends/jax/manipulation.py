@@ -6,8 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.dtypes import fitted
-from ..._core.errors import ShapeError
-from ..._core.shapes import normal_axis, pad_pairs, permutation
+from ..._core.shapes import check_new_axis, normal_axis, permutation
 from ._promotion import common
 
 __all__ = [
@@ -29,12 +28,8 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
-    if isinstance(axis, int) and not -x.ndim - 1 <= axis <= x.ndim:
-        # The standard asks for an IndexError here, where JAX has a ValueError.
-        raise IndexError(
-            f"axis {axis} is out of range: an array of {x.ndim} dimensions has room for a new one at "
-            f"{-x.ndim - 1} to {x.ndim}."
-        )
+    # The standard asks for an IndexError here, where JAX has a ValueError.
+    check_new_axis(axis, x.ndim)
     return jnp.expand_dims(x, axis)
 
 
@@ -79,21 +74,14 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
-        return jnp.pad(x, pairs, mode, constant_values=fitted(constant_values, x.dtype.name))
-    return jnp.pad(x, pairs, mode)
+        return jnp.pad(x, pad_width, mode, constant_values=fitted(constant_values, x.dtype.name))
+    return jnp.pad(x, pad_width, mode)
 
 
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Windows along `axis`, each as a new last axis."""
     axis = normal_axis(axis, x.ndim)
-    size = x.shape[axis]
-    if not 1 <= window <= size or step < 1:
-        raise ShapeError(
-            f"A window of {window} with step {step} does not fit an axis of {size}. The window has to be "
-            "between 1 and the axis, the step at least 1."
-        )
-    starts = jnp.arange((size - window) // step + 1) * step
+    starts = jnp.arange((x.shape[axis] - window) // step + 1) * step
     windows = jnp.take(x, starts[:, None] + jnp.arange(window), axis=axis)
     return jnp.moveaxis(windows, axis + 1, -1)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
+from ..shared import rejection
 
 __all__ = [
     "add_words",
@@ -211,6 +212,34 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
         return sampler(_typed(key), a, dtype=a.dtype)
 
 
+class _Ops:
+    """What the shared rejection samplers need of JAX."""
+
+    where, any, log, log1p = jnp.where, jnp.any, jnp.log, jnp.log1p
+    sqrt, floor, abs, lgamma = jnp.sqrt, jnp.floor, jnp.abs, jax.lax.lgamma
+
+    @staticmethod
+    def split_key(key: Any, number: int) -> Any:
+        return split(key, (number,))
+
+    @staticmethod
+    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+        return uniform(key, shape, jnp.float32)
+
+    @staticmethod
+    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> Any:
+        return jax.lax.while_loop(lambda s: condition(*s), lambda s: body(*s), state)
+
+
+@partial(jax.jit, static_argnames="dtype")
+def _poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    rate = lam.astype(jnp.float32)
+    whole = jnp.where((rate >= 0) & (rate < jnp.inf), jnp.floor(rate), 0)
+    offset = rejection.poisson(_Ops, key, rate, rate.shape)
+    return whole.astype(dtype) + offset.astype(dtype)
+
+
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    """Poisson draws of the shape of the rates `lam`; those of jax.random are rounded away from 10**5 on."""
     with _stream_layout():
-        return jax.random.poisson(_typed(key), lam, dtype=dtype)
+        return _poisson(as_raw_key(key), lam, dtype)

@@ -1,9 +1,10 @@
 """Distinct elements. The results have as many elements as there are values, so jax.jit refuses them."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._helpers import refuse_abstract
 
 __all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -11,24 +12,7 @@ __all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 _INSTEAD = "sort(x), which keeps the shape"
 
 
-class UniqueAllResult(NamedTuple):
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-class UniqueCountsResult(NamedTuple):
-    values: Any
-    counts: Any
-
-
-class UniqueInverseResult(NamedTuple):
-    values: Any
-    inverse_indices: Any
-
-
-def unique_all(x: Any, /) -> UniqueAllResult:
+def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     refuse_abstract(x, "unique_all", _INSTEAD)
     found = jnp.unique_all(x)
     # JAX's values have lost the gradient; picked from `x` they keep it.
@@ -36,12 +20,12 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)
 
 
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
     found = unique_all(x)
     return UniqueCountsResult(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
     found = unique_all(x)
     return UniqueInverseResult(found.values, found.inverse_indices)
 

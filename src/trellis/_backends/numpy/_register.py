@@ -9,4 +9,14 @@ from ._helpers import BFLOAT16
 from ._rules import elementwise, fft, indexing, linalg, reduction, shape  # noqa: F401
 from ._tape import TracedArray
 
-register(sys.modules[__package__], np.ndarray, TracedArray, BFLOAT16.type, *np.sctypeDict.values())
+ARRAY_TYPES: tuple[type, ...] = (
+    np.ndarray,
+    TracedArray,
+    BFLOAT16.type,
+    *np.sctypeDict.values(),
+)
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing."""
+    register(sys.modules[__package__], ARRAY_TYPES)

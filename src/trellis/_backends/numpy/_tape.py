@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.core import VJPNode, backward_pass, primitive_vjps
+from autograd.core import primitive_vjps
 from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.numpy.numpy_vspaces import ArrayVSpace
-from autograd.tracer import getval, isbox, new_box, trace_primitives_map, trace_stack
+from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
 from ._helpers import BFLOAT16, widened
@@ -265,32 +265,6 @@ def array_from(obj: Any, dtype: Any) -> Any:
     if isbox(obj):
         return obj if dtype is None else obj.astype(dtype)
     return np.asarray(obj, dtype=dtype)
-
-
-# Tracing ---------------------------------------------------------------------------------------------
-
-
-def begin_trace(value: Any) -> tuple[Any, Any]:
-    """A traced version of `value` at a new, innermost level, and its root node.
-
-    Levels only ever rise, so that threads that differentiate at the same time cannot confuse them
-    (autograd itself counts up and down on one shared stack).
-    """
-    level = trace_stack.top + 1
-    trace_stack.top = level
-    root = VJPNode.new_root()
-    return new_box(value, level, root), root
-
-
-def is_traced_at(x: Any, leaf: Any) -> bool:
-    """Whether `x` depends on `leaf`'s trace."""
-    return isbox(x) and x._trace == leaf._trace
-
-
-def pull_back(g: Any, node: Any) -> Any:
-    """The backward pass. An infinite gradient is a result, not an accident: no warnings for it."""
-    with np.errstate(all="ignore"):
-        return backward_pass(g, node)
 
 
 def stop(x: Any, /) -> Any:

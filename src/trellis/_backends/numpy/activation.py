@@ -1,4 +1,4 @@
-"""Activations on NumPy, with their own derivatives: fewer passes over memory than the tape would make."""
+"""Activations with derivatives of their own: fewer passes over memory than the tape's."""
 
 import math
 from typing import Any
@@ -10,9 +10,18 @@ from ._tape import differentiable
 from .elementwise import erf
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
 
 def _relu(x: Any) -> Any:

@@ -8,8 +8,8 @@ from ..._core import dtypes
 from .casting import as_dtype
 
 __all__ = [
-    "Info",
     "__array_namespace_info__",
+    "layer_types",
 ]
 
 
@@ -42,3 +42,8 @@ class Info:
 
 def __array_namespace_info__() -> Info:
     return Info()
+
+
+def layer_types() -> tuple[type, ...]:
+    """The classes of the framework's own layers: NumPy has none."""
+    return ()

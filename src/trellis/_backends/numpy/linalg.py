@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import name_of
-from ..._core.errors import ShapeError
-from ..._core.shapes import normal_axes
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.shapes import check_three, normal_axes
 from ..shared import norms
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._tape import stop
@@ -67,10 +67,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ShapeError(
-            f"cross() needs vectors of length 3 along axis {axis}, got {x1.shape[axis]} and {x2.shape[axis]}."
-        )
+    check_three(x1.shape[axis], x2.shape[axis])
     x1, x2 = pair(x1, x2)
     return np.cross(x1, x2, axisa=axis, axisb=axis, axisc=axis)
 
@@ -83,8 +80,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> Any:
-    return _all_back(np.linalg.eigh(_matrix(x)), x)
+def eigh(x: Any, /) -> EighResult[Any]:
+    return EighResult(*_all_back(np.linalg.eigh(_matrix(x)), x))
 
 
 def eigvalsh(x: Any, /) -> Any:
@@ -96,7 +93,7 @@ def inv(x: Any, /) -> Any:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord == "fro":
+    if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
@@ -123,12 +120,13 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return _back(np.linalg.pinv(matrix, rtol=rtol), x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> Any:
-    return _all_back(np.linalg.qr(_matrix(x), mode=mode), x)  # type: ignore[call-overload]
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+    parts = np.linalg.qr(_matrix(x), mode=mode)  # type: ignore[call-overload]
+    return QRResult(*_all_back(parts, x))
 
 
-def slogdet(x: Any, /) -> Any:
-    return _all_back(np.linalg.slogdet(_matrix(x)), x)
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
+    return SlogdetResult(*_all_back(np.linalg.slogdet(_matrix(x)), x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
@@ -136,8 +134,8 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return _back(np.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
-    return _all_back(np.linalg.svd(_matrix(x), full_matrices=full_matrices), x)
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+    return SVDResult(*_all_back(np.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
 
 
 def svdvals(x: Any, /) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import fitted
-from ..._core.shapes import normal_axis, pad_pairs, permutation
+from ..._core.shapes import normal_axis, permutation
 from ._helpers import common
 
 __all__ = [
@@ -86,11 +86,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
         value = fitted(constant_values, x.dtype.name)
-        return np.pad(x, pairs, mode="constant", constant_values=value)
-    return np.pad(x, pairs, mode=mode)
+        return np.pad(x, pad_width, mode="constant", constant_values=value)
+    return np.pad(x, pad_width, mode=mode)
 
 
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:

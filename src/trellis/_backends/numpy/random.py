@@ -258,5 +258,12 @@ _gamma = differentiable(_draw_gamma, _gamma_vjp)
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    """Poisson draws of the shape of the rates `lam`."""
+    rate = lam.astype(np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return rejection.poisson(_Ops, key, lam.astype(np.float32), lam.shape).astype(dtype)
+        offset = rejection.poisson(_Ops, key, rate, rate.shape)
+        return _whole(rate).astype(dtype) + offset.astype(dtype)
+
+
+def _whole(rate: Any) -> Any:
+    return np.where((rate >= 0) & (rate < np.inf), np.floor(rate), 0)

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+
 __all__ = [
     "unique_all",
     "unique_counts",
@@ -11,12 +13,17 @@ __all__ = [
     "unique_values",
 ]
 
-unique_all = np.unique_all
-unique_counts = np.unique_counts
+
+def unique_all(x: Any, /) -> UniqueAllResult[Any]:
+    return UniqueAllResult(*np.unique_all(x))
 
 
-def unique_inverse(x: Any, /) -> Any:
-    return np.unique_inverse(x)
+def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
+    return UniqueCountsResult(*np.unique_counts(x))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
+    return UniqueInverseResult(*np.unique_inverse(x))
 
 
 def unique_values(x: Any, /) -> Any:

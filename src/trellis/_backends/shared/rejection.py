@@ -1,10 +1,11 @@
 """Rejection samplers of `jax.random`, written once for the backends that lack them.
 
 `ops` is a backend's small set of operations on its own arrays: hash, normal_of, uniform_of, split_key,
-uniform, where, any, log, sqrt, floor, abs, lgamma, exponent, while_loop. Every element keeps its value
+uniform, where, any, log, log1p, sqrt, floor, abs, lgamma, while_loop. Every element keeps its value
 from the round in which it was accepted, as a vectorised loop of JAX does.
 """
 
+from math import pi
 from typing import Any
 
 
@@ -58,12 +59,19 @@ def gamma(ops: Any, keys: Any, alpha: Any, log_space: bool) -> Any:
 
 
 def poisson(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
-    """Poisson draws as float32: Knuth's product below a rate of 10, transformed rejection from there on."""
-    is_small = (lam < 10) | (lam != lam)
-    zero = lam * 0
-    small = _poisson_by_products(ops, key, ops.where(is_small, lam, zero), shape)
-    large = _poisson_by_rejection(ops, key, ops.where(is_small, zero + 1e5, lam), shape)
-    return ops.where(lam == 0, zero, ops.where(is_small, small, large))
+    """Poisson draws less floor(lam), as float32: Knuth's product below a rate of 10, then rejection.
+
+    The difference is small enough to be a whole number in float32 whatever the rate. What is no rate
+    (negative, infinite, nan) draws -1.
+    """
+    is_rate = (lam >= 0) & (lam < float("inf"))
+    is_small = lam < 10
+    zero = ops.where(is_rate, lam, 0) * 0
+    rate = ops.where(is_rate, lam, zero)
+    small = _poisson_by_products(ops, key, ops.where(is_small, rate, zero), shape)
+    large = _poisson_by_rejection(ops, key, ops.where(is_small, zero + 1e5, rate), shape)
+    small = ops.where(rate == 0, zero, small) - ops.floor(rate)
+    return ops.where(is_rate, ops.where(is_small, small, large), zero - 1)
 
 
 def _poisson_by_products(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
@@ -78,26 +86,53 @@ def _poisson_by_products(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -
 
 
 def _poisson_by_rejection(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
-    log_lam = ops.log(lam)
+    """Hoermann's transformed rejection (PTRS), with the density free of cancellation."""
     b = 0.931 + 2.53 * ops.sqrt(lam)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2)
+    base = ops.floor(lam)
+    fraction = lam - base
 
-    def body(k_out: Any, is_open: Any, state: Any) -> tuple[Any, ...]:
+    def body(drawn: Any, is_open: Any, state: Any) -> tuple[Any, ...]:
         following, key_u, key_v = ops.split_key(state, 3)
         u = ops.uniform(key_u, shape) - 0.5
         v = ops.uniform(key_v, shape)
         distance = 0.5 - ops.abs(u)
-        k = ops.floor((2 * a / distance + b) * u + lam + 0.43)
+        offset = ops.floor((2 * a / distance + b) * u + fraction + 0.43)
         s = ops.log(v * inverse_alpha / (a / (distance * distance) + b))
-        t = -lam + k * log_lam - ops.lgamma(k + 1)
+        t = _log_density(ops, lam, base + offset, offset - fraction)
         is_inside = (distance >= 0.07) & (v <= v_r)
-        is_outside = (k < 0) | ((distance < 0.013) & (v > distance))
+        is_outside = (base + offset < 0) | ((distance < 0.013) & (v > distance))
         is_accepted = is_inside | (~is_outside & (s <= t))
-        return ops.where(is_accepted, k, k_out), is_open & ~is_accepted, following
+        return ops.where(is_accepted, offset, drawn), is_open & ~is_accepted, following
 
-    k, _, _ = ops.while_loop(
-        lambda k, is_open, state: ops.any(is_open), body, (lam * 0 - 1, lam == lam, key)
+    drawn, _, _ = ops.while_loop(
+        lambda drawn, is_open, state: ops.any(is_open), body, (lam * 0, lam == lam, key)
     )
-    return k
+    return drawn
+
+
+def _log_density(ops: Any, lam: Any, k: Any, distance: Any) -> Any:
+    """log of the Poisson density at `k`, which lies `distance` from the rate.
+
+    -lam + k log(lam) - lgamma(k + 1) subtracts numbers of the size of lam from each other: in float32
+    nothing is left of it at a rate of 10**6. By Stirling's series the large parts cancel by hand
+    (Loader, 2000).
+    """
+    many = ops.where(k < 16, lam * 0 + 16, k)
+    x = ops.where(k < 16, lam * 0, distance / lam)
+    # (1 + x) log(1 + x) - x, by its series where that, too, would cancel.
+    series = x * 0
+    for n in range(12, 1, -1):
+        series = 1.0 / (n * (n - 1)) - x * series
+    inner = ops.where(ops.abs(x) < 0.1, x, x * 0 + 0.5)
+    outer = ops.where(ops.abs(x) < 0.1, x * 0 + 0.5, x)
+    deviance = ops.where(
+        ops.abs(x) < 0.1, inner * inner * series, (1 + outer) * ops.log1p(outer) - outer
+    )
+    stirling = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (many * many)) / (many * many)) / many
+    far = -lam * deviance - 0.5 * ops.log(2 * pi * many) - stirling
+    few = ops.where((k >= 0) & (k < 16), k, lam * 0)
+    near = -lam + few * ops.log(lam) - ops.lgamma(few + 1)
+    return ops.where(k < 16, near, far)

@@ -16,7 +16,7 @@ except ImportError:  # TensorFlow has no public name for it
 
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError, DeviceError, ShapeError
-from ..._core.shapes import normal_axis
+from ..._core.shapes import broadcast_shapes, normal_axes, normal_axis
 
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
@@ -198,23 +198,6 @@ def size(x: Any) -> Any:
     return tf.size(x) if count is None else count
 
 
-def one_axis(axis: Any, ndim: int) -> int:
-    """A non-negative axis."""
-    return normal_axis(axis, ndim)
-
-
-def axes(axis: Any, ndim: int) -> list[int]:
-    """Non-negative axes of an int, a sequence of ints or None (all)."""
-    if axis is None:
-        return list(range(ndim))
-    if isinstance(axis, (tuple, list)):
-        found = [one_axis(a, ndim) for a in axis]
-        if len(set(found)) != len(found):
-            raise ShapeError(f"The axes {tuple(axis)} name one axis twice.")
-        return found
-    return [one_axis(axis, ndim)]
-
-
 @functools.cache
 def _axes_array(found: tuple[int, ...]) -> Any:
     return np.array(found, np.int32)
@@ -225,8 +208,8 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
     if axis is None:
         return 0 if ndim == 1 else _axes_array(tuple(range(ndim)))
     if isinstance(axis, (tuple, list)):
-        return _axes_array(tuple(axes(axis, ndim)))
-    return one_axis(axis, ndim)
+        return _axes_array(normal_axes(axis, ndim))
+    return normal_axis(axis, ndim)
 
 
 def move(x: Any, source: int, destination: int) -> Any:
@@ -253,15 +236,9 @@ def as_shape(shape: Any) -> Any:
 
 def broadcast_shape(xs: Any) -> Any:
     """The shape that all arrays broadcast to: a list of ints, or a tensor where sizes are unknown."""
-    static = xs[0].shape
-    for x in xs[1:]:
-        try:
-            static = tf.broadcast_static_shape(static, x.shape)
-        except ValueError:
-            shapes = ", ".join([str(tuple(x.shape)) for x in xs])
-            raise ShapeError(f"The shapes {shapes} do not broadcast together.") from None
-    if static.is_fully_defined():
-        return static.as_list()
+    static = list(broadcast_shapes(*[x.shape.as_list() for x in xs]))
+    if None not in static:
+        return static
     dynamic = tf.shape(xs[0])
     for x in xs[1:]:
         dynamic = tf.broadcast_dynamic_shape(dynamic, tf.shape(x))

@@ -23,4 +23,9 @@ def _array_types() -> list[type]:
     return classes
 
 
-register(sys.modules[__package__], *_array_types())
+ARRAY_TYPES: tuple[type, ...] = tuple(_array_types())
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing."""
+    register(sys.modules[__package__], ARRAY_TYPES)

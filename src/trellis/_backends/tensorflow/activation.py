@@ -5,12 +5,22 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.shapes import normal_axes
 from . import _helpers as _h
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
 
 def relu(x: Any, /) -> Any:
@@ -56,7 +66,7 @@ def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
 def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return tf.nn.softmax(x, axis)
-    axes = _h.axes(axis, _h.rank(x))
+    axes = normal_axes(axis, _h.rank(x))
     parts = tf.exp(x - tf.stop_gradient(tf.reduce_max(x, axes, True)))
     return parts / tf.reduce_sum(parts, axes, True)
 
@@ -64,14 +74,14 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
 def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return tf.nn.log_softmax(x, axis)
-    return x - tf.reduce_logsumexp(x, _h.axes(axis, _h.rank(x)), True)
+    return x - tf.reduce_logsumexp(x, normal_axes(axis, _h.rank(x)), True)
 
 
 _INDEX_DTYPES = (tf.int64, tf.int32)
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if axis != len(logits.shape) - 1 or targets.dtype not in _INDEX_DTYPES:
         return None
     if "CPU" not in logits.device and not tf.inside_function():

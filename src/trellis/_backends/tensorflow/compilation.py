@@ -17,7 +17,11 @@ _static_types = (bool, int, float, complex, str)
 
 
 def compile_function(
-    fn: Callable[..., Any], *, static_argnums: tuple[int, ...], static_argnames: tuple[str, ...]
+    fn: Callable[..., Any],
+    *,
+    static_argnums: tuple[int, ...],
+    static_argnames: tuple[str, ...],
+    strict: bool = False,
 ) -> Callable[..., Any]:
     return _Function(fn)
 

@@ -80,8 +80,6 @@ def _same_structure(nest: Any, structure: Any, name: str) -> list[Any]:
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
     """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry, ys)`."""
     columns, of_x = _flat(xs)
-    if not columns:
-        raise ShapeError("scan() got no array to scan over.")
     carry, of_carry = _flat(init)
     length = columns[0].shape[0]
     if tf.executing_eagerly() and length > 0:

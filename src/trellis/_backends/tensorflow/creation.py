@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, CopyError
+from ..._core.errors import CopyError
 from . import _helpers as _h
 from .casting import as_dtype, astype
 from .device import to_device
@@ -164,8 +164,6 @@ def arange(
         ):
             x = tf.range(start, stop, step)
             return x if dtype is None else astype(x, dtype, copy=False)
-        if step == 0:
-            raise ArgumentError("arange() expects a step other than 0.")
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if dtype is None:
             dtype = tf.int64 if whole else _h.default_float()
@@ -243,8 +241,6 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError(f"meshgrid() expects indexing 'xy' or 'ij', got {indexing!r}.")
     count = len(arrays)
     lengths = [_h.size(x) for x in arrays]
     places = list(range(count))

@@ -8,9 +8,7 @@ from ..._core.errors import DeviceError
 from . import _helpers as _h
 
 __all__ = [
-    "default_device",
     "device",
-    "same_device",
     "to_device",
 ]
 
@@ -33,17 +31,6 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         )
     with _h.on(device):
         return tf.identity(x)
-
-
-def same_device(*xs: Any) -> None:
-    """Raise where the arrays live on different devices; symbolic tensors fit anywhere."""
-    found = [x.device for x in xs if getattr(x, "device", "")]
-    for name in found[1:]:
-        if name != found[0]:
-            raise DeviceError(
-                f"Arrays on different devices: {found[0]} and {name}. "
-                f"Move one first, for example trellis.to_device(x, {found[0]!r})."
-            )
 
 
 def _full_name(name: str) -> str:

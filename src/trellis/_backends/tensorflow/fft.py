@@ -4,8 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, DtypeError
-from ..._core.shapes import check_points
+from ..._core.errors import DtypeError
+from ..._core.shapes import check_points, normal_axes, normal_axis
 from . import _helpers as _h
 from .casting import as_dtype
 from .manipulation import roll
@@ -59,8 +59,6 @@ def _sized(x: Any, n: Any) -> Any:
 
 def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
     """Multiply by 1/n for the norm `whole`, by n for its opposite, by a root for "ortho"."""
-    if norm not in ("backward", "ortho", "forward"):
-        raise ArgumentError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
     real = x.dtype.real_dtype
     count = tf.cast(n, real)
     factor = 1 / (tf.sqrt(count) if norm == "ortho" else count)
@@ -134,9 +132,7 @@ def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
     ndim = _h.rank(x)
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
-    places = [_h.one_axis(a, ndim) for a in axes]
-    if s is not None and len(s) != len(places):
-        raise ArgumentError(f"s has {len(s)} lengths for {len(places)} axes.")
+    places = [normal_axis(a, ndim) for a in axes]
     lengths = [None] * len(places) if s is None else [None if n == -1 else n for n in s]
     return list(zip(places, lengths, strict=True))
 
@@ -192,12 +188,12 @@ def _frequencies(index: Any, duration: float, dtype: Any) -> Any:
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = _h.axes(axes, _h.rank(x))
+    places = normal_axes(axes, _h.rank(x))
     shape = _h.sizes(x)
     return roll(x, [shape[a] // 2 for a in places], axis=places)
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = _h.axes(axes, _h.rank(x))
+    places = normal_axes(axes, _h.rank(x))
     shape = _h.sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from ..._core.dtypes import refuse_dropping
 from ..._core.errors import ShapeError
+from ..._core.shapes import normal_axis, only_axis
 from . import _helpers as _h
 from ._getitem import getitem
 
@@ -24,10 +25,8 @@ __all__ = [
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
-        if _h.rank(x) != 1:
-            raise ShapeError(f"take() needs axis for an array with {_h.rank(x)} axes.")
-        axis = 0
-    axis = _h.one_axis(axis, _h.rank(x))
+        axis = only_axis("take", _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     return tf.gather(x, _h.wrapped(_h.tensor(indices), _h.sizes(x)[axis]), axis=axis)
 
 
@@ -38,7 +37,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         raise ShapeError(
             f"take_along_axis() expects indices with {ndim} axes, got {_h.rank(indices)}."
         )
-    axis = _h.one_axis(axis, ndim)
+    axis = normal_axis(axis, ndim)
     count = _h.sizes(x)[axis]
     x, indices = _h.move(x, axis, -1), _h.move(_h.wrapped(indices, count), axis, -1)
     # All axes but the last broadcast.

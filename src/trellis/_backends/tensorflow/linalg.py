@@ -2,12 +2,14 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, ShapeError
+from ..._core.errors import ShapeError
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..shared import norms
 from . import _helpers as _h
 from .products import matmul as matmul
@@ -44,27 +46,6 @@ __all__ = [
 ]
 
 
-class _EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class _QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class _SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class _SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
-
-
 def _matrix(x: Any) -> Any:
     """A matrix in a type that the decompositions have kernels for."""
     if _h.rank(x) < 2:
@@ -90,12 +71,9 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = _h.pair(x1, x2)
-    first, second = _h.one_axis(axis, _h.rank(x1)), _h.one_axis(axis, _h.rank(x2))
+    first, second = normal_axis(axis, _h.rank(x1)), normal_axis(axis, _h.rank(x2))
     x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
-    if x1.shape[-1] != 3 or x2.shape[-1] != 3:
-        raise ShapeError(
-            f"cross() expects vectors of 3 elements, got {x1.shape[-1]} and {x2.shape[-1]}."
-        )
+    check_three(x1.shape[-1], x2.shape[-1])
     a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
     parts = [
         a[1] * b[2] - a[2] * b[1],
@@ -199,11 +177,11 @@ def _cofactors(x: Any) -> Any:
     return out, grad
 
 
-def slogdet(x: Any, /) -> _SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     sign, logabsdet = tf.linalg.slogdet(_matrix(x))
     if logabsdet.dtype in _h.COMPLEX:
         logabsdet = tf.math.real(logabsdet)
-    return _SlogdetResult(_back(sign, x), _back(logabsdet, x))
+    return SlogdetResult(_back(sign, x), _back(logabsdet, x))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
@@ -262,24 +240,22 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
 
 
-def eigh(x: Any, /) -> _EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     values, vectors = tf.linalg.eigh(_matrix(x))
     if values.dtype in _h.COMPLEX:
         values = tf.math.real(values)
-    return _EighResult(_back(values, x), _back(vectors, x))
+    return EighResult(_back(values, x), _back(vectors, x))
 
 
 def eigvalsh(x: Any, /) -> Any:
     return eigh(x).eigenvalues
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> _QRResult:
-    if mode not in ("reduced", "complete"):
-        raise ArgumentError(f"qr() expects mode 'reduced' or 'complete', got {mode!r}.")
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     matrix = _matrix(x)
     scale = _extreme_size(matrix)
     q, r = tf.linalg.qr(matrix / scale, full_matrices=mode == "complete")
-    return _QRResult(_back(q, x), _back(r * scale, x))
+    return QRResult(_back(q, x), _back(r * scale, x))
 
 
 def _extreme_size(x: Any) -> Any:
@@ -297,9 +273,9 @@ def _extreme_size(x: Any) -> Any:
     return tf.cast(tf.where(is_extreme, size, tf.ones([], size.dtype)), x.dtype)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> _SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
-    return _SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
+    return SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
 
 
 def svdvals(x: Any, /) -> Any:
@@ -311,7 +287,7 @@ def svdvals(x: Any, /) -> Any:
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = _h.floating(x)
-    axes = _h.axes(axis, _h.rank(x))
+    axes = normal_axes(axis, _h.rank(x))
     if ord == 2:
         squares = (
             tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x))
@@ -323,14 +299,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord == "fro":
+    if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def _count(x: Any, axis: Any) -> int | None:
     """How many elements are reduced; None where it is not known while tracing."""
-    sizes = [x.shape[a] for a in _h.axes(axis, _h.rank(x))]
+    sizes = [x.shape[a] for a in normal_axes(axis, _h.rank(x))]
     return None if None in sizes else math.prod(sizes)
 
 

@@ -4,8 +4,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, CopyError, ShapeError
-from ..._core.shapes import pad_pairs, permutation
+from ..._core.errors import CopyError
+from ..._core.shapes import (
+    check_lengths,
+    check_new_axis,
+    check_squeezable,
+    normal_axes,
+    normal_axis,
+    permutation,
+)
 from . import _helpers as _h
 
 __all__ = [
@@ -43,7 +50,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     xs = _h.common(arrays)
     if axis is None:
         return tf.concat([tf.reshape(x, [-1]) for x in xs], 0)
-    return tf.concat(xs, _h.one_axis(axis, _h.rank(xs[0])))
+    return tf.concat(xs, normal_axis(axis, _h.rank(xs[0])))
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
@@ -51,27 +58,17 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    return tuple(tf.unstack(x, axis=_h.one_axis(axis, _h.rank(x))))
-
-
-class _AxisError(ShapeError, IndexError):
-    """The standard asks for an IndexError here."""
+    return tuple(tf.unstack(x, axis=normal_axis(axis, _h.rank(x))))
 
 
 def expand_dims(x: Any, /, axis: int) -> Any:
-    ndim = _h.rank(x)
-    if not -ndim - 1 <= axis <= ndim:
-        raise _AxisError(
-            f"axis {axis} is out of range: expand_dims() of {ndim} axes gives {ndim + 1}."
-        )
+    check_new_axis(axis, _h.rank(x))
     return tf.expand_dims(x, axis)
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
-    axes = _h.axes(axis, _h.rank(x))
-    for a in axes:
-        if x.shape[a] not in (1, None):
-            raise ShapeError(f"squeeze() of axis {a}, whose size is {x.shape[a]} and not 1.")
+    axes = normal_axes(axis, _h.rank(x))
+    check_squeezable(axes, x.shape.as_list())
     return tf.squeeze(x, axes) if axes else tf.identity(x)
 
 
@@ -88,11 +85,8 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     ndim = _h.rank(x)
-    sources, destinations = _h.axes(source, ndim), _h.axes(destination, ndim)
-    if len(sources) != len(destinations):
-        raise ShapeError(
-            f"moveaxis() got {len(sources)} sources for {len(destinations)} destinations."
-        )
+    sources, destinations = normal_axes(source, ndim), normal_axes(destination, ndim)
+    check_lengths("moveaxis", "source and destination", len(sources), len(destinations))
     order = [i for i in range(ndim) if i not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)
@@ -100,20 +94,17 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    return tf.reverse(x, _h.axes(axis, _h.rank(x)))
+    return tf.reverse(x, normal_axes(axis, _h.rank(x)))
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
-        if isinstance(shift, (tuple, list)):
-            raise ArgumentError("roll() by several shifts needs as many axes.")
         return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), _h.sizes(x))
     ndim = _h.rank(x)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
-    axes = [_h.one_axis(a, ndim) for a in axes]
+    axes = [normal_axis(a, ndim) for a in axes]
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
-    if len(shifts) != len(axes):
-        raise ArgumentError(f"roll() got {len(shifts)} shifts for {len(axes)} axes.")
+    check_lengths("roll", "shift and axis", len(shifts), len(axes))
     return tf.roll(x, shifts, axes) if axes else tf.identity(x)
 
 
@@ -134,7 +125,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     x = _h.tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     count = _h.sizes(x)[axis]
     index = tf.range(count)
     if isinstance(repeats, int):
@@ -151,22 +142,17 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = _h.tensor(x)
-    pairs = pad_pairs(pad_width, _h.rank(x), mode)
     if mode == "constant":
         if isinstance(constant_values, _h.SCALARS):
             constant_values = _h.scalar(constant_values, x.dtype)
         return (
-            tf.pad(x, pairs, constant_values=tf.cast(constant_values, x.dtype))
-            if pairs
+            tf.pad(x, pad_width, constant_values=tf.cast(constant_values, x.dtype))
+            if pad_width
             else tf.identity(x)
         )
-    for axis, (low, high) in enumerate(pairs):
+    for axis, (low, high) in enumerate(pad_width):
         if low or high:
             count = _h.sizes(x)[axis]
-            if isinstance(count, int) and count == 0:
-                raise ShapeError(
-                    f"pad() with mode {mode!r} has nothing to repeat on axis {axis} of size 0."
-                )
             x = tf.gather(x, _pad_index(tf.range(-low, count + high), count, mode), axis=axis)
     return x
 
@@ -185,13 +171,8 @@ def _pad_index(index: Any, count: Any, mode: str) -> Any:
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Overlapping windows along an axis, laid out along a new last axis."""
     x = _h.tensor(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     count = _h.sizes(x)[axis]
-    if window < 1 or step < 1 or (isinstance(count, int) and window > count):
-        raise ArgumentError(
-            f"sliding_window() got window={window}, step={step} for an axis of size {count}: "
-            "both must be at least 1, and the window must fit."
-        )
     starts = tf.range(0, count - window + 1, step)
     windows = tf.gather(x, starts[:, None] + tf.range(window)[None, :], axis=axis)
     return _h.move(windows, axis + 1, -1)

@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
+from ..._core.shapes import check_lengths, normal_axes, normal_axis
 from . import _helpers as _h
 
 __all__ = [
@@ -61,7 +62,7 @@ def matrix_transpose(x: Any, /) -> Any:
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if not isinstance(axes, int):
-        axes = [_h.axes(tuple(axes[0]), _h.rank(x1)), _h.axes(tuple(axes[1]), _h.rank(x2))]
+        axes = [normal_axes(tuple(axes[0]), _h.rank(x1)), normal_axes(tuple(axes[1]), _h.rank(x2))]
     if x1.dtype in _WIDER:
         wide = _WIDER[x1.dtype]
         return tf.cast(tf.tensordot(tf.cast(x1, wide), tf.cast(x2, wide), axes), x1.dtype)
@@ -72,10 +73,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = _h.pair(x1, x2)
     if x1.dtype in _h.COMPLEX:
         x1 = tf.math.conj(x1)
-    first, second = _h.one_axis(axis, _h.rank(x1)), _h.one_axis(axis, _h.rank(x2))
+    first, second = normal_axis(axis, _h.rank(x1)), normal_axis(axis, _h.rank(x2))
     x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
-    if x1.shape[-1] != x2.shape[-1] and None not in (x1.shape[-1], x2.shape[-1]):
-        raise ShapeError(f"vecdot() of vectors with {x1.shape[-1]} and {x2.shape[-1]} elements.")
+    check_lengths("vecdot", "vectors", x1.shape[-1], x2.shape[-1])
     return tf.reduce_sum(x1 * x2, -1)
 
 

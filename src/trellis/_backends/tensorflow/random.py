@@ -93,7 +93,20 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     if known is not None:
         return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
     x0, x1 = _hash_counters(key, prod(shape))
-    return tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    keys = tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
+    if isinstance(keys, tf.__internal__.SymbolicTensor):
+        keys.__class__ = _Keys
+    return keys
+
+
+class _Keys(tf.__internal__.SymbolicTensor):
+    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of keys.
+
+    TensorFlow refuses to iterate while it traces, though the number of keys is known.
+    """
+
+    def __iter__(self) -> Any:
+        return iter(tf.unstack(self))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -422,5 +435,8 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+    """Poisson draws of the shape of the rates `lam`."""
     rate = tf.cast(lam, tf.float32)
-    return tf.cast(rejection.poisson(_Ops, key, rate, tuple(rate.shape)), dtype)
+    whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))
+    offset = rejection.poisson(_Ops, key, rate, tuple(rate.shape))
+    return tf.cast(whole, dtype) + tf.cast(offset, dtype)

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
-from ..._core.shapes import check_order
+from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
 from . import _helpers as _h
 from .casting import as_dtype, astype
 
@@ -56,10 +56,10 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     if x.dtype not in _h.INEXACT:
         return tf.reduce_prod(x, _axis(axis, x), keepdims)
     # One axis at the end, so that the gradient below needs to know only that one.
-    axes = _h.axes(axis, _h.rank(x))
+    axes = normal_axes(axis, _h.rank(x))
     kept = [i for i in range(_h.rank(x)) if i not in axes]
     shape = _h.sizes(x)
-    rows = tf.transpose(x, kept + axes)
+    rows = tf.transpose(x, [*kept, *axes])
     count = 1
     for a in axes:
         count = count * shape[a]
@@ -149,7 +149,7 @@ def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     x = _h.floating(x)
-    axes = _h.axes(axis, _h.rank(x))
+    axes = normal_axes(axis, _h.rank(x))
     distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in _h.COMPLEX else None
     squares = tf.square(x - tf.reduce_mean(x, axes, True) if distance is None else distance)
     shape = _h.sizes(x)
@@ -187,12 +187,10 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 # Running totals --------------------------------------------------------------------------------------
 
 
-def _running_axis(x: Any, axis: int | None) -> tuple[Any, int]:
+def _running_axis(x: Any, axis: int | None, function: str) -> tuple[Any, int]:
     if axis is None:
-        if _h.rank(x) > 1:
-            raise ShapeError(f"A running total needs axis for an array with {_h.rank(x)} axes.")
-        return tf.reshape(x, [-1]), 0
-    return x, _h.one_axis(axis, _h.rank(x))
+        return tf.reshape(x, [-1]), only_axis(function, _h.rank(x))
+    return x, normal_axis(axis, _h.rank(x))
 
 
 def _with_initial(total: Any, axis: int, initial: Any) -> Any:
@@ -203,7 +201,7 @@ def _with_initial(total: Any, axis: int, initial: Any) -> Any:
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    x, axis = _running_axis(_widened(x, dtype), axis)
+    x, axis = _running_axis(_widened(x, dtype), axis, "cumulative_sum")
     total = tf.cumsum(x, axis)
     return _with_initial(total, axis, 0) if include_initial else total
 
@@ -211,7 +209,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    x, axis = _running_axis(_widened(x, dtype), axis)
+    x, axis = _running_axis(_widened(x, dtype), axis, "cumulative_prod")
     if x.dtype in _h.INEXACT:
         total = _h.move(_running_product(_h.move(x, axis, -1), False, False), -1, axis)
     else:
@@ -221,7 +219,7 @@ def cumulative_prod(
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     x = _h.tensor(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     check_order(n)
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:

@@ -4,7 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._core.errors import ArgumentError, ShapeError
+from ..._core.errors import ShapeError
+from ..._core.shapes import normal_axes, normal_axis
 from . import _helpers as _h
 
 __all__ = [
@@ -24,7 +25,7 @@ def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
     if axis is None:
         x, place = tf.reshape(x, [-1]), 0
     else:
-        place = _h.one_axis(axis, _h.rank(x))
+        place = normal_axis(axis, _h.rank(x))
     if x.dtype is tf.bool:
         x = tf.cast(x, tf.uint8)
     if x.shape[place] == 0:
@@ -50,7 +51,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = None if axis is None else _h.axes(axis, _h.rank(x))
+    axes = None if axis is None else normal_axes(axis, _h.rank(x))
     return tf.reduce_sum(tf.cast(_nonzero(x), tf.int64), axes, keepdims)
 
 
@@ -67,8 +68,6 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    if side not in ("left", "right"):
-        raise ArgumentError(f"searchsorted() expects side 'left' or 'right', got {side!r}.")
     x1, x2 = _h.pair(x1, x2)
     if sorter is not None:
         x1 = tf.gather(x1, sorter)
@@ -97,7 +96,7 @@ def _of_number(value: Any) -> Any:
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The k largest (or smallest) values in order, and where they stand; ties by lower index."""
     x = _h.tensor(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     x = _h.move(x, axis, -1)
     key = _h.sort_key(x)
     indices = tf.math.top_k(

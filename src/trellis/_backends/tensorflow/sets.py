@@ -1,9 +1,10 @@
 """Distinct values, in ascending order. Every NaN is distinct, as the standard asks."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
+from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from . import _helpers as _h
 
 __all__ = [
@@ -14,24 +15,7 @@ __all__ = [
 ]
 
 
-class _UniqueAll(NamedTuple):
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-class _UniqueCounts(NamedTuple):
-    values: Any
-    counts: Any
-
-
-class _UniqueInverse(NamedTuple):
-    values: Any
-    inverse_indices: Any
-
-
-def unique_all(x: Any, /) -> _UniqueAll:
+def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     x = _h.tensor(x)
     flat = tf.reshape(x, [-1])
     order = _h.order(flat, False)
@@ -44,7 +28,7 @@ def unique_all(x: Any, /) -> _UniqueAll:
     ends = tf.concat([starts[1:], [tf.size(flat, out_type=tf.int64)]], 0)[: tf.size(starts)]
     run = tf.cumsum(tf.cast(first, tf.int64)) - 1
     inverse = tf.tensor_scatter_nd_update(tf.zeros_like(order), order[:, None], run)
-    return _UniqueAll(
+    return UniqueAllResult(
         values=tf.gather(ordered, starts),
         indices=tf.gather(order, starts),
         inverse_indices=tf.reshape(inverse, _h.sizes(x)),
@@ -52,14 +36,14 @@ def unique_all(x: Any, /) -> _UniqueAll:
     )
 
 
-def unique_counts(x: Any, /) -> _UniqueCounts:
+def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
     found = unique_all(x)
-    return _UniqueCounts(found.values, found.counts)
+    return UniqueCountsResult(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> _UniqueInverse:
+def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
     found = unique_all(x)
-    return _UniqueInverse(found.values, found.inverse_indices)
+    return UniqueInverseResult(found.values, found.inverse_indices)
 
 
 def unique_values(x: Any, /) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.shapes import normal_axis
 from . import _helpers as _h
 
 __all__ = [
@@ -14,13 +15,13 @@ __all__ = [
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     return _h.move(_h.order(_h.move(x, axis, -1), descending), -1, axis)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
-    axis = _h.one_axis(axis, _h.rank(x))
+    axis = normal_axis(axis, _h.rank(x))
     x = _h.move(x, axis, -1)
     # Gathering has gradients of every order.
     result = tf.gather(x, _h.order(x, descending), batch_dims=_h.rank(x) - 1)

@@ -9,14 +9,16 @@ from . import fft as fft
 from . import linalg as linalg
 from . import random as random
 from .activation import *
+from .attention import *
 from .casting import *
 from .compilation import *
 from .control import *
+from .convolution import *
 from .creation import *
+from .dense import *
 from .device import *
 from .elementwise import *
 from .foreach import *
-from .functional import *
 from .gradients import *
 from .indexing import *
 from .inspection import *
@@ -25,13 +27,17 @@ from .manipulation import *
 from .normalization import *
 from .pooling import *
 from .products import *
+from .recurrent import *
 from .reduction import *
 from .searching import *
 from .sets import *
 from .sorting import *
 from .tracing import *
 
-# Last, when everything is there: from now on arrays of this framework find the backend.
 from . import _register as _register  # isort: skip
+from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 
 __array_api_version__ = "2024.12"
+
+# Last, when everything is there: from now on arrays of this framework find the backend.
+_register.make_known()

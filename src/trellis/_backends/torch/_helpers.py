@@ -12,7 +12,6 @@ import torch
 from ..._core import dtypes
 from ..._core.container import Container, unflatten_container
 from ..._core.errors import ArgumentTypeError, DeviceError
-from ..._core.shapes import normal_axes
 
 _NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtypes.NUMERIC)}
 _NAMES: dict[Any, str] = {native: name for name, native in _NATIVE.items()}
@@ -157,13 +156,6 @@ def _unordered(carrier: Any, dtype: Any) -> Any:
 def _as_float(x: Any) -> Any:
     """Integers and bools become the default float."""
     return x if x.dtype in _INEXACT else x.to(_default_float())
-
-
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes as a tuple of numbers from 0; None means all."""
-    if axis is None:
-        return tuple(range(ndim))
-    return normal_axes(axis, ndim)
 
 
 def _unflattened(children: Any, static: Any) -> Container:

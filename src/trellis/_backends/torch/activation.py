@@ -5,12 +5,22 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ._helpers import _FEW_KERNELS, _axes
+from ..._core.shapes import normal_axes
+from ._helpers import _FEW_KERNELS
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
 sigmoid = torch.sigmoid
 silu = F.silu
@@ -46,7 +56,7 @@ def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
 def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.softmax(x, axis)
-    axes = _axes(axis, x.ndim)
+    axes = normal_axes(axis, x.ndim)
     parts = torch.exp(x - torch.amax(x, axes, True).detach())
     return parts / torch.sum(parts, axes, True)
 
@@ -54,21 +64,23 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
 def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.log_softmax(x, axis)
-    return x - torch.logsumexp(x, _axes(axis, x.ndim), True)
+    return x - torch.logsumexp(x, normal_axes(axis, x.ndim), True)
 
 
-# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched off.
+# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched
+# off.
 _NO_CLASS = -4611686018427400249
 _INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if targets.dtype not in _INDEX_DTYPES:
         return None
     if torch.compiler.is_compiling():
         return _class_losses(logits, targets, axis, reduction)
-    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not look at it.
+    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not
+    # look at it.
     if not logits.is_cpu or torch._C._functorch.peek_interpreter_stack() is not None:
         return None
     try:

@@ -6,8 +6,6 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from ..._core.errors import ShapeError
-
 __all__ = [
     "cond",
     "scan",
@@ -81,8 +79,6 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     A Python loop: torch.compile unrolls it, so the graph grows with the length.
     """
     leaves, spec = _pytree.tree_flatten(xs)
-    if not leaves:
-        raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
     carry, outputs = init, []
     length = leaves[0].shape[0]
     for i in range(length):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
-from ..._core.errors import ShapeError
+from ..._core.shapes import only_axis
 from ._helpers import _FEW_KERNELS, _NAMES, _filled, _ordered, _unordered
 
 __all__ = [
@@ -27,11 +27,7 @@ __all__ = [
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
     """Elements at `indices` along an axis; negative indices count from the end."""
     if axis is None:
-        if x.ndim != 1:
-            raise ShapeError(
-                f"take() from an array of {x.ndim} axes needs an axis. Write axis=0, for example."
-            )
-        axis = 0
+        axis = only_axis("take", x.ndim)
     # uint8 would be taken for a mask.
     places = indices if indices.dtype is torch.int64 else indices.to(torch.int64)
     return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim) + (places,)]

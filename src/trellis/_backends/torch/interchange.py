@@ -44,6 +44,10 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
     PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
     """
+    if torch.compiler.is_compiling():
+        # Dynamo traces NumPy's functions as torch's own; its arrays have no dtype to ask for.
+        traced = torch.from_numpy(x)
+        return traced.clone() if copy and device is None else traced.to(device, copy=bool(copy))
     array = np.asarray(x)
     name = array.dtype.name
     if name not in _NATIVE:

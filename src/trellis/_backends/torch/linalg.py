@@ -2,12 +2,14 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
+from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
+from ..._core.shapes import normal_axes
 from ..shared import norms
-from ._helpers import _FEW_KERNELS, _INEXACT, _axes, _both, _default_float
+from ._helpers import _FEW_KERNELS, _INEXACT, _both, _default_float
 from .elementwise import multiply
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
@@ -17,10 +19,6 @@ from .reduction import all, any, max, min, sum
 from .tracing import is_concrete
 
 __all__ = [
-    "EighResult",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
     "cholesky",
     "cross",
     "det",
@@ -48,27 +46,6 @@ __all__ = [
 
 
 _HALVES = (torch.float16, torch.bfloat16)
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class QRResult(NamedTuple):
-    Q: Any
-    R: Any
-
-
-class SlogdetResult(NamedTuple):
-    sign: Any
-    logabsdet: Any
-
-
-class SVDResult(NamedTuple):
-    U: Any
-    S: Any
-    Vh: Any
 
 
 def _matrix(x: Any) -> Any:
@@ -146,12 +123,12 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return torch.diagonal(x, offset, -2, -1)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(*_all_back(torch.linalg.eigh(_matrix(x)), x))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord == "fro":
+    if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
@@ -168,11 +145,11 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return _back(torch.linalg.pinv(_matrix(x), rtol=rtol), x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*_all_back(torch.linalg.qr(_matrix(x), mode), x))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Any, /) -> SlogdetResult[Any]:
     return SlogdetResult(*_all_back(torch.linalg.slogdet(_matrix(x)), x))
 
 
@@ -184,7 +161,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return _back(torch.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*_all_back(torch.linalg.svd(_matrix(x), full_matrices), x))
 
 
@@ -202,7 +179,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def _count(x: Any, axis: Any) -> int:
-    return math.prod([x.shape[a] for a in _axes(axis, x.ndim)])
+    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
 
 
 _ops = SimpleNamespace(

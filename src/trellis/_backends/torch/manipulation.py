@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from ..._core.dtypes import fitted
-from ..._core.errors import CopyError, ShapeError
-from ..._core.shapes import normal_axes, pad_pairs, permutation
+from ..._core.errors import CopyError
+from ..._core.shapes import check_squeezable, normal_axes, permutation
 from ._helpers import _FEW_KERNELS, _NAMES, _all_same
 
 __all__ = [
@@ -102,12 +102,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
-    for a in axis if isinstance(axis, tuple) else (axis,):
-        if x.shape[a] != 1:
-            raise ShapeError(
-                f"squeeze() can drop axes of size 1 only; axis {a} of shape {tuple(x.shape)} has "
-                f"{x.shape[a]}."
-            )
+    check_squeezable(axis if isinstance(axis, tuple) else (axis,), x.shape)
     return torch.squeeze(x, axis)
 
 
@@ -124,16 +119,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    """`x` with elements before and behind each axis.
-
-    `pad_width` is a number, one pair for all axes, or a pair per axis. Modes as in NumPy: "constant",
-    "reflect", "edge" and "wrap".
-    """
-    pairs = pad_pairs(pad_width, x.ndim, mode)
     if mode == "constant":
         constant_values = fitted(constant_values, _NAMES[x.dtype])
         flat: list[int] = []
-        for low, high in reversed(pairs):
+        for low, high in reversed(pad_width):
             flat += [low, high]
         if x.dtype in _FEW_KERNELS:
             return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
@@ -149,7 +138,7 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
             ]
             return torch.complex(parts[0], parts[1])
         return torch.nn.functional.pad(x, flat, value=constant_values)
-    for axis, (low, high) in enumerate(pairs):
+    for axis, (low, high) in enumerate(pad_width):
         if low or high:
             index = _source_index(x.shape[axis], low, high, mode, x.device)
             x = x[(slice(None),) * axis + (index,)]
@@ -158,8 +147,6 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
 
 def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:
     """For each place of the padded axis, the place that its element comes from."""
-    if size == 0:
-        raise ShapeError(f"pad() with mode {mode!r} cannot extend an empty axis.")
     index = torch.arange(-low, size + high, device=device)
     if mode == "wrap":
         return index % size

@@ -5,23 +5,17 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..shared.windows import WindowSpec
+
 __all__ = ["max_pool"]
 
 _pools = {1: F.max_pool1d_with_indices, 2: F.max_pool2d_with_indices, 3: F.max_pool3d_with_indices}
 _plain_pools = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
-def max_pool(
-    x: Any,
-    *,
-    window: Any,
-    strides: Any,
-    padding: Any,
-    dilations: Any,
-    channel_first: bool,
-    indices: bool,
-) -> tuple[Any, Any]:
-    """Maxima and, if asked for, their positions in the input plane; `padding` is one pair per spatial axis."""
+def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
+    """Maxima and, if asked for, their positions in the input plane."""
+    window, strides, padding, dilations, channel_first = spec
     dims = len(window)
     x = x if channel_first else x.movedim(-1, 1)
     sizes = x.shape[2:]

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import matmul as _torch_matmul  # a name of its own is found faster than one in a module
 
-from ..._core.errors import ShapeError
+from ..._core.shapes import check_lengths
 from ._helpers import _FEW_KERNELS, _INEXACT, _all_same, _both
 
 __all__ = [
@@ -42,10 +42,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if x1.dtype is not x2.dtype:
         x1, x2 = _both(x1, x2)
-    if x1.shape[axis] != x2.shape[axis]:
-        raise ShapeError(
-            f"vecdot() of vectors with {x1.shape[axis]} and {x2.shape[axis]} elements."
-        )
+    check_lengths("vecdot", "vectors", x1.shape[axis], x2.shape[axis])
     if x1.dtype in _INEXACT:
         return torch.linalg.vecdot(x1, x2, dim=axis)
     if x1.dtype in _FEW_KERNELS:

@@ -465,4 +465,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    return _poisson(key, lam.to(torch.float32)).to(dtype)
+    """Poisson draws of the shape of the rates `lam`."""
+    rate = lam.to(torch.float32)
+    whole = torch.where((rate >= 0) & (rate < torch.inf), torch.floor(rate), 0)
+    return whole.to(dtype) + _poisson(key, rate).to(dtype)

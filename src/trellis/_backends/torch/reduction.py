@@ -1,4 +1,7 @@
-"""Reductions and running totals."""
+"""Reductions and running totals.
+
+PyTorch takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
+"""
 
 import builtins
 from typing import Any
@@ -7,9 +10,8 @@ import torch
 from torch import mean as _torch_mean  # names of their own are found faster than those in a module
 from torch import sum as _torch_sum
 
-from ..._core.errors import ShapeError
-from ..._core.shapes import check_order, normal_axes, normal_axis
-from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _axes, _ordered, _unordered
+from ..._core.shapes import check_order, normal_axes, only_axis
+from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _ordered, _unordered
 from .casting import as_dtype
 
 __all__ = [
@@ -29,12 +31,6 @@ __all__ = [
 ]
 
 
-def _check_axis(x: Any, axis: Any) -> None:
-    """PyTorch takes axis 0 and -1 for an array that has no axes."""
-    if axis is not None and x.ndim == 0:
-        normal_axes(axis, 0)
-
-
 def _total_dtype(x: Any, dtype: Any) -> Any:
     """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the others."""
     if dtype is not None:
@@ -50,7 +46,8 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _unreduced(x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
@@ -68,7 +65,8 @@ def _unreduced(x: Any, dtype: Any) -> Any:
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _unreduced(x, dtype)
     native = _total_dtype(x, dtype)
@@ -78,7 +76,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
         return torch.prod(x, axis, keepdims, dtype=native)
     if axis is None and not keepdims:
         return torch.prod(x, dtype=native)
-    axes = sorted(_axes(axis, x.ndim), reverse=True)
+    axes = sorted(normal_axes(axis, x.ndim), reverse=True)
     out = x
     for a in axes:  # PyTorch multiplies along one axis at a time
         out = torch.prod(out, a, keepdims, dtype=native)
@@ -86,7 +84,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -95,7 +94,8 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -104,21 +104,24 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _as_float(x).clone()
     return _torch_mean(_as_float(x), axis, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return torch.sqrt(var(x, axis=axis, correction=correction))
     return torch.std(_as_float(x), axis, correction=correction, keepdim=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return torch.var(_as_float(x)[None], 0, correction=correction)
     return torch.var(_as_float(x), axis, correction=correction, keepdim=keepdims)
@@ -129,30 +132,20 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.all(truth)
-    return truth if axis == () else torch.all(truth, _axes(axis, x.ndim), keepdims)
+    return truth if axis == () else torch.all(truth, normal_axes(axis, x.ndim), keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.any(truth)
-    return truth if axis == () else torch.any(truth, _axes(axis, x.ndim), keepdims)
-
-
-def _single_axis(x: Any, axis: Any, name: str) -> int:
-    if axis is not None:
-        return normal_axis(axis, x.ndim)
-    if x.ndim > 1:
-        raise ShapeError(
-            f"{name}() of an array of {x.ndim} axes needs an axis. Write axis=0, for example."
-        )
-    return 0
+    return truth if axis == () else torch.any(truth, normal_axes(axis, x.ndim), keepdims)
 
 
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = _single_axis(x, axis, "cumulative_sum")
+    along = only_axis("cumulative_sum", x.ndim) if axis is None else axis
     out = _carried(
         lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
@@ -162,7 +155,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = _single_axis(x, axis, "cumulative_prod")
+    along = only_axis("cumulative_prod", x.ndim) if axis is None else axis
     out = _carried(
         lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
@@ -188,7 +181,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
-    _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _as_float(x).clone()
-    return torch.logsumexp(_as_float(x), _axes(axis, x.ndim), keepdims)
+    return torch.logsumexp(_as_float(x), normal_axes(axis, x.ndim), keepdims)

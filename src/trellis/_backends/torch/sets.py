@@ -1,35 +1,17 @@
 """Distinct elements. NaNs are all distinct; shapes depend on values, so these do not compile."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
+from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+
 __all__ = [
-    "UniqueAllResult",
-    "UniqueCountsResult",
-    "UniqueInverseResult",
     "unique_all",
     "unique_counts",
     "unique_inverse",
     "unique_values",
 ]
-
-
-class UniqueAllResult(NamedTuple):
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-class UniqueCountsResult(NamedTuple):
-    values: Any
-    counts: Any
-
-
-class UniqueInverseResult(NamedTuple):
-    values: Any
-    inverse_indices: Any
 
 
 def _unique(x: Any) -> tuple[Any, Any, Any]:
@@ -56,7 +38,7 @@ def _unique_complex(x: Any) -> tuple[Any, Any, Any]:
     return values, inverse.reshape(x.shape), counts
 
 
-def unique_all(x: Any, /) -> UniqueAllResult:
+def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     values, inverse, counts = _unique(x)
     first = torch.full_like(counts, inverse.numel())
     place = torch.arange(inverse.numel(), device=x.device)
@@ -64,12 +46,12 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     return UniqueAllResult(values, first, inverse, counts)
 
 
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
     values, _, counts = _unique(x)
     return UniqueCountsResult(values, counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
     values, inverse, _ = _unique(x)
     return UniqueInverseResult(values, inverse)
 

@@ -9,15 +9,17 @@ from ..._core import tracing
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 # Asked before anything that torch.compile cannot trace.
-tracing.torch_check["is_compiling"] = torch.compiler.is_compiling
+tracing.python_compiler["backend"] = "torch"
+tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
 
 
 def is_tracing() -> bool:
     """Whether a compiled function is being traced."""
-    return torch.compiler.is_compiling()
+    return torch.compiler.is_compiling() or tracing.is_pretended("torch")
 
 
 def is_concrete(x: Any) -> bool:
@@ -25,3 +27,11 @@ def is_concrete(x: Any) -> bool:
     if torch.compiler.is_compiling() or x.device.type == "meta":
         return False
     return not torch._C._functorch.is_batchedtensor(x)
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    # The tensors of torch.compile do not show that they are traced; those of torch.func do.
+    if torch.compiler.is_compiling():
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(x)

@@ -1,24 +1,21 @@
 """Activations as modules."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Unpack
 
 from ..._array.elementwise import tanh
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
 from ...functional import activation as functions
 from ..init import Constant, Initializer
-from .layer import Layer
+from .layer import Layer, Options
 
 
 class _Activation(Layer):
     """A function of one array, with the options given to the constructor."""
 
     function: ClassVar[Callable[..., Any]]
-
-    def __init__(self, **options: Any):
-        self._options: dict[str, Any] = {}
-        super().__init__(**options)
+    _options: Mapping[str, Any] = {}
 
     def _forward(self, x: A) -> A:
         y: A = type(self).function(x, **self._options)
@@ -28,10 +25,16 @@ class _Activation(Layer):
         return ", ".join([f"{name}={value}" for name, value in self._options.items()])
 
 
-class _WithOptions(_Activation):
-    def __init__(self, function_options: dict[str, Any], options: dict[str, Any]):
+class _AlongAxis(_Activation):
+    def __init__(self, axis: int = -1, **options: Unpack[Options]):
+        """A function along an axis.
+
+        Arguments:
+            axis: the axis along which it works
+            options: those of `Module`
+        """
+        self._options = {"axis": axis}
         super().__init__(**options)
-        self._options = function_options
 
 
 class ReLU(_Activation):
@@ -100,98 +103,119 @@ class Tanh(_Activation):
     function = staticmethod(tanh)
 
 
-class LeakyReLU(_WithOptions):
+class LeakyReLU(_Activation):
     """x where it is positive, `negative_slope * x` elsewhere."""
 
     function = staticmethod(functions.leaky_relu)
 
-    def __init__(self, *, negative_slope: float = 0.01, **options: Any):
-        super().__init__({"negative_slope": negative_slope}, options)
+    def __init__(self, negative_slope: float = 0.01, **options: Unpack[Options]):
+        """A leaky rectifier.
+
+        Arguments:
+            negative_slope: the slope where x is negative
+            options: those of `Module`
+        """
+        self._options = {"negative_slope": negative_slope}
+        super().__init__(**options)
 
 
-class ELU(_WithOptions):
+class ELU(_Activation):
     """x where it is positive, `alpha * (exp(x) - 1)` elsewhere."""
 
     function = staticmethod(functions.elu)
 
-    def __init__(self, *, alpha: float = 1.0, **options: Any):
-        super().__init__({"alpha": alpha}, options)
+    def __init__(self, alpha: float = 1.0, **options: Unpack[Options]):
+        """An exponential unit.
+
+        Arguments:
+            alpha: minus the limit for large negative x
+            options: those of `Module`
+        """
+        self._options = {"alpha": alpha}
+        super().__init__(**options)
 
 
-class HardTanh(_WithOptions):
+class HardTanh(_Activation):
     """x, held between `low` and `high`."""
 
     function = staticmethod(functions.hard_tanh)
 
-    def __init__(self, *, low: float = -1.0, high: float = 1.0, **options: Any):
-        super().__init__({"low": low, "high": high}, options)
+    def __init__(self, low: float = -1.0, high: float = 1.0, **options: Unpack[Options]):
+        """A cut-off.
+
+        Arguments:
+            low: the least value
+            high: the largest value
+            options: those of `Module`
+        """
+        self._options = {"low": low, "high": high}
+        super().__init__(**options)
 
 
-class Softplus(_WithOptions):
+class Softplus(_Activation):
     """`log(1 + exp(beta * x)) / beta`."""
 
     function = staticmethod(functions.softplus)
 
-    def __init__(self, *, beta: float = 1.0, **options: Any):
-        super().__init__({"beta": beta}, options)
+    def __init__(self, beta: float = 1.0, **options: Unpack[Options]):
+        """A smooth rectifier.
+
+        Arguments:
+            beta: how sharp the bend is
+            options: those of `Module`
+        """
+        self._options = {"beta": beta}
+        super().__init__(**options)
 
 
-class GELU(_WithOptions):
+class GELU(_Activation):
     """x times the normal distribution function of x, or its approximation by tanh."""
 
     function = staticmethod(functions.gelu)
 
-    def __init__(self, *, approximate: bool = False, **options: Any):
-        super().__init__({"approximate": approximate}, options)
+    def __init__(self, approximate: bool = False, **options: Unpack[Options]):
+        """A rectifier by the normal distribution.
+
+        Arguments:
+            approximate: whether by tanh instead of erf
+            options: those of `Module`
+        """
+        self._options = {"approximate": approximate}
+        super().__init__(**options)
 
 
-class Softmax(_WithOptions):
+class Softmax(_AlongAxis):
     """Exponentials that sum to 1 along an axis."""
 
     function = staticmethod(functions.softmax)
 
-    def __init__(self, *, axis: int = -1, **options: Any):
-        super().__init__({"axis": axis}, options)
 
-
-class LogSoftmax(_WithOptions):
+class LogSoftmax(_AlongAxis):
     """The logarithm of softmax."""
 
     function = staticmethod(functions.log_softmax)
 
-    def __init__(self, *, axis: int = -1, **options: Any):
-        super().__init__({"axis": axis}, options)
 
-
-class GLU(_WithOptions):
+class GLU(_AlongAxis):
     """The first half along an axis times the sigmoid of the second."""
 
     function = staticmethod(functions.glu)
 
-    def __init__(self, *, axis: int = -1, **options: Any):
-        super().__init__({"axis": axis}, options)
 
-
-class GEGLU(_WithOptions):
+class GEGLU(_AlongAxis):
     """The gated unit with gelu in place of the sigmoid."""
 
     function = staticmethod(functions.geglu)
 
-    def __init__(self, *, axis: int = -1, **options: Any):
-        super().__init__({"axis": axis}, options)
 
-
-class SwiGLU(_WithOptions):
+class SwiGLU(_AlongAxis):
     """The gated unit with silu in place of the sigmoid."""
 
     function = staticmethod(functions.swiglu)
 
-    def __init__(self, *, axis: int = -1, **options: Any):
-        super().__init__({"axis": axis}, options)
-
 
 class PReLU(Layer):
-    """`w * x` where x is negative, with a learned `w`: one number, or one per channel of the last axis.
+    """`w * x` where x is negative, with a learned `w`: one number, or one per channel.
 
     >>> import numpy as np, trellis
     >>> trellis.nn.PReLU()(np.array([-2.0, 2.0]))
@@ -199,8 +223,20 @@ class PReLU(Layer):
     """
 
     def __init__(
-        self, num_channels: int = 1, /, *, axis: int = -1, initial: float = 0.25, **options: Any
+        self,
+        num_channels: int = 1,
+        axis: int = -1,
+        initial: float = 0.25,
+        **options: Unpack[Options],
     ):
+        """A rectifier with a slope that is learned.
+
+        Arguments:
+            num_channels: how many slopes there are: 1, or one per channel
+            axis: the axis of the channels
+            initial: what the slopes begin with
+            options: those of `Module`
+        """
         self._num_channels, self._axis = num_channels, axis
         self._initializer: Initializer = Constant(initial)
         super().__init__(**options)

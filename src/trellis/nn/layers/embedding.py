@@ -1,15 +1,17 @@
 """Vectors for indices."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from ..._array.creation import arange, zeros_like
 from ..._array.manipulation import expand_dims
 from ..._array.searching import where
 from ..._core.errors import ArgumentError
-from ..._core.typing import Device, DTypeLike
+from ..._core.typing import A, Device, DTypeLike
 from ...functional.embedding import embedding
 from ..init import Initializer, Normal
-from .layer import Layer
+from .layer import Layer, Options
+
+_STANDARD = Normal(0.0, 1.0)
 
 
 class Embedding(Layer):
@@ -26,15 +28,23 @@ class Embedding(Layer):
         self,
         num_embeddings: int,
         embedding_dim: int,
-        /,
-        *,
         padding_index: int | None = None,
-        weight_initializer: Initializer = Normal(0.0, 1.0),  # noqa: B008
-        **options: Any,
+        weight_initializer: Initializer = _STANDARD,
+        **options: Unpack[Options],
     ):
+        """A table of vectors.
+
+        Arguments:
+            num_embeddings: number of rows
+            embedding_dim: size of a row
+            padding_index: a row that stays zero
+            weight_initializer: what `w` begins with
+            options: those of `Module`
+        """
         if padding_index is not None and not 0 <= padding_index < num_embeddings:
             raise ArgumentError(
-                f"Embedding() expects padding_index from 0 to {num_embeddings - 1}, got {padding_index}."
+                f"Embedding() expects padding_index from 0 to {num_embeddings - 1}, "
+                f"got {padding_index}."
             )
         self._sizes, self._padding_index = (num_embeddings, embedding_dim), padding_index
         self._initializer = weight_initializer
@@ -48,7 +58,7 @@ class Embedding(Layer):
             w = where(is_padding, zeros_like(w), w)
         return {"w": w}
 
-    def _forward(self, indices: Any) -> Any:
+    def _forward(self, indices: A) -> A:
         return embedding(indices, self.v.w, padding_index=self._padding_index)
 
     def extra_repr(self) -> str:

@@ -1,23 +1,88 @@
 """What all layers share."""
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from ..._core.errors import ArgumentTypeError
-from ..module.module import Module
+from ..._core.typing import Device, DTypeLike
+from ...functional._layout import all_formats, is_first
+from ..init import GlorotUniform, Initializer, Zeros
+from ..module.module import Module, _ModuleType
+from .arguments import explain, unknown_arguments
+
+# What weights and biases begin with unless a layer is told otherwise.
+GLOROT, ZEROS = GlorotUniform(), Zeros()
 
 
-class Layer(Module):
-    """A module of this library; its `**options` are those of `Module`: `v`, `dtype`, `device`, `backend`, ..."""
+class Options(TypedDict, total=False):
+    """The options that every layer has beside its own; see `Module`."""
 
-    def _build(self, *args: Any, **kwargs: Any) -> bool | None:
-        # What a constructor does not know arrives here; a misspelt option must not pass unnoticed.
-        if args or kwargs:
-            unknown = [*[repr(arg) for arg in args], *kwargs]
-            raise ArgumentTypeError(
-                f"{type(self).__name__}() got arguments that it does not know: {', '.join(unknown)}."
-            )
-        return True
+    v: Mapping[str, Any] | None
+    buffers: Mapping[str, Any] | None
+    build_mode: str
+    store_vars: bool
+    with_partial_v: bool
+    training: bool
+    dtype: DTypeLike
+    device: Device
+    backend: str | None
+
+
+class LayerType(_ModuleType):
+    """Shows a layer's whole signature, and says what was meant where an argument does not fit."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        own = inspect.signature(cls.__init__)  # type: ignore[misc]
+        parameters = list(own.parameters.values())[1:]
+        if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
+            common = inspect.signature(Module.__init__).parameters
+            parameters[-1:] = [common[name] for name in Options.__annotations__]
+        return own.replace(parameters=parameters)
+
+    if not TYPE_CHECKING:  # type checkers read the constructors
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return super().__call__(*args, **kwargs)
+            except TypeError:
+                explain(cls, args, kwargs)
+                raise
+
+
+class Layer(Module, metaclass=LayerType):
+    """A module of this library."""
+
+    def __init__(self, **options: Unpack[Options]):
+        unknown = [name for name in options if name not in Options.__annotations__]
+        if unknown:
+            raise unknown_arguments(type(self), unknown, inspect.signature(type(self)).parameters)
+        super().__init__(**options)
+
+    def _is_channel_first(self, data_format: str, dims: int) -> bool:
+        """Whether a format of `dims` spatial axes, by letters or words, has channels first."""
+        return is_first(type(self).__name__, "data_format", data_format, all_formats(dims))
+
+
+def weight_and_bias(
+    initializers: tuple[Initializer, Initializer],
+    shape: tuple[int, ...],
+    fans: tuple[int, int],
+    out: int | None,
+    device: Device,
+    dtype: DTypeLike,
+) -> dict[str, Any]:
+    """`w` of that shape and, unless `out` is None, `b` of `out` elements."""
+    options: dict[str, Any] = {
+        "fan_in": fans[0],
+        "fan_out": fans[1],
+        "dtype": dtype,
+        "device": device,
+    }
+    v = {"w": initializers[0](shape, **options)}
+    if out is not None:
+        v["b"] = initializers[1]((out,), **options)
+    return v
 
 
 def per_axis(value: int | Sequence[int], dims: int) -> tuple[int, ...]:

@@ -1,12 +1,12 @@
 """Dense layers."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from ..._array.products import einsum
 from ..._core.typing import A, Device, DTypeLike
 from ...functional.dense import linear
-from ..init import GlorotUniform, Initializer, Zeros
-from .layer import Layer
+from ..init import Initializer
+from .layer import GLOROT, ZEROS, Layer, Options, weight_and_bias
 
 
 class Linear(Layer):
@@ -21,44 +21,39 @@ class Linear(Layer):
         self,
         input_channels: int,
         output_channels: int,
-        /,
-        *,
         with_bias: bool = True,
-        weight_initializer: Initializer = GlorotUniform(),  # noqa: B008
-        bias_initializer: Initializer = Zeros(),  # noqa: B008
-        v: Any = None,
-        dtype: DTypeLike = None,
-        device: Device = None,
-        backend: str | None = None,
-        **options: Any,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
+        **options: Unpack[Options],
     ):
+        """A dense layer.
+
+        Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the last axis of the result
+            with_bias: whether `b` is added to the result
+            weight_initializer: what `w` begins with
+            bias_initializer: what `b` begins with
+            options: those of `Module`
+        """
         self._sizes = (input_channels, output_channels)
         self._with_bias = with_bias
         self._initializers = (weight_initializer, bias_initializer)
-        super().__init__(v=v, dtype=dtype, device=device, backend=backend, **options)
+        super().__init__(**options)
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         fan_in, fan_out = self._sizes
-        make_w, make_b = self._initializers
-        options: dict[str, Any] = {
-            "fan_in": fan_in,
-            "fan_out": fan_out,
-            "dtype": dtype,
-            "device": device,
-        }
-        v = {"w": make_w((fan_out, fan_in), **options)}
-        if self._with_bias:
-            v["b"] = make_b((fan_out,), **options)
-        return v
+        out = fan_out if self._with_bias else None
+        shape = (fan_out, fan_in)
+        return weight_and_bias(self._initializers, shape, self._sizes, out, device, dtype)
 
     def _forward(self, x: A) -> A:
         v = self.v
         return linear(x, v["w"], bias=v["b"] if self._with_bias else None)
 
     def extra_repr(self) -> str:
-        return f"{self._sizes[0]}, {self._sizes[1]}" + (
-            "" if self._with_bias else ", with_bias=False"
-        )
+        more = "" if self._with_bias else ", with_bias=False"
+        return f"{self._sizes[0]}, {self._sizes[1]}{more}"
 
 
 class Bilinear(Layer):
@@ -74,13 +69,22 @@ class Bilinear(Layer):
         input1_channels: int,
         input2_channels: int,
         output_channels: int,
-        /,
-        *,
         with_bias: bool = True,
-        weight_initializer: Initializer = GlorotUniform(),  # noqa: B008
-        bias_initializer: Initializer = Zeros(),  # noqa: B008
-        **options: Any,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
+        **options: Unpack[Options],
     ):
+        """A form that is linear in each of two inputs.
+
+        Arguments:
+            input1_channels: size of the last axis of `x1`
+            input2_channels: size of the last axis of `x2`
+            output_channels: size of the last axis of the result
+            with_bias: whether `b` is added to the result
+            weight_initializer: what `w` begins with
+            bias_initializer: what `b` begins with
+            options: those of `Module`
+        """
         self._sizes = (output_channels, input1_channels, input2_channels)
         self._with_bias = with_bias
         self._initializers = (weight_initializer, bias_initializer)
@@ -88,17 +92,9 @@ class Bilinear(Layer):
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         out, first, second = self._sizes
-        make_w, make_b = self._initializers
-        options: dict[str, Any] = {
-            "fan_in": first * second,
-            "fan_out": out,
-            "dtype": dtype,
-            "device": device,
-        }
-        v = {"w": make_w(self._sizes, **options)}
-        if self._with_bias:
-            v["b"] = make_b((out,), **options)
-        return v
+        fans = (first * second, out)
+        bias = out if self._with_bias else None
+        return weight_and_bias(self._initializers, self._sizes, fans, bias, device, dtype)
 
     def _forward(self, x1: A, x2: A) -> A:
         v = self.v

@@ -4,82 +4,102 @@ A module takes the arrays that its function takes, and has the function's option
 constructor.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Unpack
 
-from ...functional import loss as functions
-from ...functional import loss_sequence as sequences
-from .layer import Layer
+from ... import functional as F
+from ..._core.typing import Array
+from ...functional._reduction import Reduction
+from .layer import Layer, Options
 
 
 class _Loss(Layer):
-    function: ClassVar[Callable[..., Any]]
+    """What losses share: a function, and options for it."""
 
-    def __init__(self, function_options: dict[str, Any], options: dict[str, Any]):
-        self._options = function_options
+    function: ClassVar[Callable[..., Any]]
+    _options: Mapping[str, Any]
+
+    def __init__(self, reduction: Reduction = "mean", **options: Unpack[Options]):
+        """A loss.
+
+        Arguments:
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        self._options = {"reduction": reduction}
         super().__init__(**options)
 
     def _forward(self, *arrays: Any, **more: Any) -> Any:
         return type(self).function(*arrays, **self._options, **more)
 
     def extra_repr(self) -> str:
-        return ", ".join(
-            [
-                f"{name}={value!r}"
-                for name, value in self._options.items()
-                if not hasattr(value, "shape")
-            ]
-        )
+        shown = {name: x for name, x in self._options.items() if not hasattr(x, "shape")}
+        return ", ".join([f"{name}={value!r}" for name, value in shown.items()])
 
 
 class MSELoss(_Loss):
     """The mean of squared differences."""
 
-    function = staticmethod(functions.mse_loss)
-
-    def __init__(self, *, reduction: str = "mean", **options: Any):
-        super().__init__({"reduction": reduction}, options)
+    function = staticmethod(F.mse_loss)
 
 
 class MAELoss(_Loss):
     """The mean of absolute differences."""
 
-    function = staticmethod(functions.mae_loss)
-
-    def __init__(self, *, reduction: str = "mean", **options: Any):
-        super().__init__({"reduction": reduction}, options)
+    function = staticmethod(F.mae_loss)
 
 
 class HuberLoss(_Loss):
     """Squares for small differences, absolute values for large ones."""
 
-    function = staticmethod(functions.huber_loss)
+    function = staticmethod(F.huber_loss)
 
-    def __init__(self, *, delta: float = 1.0, reduction: str = "mean", **options: Any):
-        super().__init__({"delta": delta, "reduction": reduction}, options)
+    def __init__(
+        self,
+        delta: float = 1.0,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
+    ):
+        """A loss.
+
+        Arguments:
+            delta: where squares end and absolute values begin
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "delta": delta}
 
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts."""
 
-    function = staticmethod(functions.poisson_nll_loss)
+    function = staticmethod(F.poisson_nll_loss)
 
     def __init__(
         self,
-        *,
         log_input: bool = True,
         full: bool = False,
         epsilon: float = 1e-8,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
+        """A loss.
+
+        Arguments:
+            log_input: whether predictions are logarithms of the rate
+            full: whether Stirling's approximation of the constant is added
+            epsilon: keeps logarithms and lengths away from zero
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {
+            "reduction": reduction,
             "log_input": log_input,
             "full": full,
             "epsilon": epsilon,
-            "reduction": reduction,
         }
-        super().__init__(given, options)
 
 
 class CrossEntropyLoss(_Loss):
@@ -91,184 +111,247 @@ class CrossEntropyLoss(_Loss):
     0.6931
     """
 
-    function = staticmethod(functions.cross_entropy)
+    function = staticmethod(F.cross_entropy)
 
     def __init__(
         self,
-        *,
         axis: int = -1,
         label_smoothing: float = 0.0,
-        weight: Any = None,
+        weight: Array | None = None,
         ignore_index: int | None = None,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
+        """A loss.
+
+        Arguments:
+            axis: the axis of the classes
+            label_smoothing: the share of the targets that is spread over all classes
+            weight: one factor per class
+            ignore_index: a target that does not count
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {
+            "reduction": reduction,
             "axis": axis,
             "label_smoothing": label_smoothing,
             "weight": weight,
             "ignore_index": ignore_index,
-            "reduction": reduction,
         }
-        super().__init__(given, options)
 
 
 class NLLLoss(_Loss):
     """Negative log likelihood of logarithms of probabilities."""
 
-    function = staticmethod(functions.nll_loss)
+    function = staticmethod(F.nll_loss)
 
     def __init__(
         self,
-        *,
         axis: int = -1,
-        weight: Any = None,
+        weight: Array | None = None,
         ignore_index: int | None = None,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
+        """A loss.
+
+        Arguments:
+            axis: the axis of the classes
+            weight: one factor per class
+            ignore_index: a target that does not count
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {
+            "reduction": reduction,
             "axis": axis,
             "weight": weight,
             "ignore_index": ignore_index,
-            "reduction": reduction,
         }
-        super().__init__(given, options)
 
 
 class KLDivergenceLoss(_Loss):
     """Kullback-Leibler divergence from logarithms of probabilities."""
 
-    function = staticmethod(functions.kl_divergence)
+    function = staticmethod(F.kl_divergence)
 
     def __init__(
         self,
-        *,
         axis: int = -1,
         log_targets: bool = False,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
-            "axis": axis,
-            "log_targets": log_targets,
-            "reduction": reduction,
-        }
-        super().__init__(given, options)
+        """A loss.
+
+        Arguments:
+            axis: the axis of the classes
+            log_targets: whether targets are logarithms too
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "axis": axis, "log_targets": log_targets}
 
 
 class BinaryCrossEntropyLoss(_Loss):
     """Cross entropy of two classes, from probabilities or logits."""
 
-    function = staticmethod(functions.binary_cross_entropy)
+    function = staticmethod(F.binary_cross_entropy)
 
     def __init__(
         self,
-        *,
         from_logits: bool = False,
         label_smoothing: float = 0.0,
-        positive_weight: Any = None,
-        reduction: str = "mean",
-        **options: Any,
+        positive_weight: Array | float | None = None,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
+        """A loss.
+
+        Arguments:
+            from_logits: whether predictions are logits, not probabilities
+            label_smoothing: the share of the targets that is spread over all classes
+            positive_weight: a factor for the positive class
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {
+            "reduction": reduction,
             "from_logits": from_logits,
             "label_smoothing": label_smoothing,
             "positive_weight": positive_weight,
-            "reduction": reduction,
         }
-        super().__init__(given, options)
 
 
 class FocalLoss(_Loss):
     """Binary cross entropy of logits in which easy examples count less."""
 
-    function = staticmethod(functions.focal_loss)
+    function = staticmethod(F.focal_loss)
 
     def __init__(
         self,
-        *,
         alpha: float | None = 0.25,
         gamma: float = 2.0,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        super().__init__({"alpha": alpha, "gamma": gamma, "reduction": reduction}, options)
+        """A loss.
+
+        Arguments:
+            alpha: the weight of positives; negatives have 1 - alpha; None weighs none
+            gamma: how much less easy examples count
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "alpha": alpha, "gamma": gamma}
 
 
 class HingeLoss(_Loss):
     """`max(0, margin - target * prediction)` for targets of -1 and 1."""
 
-    function = staticmethod(functions.hinge_loss)
+    function = staticmethod(F.hinge_loss)
 
-    def __init__(self, *, margin: float = 1.0, reduction: str = "mean", **options: Any):
-        super().__init__({"margin": margin, "reduction": reduction}, options)
+    def __init__(
+        self,
+        margin: float = 1.0,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
+    ):
+        """A loss.
+
+        Arguments:
+            margin: the distance beyond which nothing is lost
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "margin": margin}
 
 
 class CosineLoss(_Loss):
     """One minus the cosine between two vectors."""
 
-    function = staticmethod(sequences.cosine_loss)
+    function = staticmethod(F.cosine_loss)
 
     def __init__(
         self,
-        *,
         margin: float = 0.0,
         axis: int = -1,
         epsilon: float = 1e-8,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
-            "margin": margin,
-            "axis": axis,
-            "epsilon": epsilon,
-            "reduction": reduction,
-        }
-        super().__init__(given, options)
+        """A loss.
+
+        Arguments:
+            margin: the similarity below which other directions cost nothing
+            axis: the axis of the vectors
+            epsilon: keeps logarithms and lengths away from zero
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "margin": margin, "axis": axis, "epsilon": epsilon}
 
 
 class TripletLoss(_Loss):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
 
-    function = staticmethod(sequences.triplet_loss)
+    function = staticmethod(F.triplet_loss)
 
     def __init__(
         self,
-        *,
         margin: float = 1.0,
         p: float = 2.0,
         epsilon: float = 1e-6,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
-            "margin": margin,
-            "p": p,
-            "epsilon": epsilon,
-            "reduction": reduction,
-        }
-        super().__init__(given, options)
+        """A loss.
+
+        Arguments:
+            margin: the distance beyond which nothing is lost
+            p: the norm of distances
+            epsilon: keeps logarithms and lengths away from zero
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {"reduction": reduction, "margin": margin, "p": p, "epsilon": epsilon}
 
 
 class CTCLoss(_Loss):
     """Connectionist temporal classification."""
 
-    function = staticmethod(sequences.ctc_loss)
+    function = staticmethod(F.ctc_loss)
 
     def __init__(
         self,
-        *,
         blank: int = 0,
         zero_infinity: bool = False,
         time_major: bool = False,
-        reduction: str = "mean",
-        **options: Any,
+        reduction: Reduction = "mean",
+        **options: Unpack[Options],
     ):
-        given = {
+        """A loss.
+
+        Arguments:
+            blank: the class that stands for nothing
+            zero_infinity: whether a target that does not fit costs 0, not inf
+            time_major: whether time is the first axis of log_probs
+            reduction: "mean", "sum" or "none"
+            options: those of `Module`
+        """
+        super().__init__(reduction, **options)
+        self._options = {
+            "reduction": reduction,
             "blank": blank,
             "zero_infinity": zero_infinity,
             "time_major": time_major,
-            "reduction": reduction,
         }
-        super().__init__(given, options)

@@ -1,10 +1,10 @@
 """Recurrent layers over sequences: stacked, in one direction or both.
 
-The variables of a layer are `layer0`, `layer1`, ..., those of the backward direction `layer0_reverse`, ...,
-each with `w` (in, gates * out), `r` (out, gates * out) and biases.
+The variables of a layer are `layer0`, `layer1`, ..., those of the backward direction
+`layer0_reverse`, ..., each with `w` (in, gates * out), `r` (out, gates * out) and biases.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ..._array.creation import zeros_like
 from ..._array.elementwise import add
@@ -13,8 +13,8 @@ from ..._array.reduction import sum as sum_of
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
 from ...functional.recurrent import gru_update, lstm_update, rnn_update
-from ..init import GlorotUniform, Initializer, Zeros
-from .layer import Layer
+from ..init import Initializer
+from .layer import GLOROT, ZEROS, Layer, Options
 
 
 class _Recurrent(Layer):
@@ -28,18 +28,31 @@ class _Recurrent(Layer):
         self,
         input_channels: int,
         output_channels: int,
-        /,
-        *,
         num_layers: int = 1,
         bidirectional: bool = False,
         with_bias: bool = True,
         return_sequence: bool = True,
         return_state: bool = True,
         time_major: bool = False,
-        weight_initializer: Initializer = GlorotUniform(),  # noqa: B008
-        bias_initializer: Initializer = Zeros(),  # noqa: B008
-        **options: Any,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
+        **options: Unpack[Options],
     ):
+        """A recurrent layer.
+
+        Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the state, and of the last axis of the result
+            num_layers: how many layers stand on top of each other
+            bidirectional: whether each layer also runs backwards; results stand side by side
+            with_bias: whether there are biases
+            return_sequence: whether the result has all steps, or only the last
+            return_state: whether the last states are returned too
+            time_major: whether time is the first axis, not the one before the last
+            weight_initializer: what `w` and `r` begin with
+            bias_initializer: what biases begin with
+            options: those of `Module`
+        """
         if num_layers < 1:
             raise ArgumentError(
                 f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}."
@@ -80,8 +93,8 @@ class _Recurrent(Layer):
     def _forward(self, x: A, initial_state: Any = None) -> Any:
         """The outputs of the last layer (batch..., T, out), and the last states.
 
-        A state has shape (layers * directions, batch..., out), layer by layer, forward before backward; a
-        layer with several kinds of states takes and gives a tuple of these.
+        A state has shape (layers * directions, batch..., out), layer by layer, forward before
+        backward; a layer with several kinds of states takes and gives a tuple of these.
         """
         v = self.v
         many = len(self.state_names) > 1
@@ -143,16 +156,22 @@ class LSTM(_Recurrent):
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, (h, c) = lstm_update(
-            x, states[0], states[1], part.w, part.r,
-            bias=self._bias(part, "b"), time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            states[1],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            time_major=self._time_axis == 0,
+        )
         return y, [h, c]
 
 
 class GRU(_Recurrent):
     """Gated recurrent unit, with the gates in the order reset, update, new:
 
-        r, z = sigmoid(x W + b + h R + rb);   n = tanh(x W + b + r * (h R + rb));   h = (1 - z) * n + z * h
+        r, z = sigmoid(x W + b + h R + rb);   n = tanh(x W + b + r * (h R + rb));   h = (1 - z) * n
+        + z * h
 
     >>> import numpy as np, trellis
     >>> y, h = trellis.nn.GRU(3, 4, bidirectional=True)(np.ones((5, 7, 3), "float32"))
@@ -165,9 +184,14 @@ class GRU(_Recurrent):
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, h = gru_update(
-            x, states[0], part.w, part.r,
-            bias=self._bias(part, "b"), recurrent_bias=self._bias(part, "rb"), time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            recurrent_bias=self._bias(part, "rb"),
+            time_major=self._time_axis == 0,
+        )
         return y, [h]
 
 
@@ -186,21 +210,60 @@ class RNN(_Recurrent):
         self,
         input_channels: int,
         output_channels: int,
-        /,
-        *,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        with_bias: bool = True,
+        return_sequence: bool = True,
+        return_state: bool = True,
+        time_major: bool = False,
+        weight_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = ZEROS,
         nonlinearity: str = "tanh",
-        **options: Any,
+        **options: Unpack[Options],
     ):
+        """A plain recurrent layer.
+
+        Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the state, and of the last axis of the result
+            num_layers: how many layers stand on top of each other
+            bidirectional: whether each layer also runs backwards; results stand side by side
+            with_bias: whether there are biases
+            return_sequence: whether the result has all steps, or only the last
+            return_state: whether the last states are returned too
+            time_major: whether time is the first axis, not the one before the last
+            weight_initializer: what `w` and `r` begin with
+            bias_initializer: what biases begin with
+            nonlinearity: "tanh" or "relu"
+            options: those of `Module`
+        """
         if nonlinearity not in ("tanh", "relu"):
             raise ArgumentError(
                 f"RNN() knows the nonlinearities 'tanh' and 'relu', got {nonlinearity!r}."
             )
         self._nonlinearity = nonlinearity
-        super().__init__(input_channels, output_channels, **options)
+        super().__init__(
+            input_channels,
+            output_channels,
+            num_layers,
+            bidirectional,
+            with_bias,
+            return_sequence,
+            return_state,
+            time_major,
+            weight_initializer,
+            bias_initializer,
+            **options,
+        )
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, h = rnn_update(
-            x, states[0], part.w, part.r,
-            bias=self._bias(part, "b"), activation=self._nonlinearity, time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            activation=self._nonlinearity,
+            time_major=self._time_axis == 0,
+        )
         return y, [h]

@@ -1,11 +1,11 @@
 """Modules that hold others, or only pass on."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from ..._array.manipulation import reshape
 from ..._core.typing import A
 from ..module.module import Module
-from .layer import Layer
+from .layer import Layer, Options
 
 
 class Sequential(Layer):
@@ -20,7 +20,13 @@ class Sequential(Layer):
     ['layers/v0/b', 'layers/v0/w', 'layers/v2/b', 'layers/v2/w']
     """
 
-    def __init__(self, *modules: Module, **options: Any):
+    def __init__(self, *modules: Module, **options: Unpack[Options]):
+        """Modules in a row.
+
+        Arguments:
+            modules: the modules, first to last
+            options: those of `Module`
+        """
         self._layers = list(modules)
         super().__init__(**options)
 
@@ -39,7 +45,7 @@ class Sequential(Layer):
 class Identity(Layer):
     """Returns its input."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: A) -> A:
         return x
 
 
@@ -51,7 +57,13 @@ class Flatten(Layer):
     (2, 12)
     """
 
-    def __init__(self, *, start: int = 1, **options: Any):
+    def __init__(self, start: int = 1, **options: Unpack[Options]):
+        """The last axes as one.
+
+        Arguments:
+            start: the first of the axes that become one
+            options: those of `Module`
+        """
         self._start = start
         super().__init__(**options)
 

@@ -1,0 +1,495 @@
+"""What a backend provides: everything that Trellis asks of a framework stands on this page.
+
+A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`)
+with the functions below beside it. mypy checks the four against `Backend` at the end of this file,
+and `tests/contract/test_contract.py` compares their names and signatures with it. How to add
+another one: `docs/new_backend.md`.
+
+Arguments come in clean: the public functions have looked at words (modes, paddings, reductions),
+have turned axes and sizes into tuples of ints and have refused arrays of two frameworks. What the
+standard itself allows, the functions of the standard take too, since users call them through
+`trellis.namespace(...)`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from .._core.typing import Device, DTypeLike, Scalar
+from .array_api import ArrayAPI, Axes, Ints, Native
+from .shared.convolution import ConvSpec, TransposedConvSpec
+from .shared.windows import WindowSpec
+
+Natives: TypeAlias = list[Native]
+# A differentiable function over a flat list of arrays; the other form also gives what is not
+# differentiated.
+ListFn: TypeAlias = Callable[[Natives], Natives]
+AuxFn: TypeAlias = Callable[[Natives], tuple[Natives, Any]]
+# One number for each spatial axis, and (low, high) for each of them.
+Sizes: TypeAlias = Sequence[int]
+Pairs: TypeAlias = Sequence[tuple[int, int]]
+
+
+class DataTypes(Protocol):
+    """Names of data types, and what there is beyond the standard's."""
+
+    float16: Any
+    """The half-precision type; `bfloat16` stands beside it where the framework has one of its own.
+    """
+
+    FLOAT_DTYPES: frozenset[Any]
+    """The native types whose arrays can be differentiated."""
+
+    ARRAY_TYPES: tuple[type, ...]
+    """The array types of the framework, tracers among them; set by `_core.dispatch.register`."""
+
+    def as_dtype(self, dtype: DTypeLike | None, /) -> Any:
+        """The native type for a canonical name or a type of any framework; None stays None."""
+
+    def dtype_name(self, dtype: Any, /) -> str:
+        """The canonical name ("float32") of a native type."""
+
+
+class Gradients(Protocol):
+    """Differentiation and vectorisation, over flat lists of arrays: nests are taken apart above the
+    seam.
+    """
+
+    def vjp(
+        self, fn: AuxFn, xs: Natives, once: bool = False
+    ) -> tuple[Natives, Any, Callable[[list[Any]], Natives]]:
+        """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to
+        gradients.
+
+        A cotangent None stands for an output that is not differentiated; `once` says that the map
+        is called a single time, so that what it needs may be freed then.
+        """
+
+    def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:
+        """The outputs of `fn`, their derivatives in the direction of `tangents`, and aux."""
+
+    def jacobian(self, fn: ListFn, xs: Natives) -> list[Natives]:
+        """For each output the list of its full derivatives by each input."""
+
+    def vmap(
+        self, fn: ListFn, xs: Natives, axes: list[int | None], out_axes: list[int], size: int
+    ) -> Natives:
+        """`fn` over the slices along `axes` (None: not sliced), the results stacked along
+        `out_axes`.
+        """
+
+    def custom_vjp(
+        self, fn: ListFn, rule: Callable[[Natives, Natives, list[Any]], list[Any]]
+    ) -> ListFn:
+        """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
+
+    def checkpoint(self, fn: ListFn) -> ListFn:
+        """`fn` without memory of its intermediate values: the backward pass computes them again."""
+
+    def stop_gradient(self, x: Native, /) -> Native:
+        """The values of `x` as a constant for every derivative."""
+
+
+class Compilation(Protocol):
+    """The framework's compiler, its control flow, and whether values are there to be looked at."""
+
+    def compile_function(
+        self,
+        fn: Callable[..., Any],
+        *,
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        strict: bool = False,
+    ) -> Callable[..., Any]:
+        """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
+        would be.
+        """
+
+    def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
+        """`fn` in the form that is fastest when it is called again and again with arrays like
+        `args`.
+        """
+
+    def is_tracing(self) -> bool:
+        """Whether a function is being traced for the compiler right now."""
+
+    def is_concrete(self, x: Native) -> bool:
+        """Whether the values of `x` can be looked at now."""
+
+    def lasts(self, x: Native) -> bool:
+        """Whether `x` can be kept when the running function has ended: no symbol of a compiler."""
+
+    def layer_types(self) -> tuple[type, ...]:
+        """The framework's own classes of layers, as far as they are loaded."""
+
+    def cond(
+        self,
+        pred: Native,
+        true_fn: Callable[..., Any],
+        false_fn: Callable[..., Any],
+        *operands: Any,
+    ) -> Any:
+        """One of two functions, by a condition that may be known only when the program runs."""
+
+    def while_loop(
+        self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any
+    ) -> Any:
+        """`body_fn` over a nest of arrays as long as `cond_fn` holds."""
+
+    def scan(
+        self, fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any
+    ) -> tuple[Any, Any]:
+        """`carry, y = fn(carry, x)` over axis 0 of a nest; the last carry and the stacked ys."""
+
+
+class Interchange(Protocol):
+    """Devices, and the way to NumPy and back."""
+
+    def from_numpy(
+        self, x: Any, /, *, device: Device | None = None, copy: bool | None = None
+    ) -> Native:
+        """An array of a NumPy array, over its memory where that can be; `copy=False` raises
+        elsewhere.
+        """
+
+    def to_numpy(self, x: Native, /) -> Any:
+        """The values as a NumPy array, detached from gradients, over the same memory where that can
+        be.
+        """
+
+    def check_leaving(self, x: Native, /) -> None:
+        """Raise where an array is being differentiated or traced, which leaving would cut."""
+
+    def device(self, x: Native, /) -> Any:
+        """The device of an array, as the framework names it."""
+
+    def to_device(self, x: Native, device: Device, /, *, stream: Any = None) -> Native:
+        """The array on another device."""
+
+
+class Arrays(Protocol):
+    """Functions of arrays that the standard does not have."""
+
+    def erf(self, x: Native, /) -> Native:
+        """The error function."""
+
+    def isclose(
+        self,
+        x1: Native,
+        x2: Native,
+        /,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 1e-8,
+        equal_nan: bool = False,
+    ) -> Native:
+        """|x1 - x2| <= atol + rtol * |x2|, element by element."""
+
+    def nan_to_num(
+        self,
+        x: Native,
+        /,
+        *,
+        nan: float = 0.0,
+        posinf: float | None = None,
+        neginf: float | None = None,
+    ) -> Native:
+        """Numbers in place of nan and infinities; None stands for the largest and lowest of the
+        type.
+        """
+
+    def logsumexp(self, x: Native, /, *, axis: Axes = None, keepdims: bool = False) -> Native:
+        """log(sum(exp(x))) without overflow."""
+
+    def einsum(self, subscripts: str, /, *xs: Native) -> Native:
+        """Sums of products in Einstein's notation."""
+
+    def pad(
+        self,
+        x: Native,
+        pad_width: Pairs,
+        /,
+        *,
+        mode: str = "constant",
+        constant_values: Scalar = 0,
+    ) -> Native:
+        """Elements added at the ends: one (low, high) per axis; "constant", "reflect", "edge",
+        "wrap".
+        """
+
+    def sliding_window(self, x: Native, window: int, /, *, axis: int = -1, step: int = 1) -> Native:
+        """All windows along an axis, each in a new last axis."""
+
+    def topk(
+        self, x: Native, k: int, /, *, axis: int = -1, largest: bool = True
+    ) -> tuple[Native, Native]:
+        """The k best elements and their indices, best first; ties by the lower index."""
+
+    def segment_sum(self, x: Native, segment_ids: Native, /, *, num_segments: int) -> Native:
+        """Sums of the slices along axis 0 that share an id."""
+
+    def index_set(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
+        """A new array, `value` at `x[idx]`."""
+
+    def index_add(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
+        """A new array, `value` added at `x[idx]`; repeated indices add up."""
+
+    def index_multiply(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
+        """A new array, multiplied by `value` at `x[idx]`; repeated indices multiply up."""
+
+    def index_min(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
+        """A new array, the smaller of itself and `value` at `x[idx]`."""
+
+    def index_max(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
+        """A new array, the larger of itself and `value` at `x[idx]`."""
+
+
+class Kernels(Protocol):
+    """Layers as the framework's own kernels, where a formula over the functions above would be
+    slower.
+    """
+
+    def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
+        """x @ weight + bias over the last axis."""
+
+    def conv(self, x: Native, filters: Native, bias: Native | None, spec: ConvSpec) -> Native:
+        """Convolution over 1 to 3 spatial axes; `spec` says how."""
+
+    def conv_transpose(
+        self, x: Native, filters: Native, bias: Native | None, spec: TransposedConvSpec
+    ) -> Native:
+        """The transpose of `conv`: the window of the full result that `spec` names."""
+
+    def max_pool(self, x: Native, spec: WindowSpec, *, indices: bool) -> tuple[Native, Any]:
+        """Maxima over windows, and their flat positions in the plane, or None if nobody asked."""
+
+    def attention(
+        self,
+        query: Native,
+        key: Native,
+        value: Native,
+        mask: Native | None,
+        *,
+        scale: float,
+        is_causal: bool,
+    ) -> Native:
+        """softmax(query @ key.T * scale) @ value; a bool mask keeps where True, another one is
+        added.
+        """
+
+    def attention_weights(
+        self, query: Native, key: Native, mask: Native | None, *, scale: float, is_causal: bool
+    ) -> Native:
+        """The softmax of `attention` itself."""
+
+    def lstm(
+        self, x: Native, h: Native, c: Native, kernel: Native, recurrent_kernel: Native, bias: Any
+    ) -> tuple[Native, tuple[Native, Native]]:
+        """A whole LSTM over axis 1 of (batch, time, features): all outputs, and the last (h, c)."""
+
+    def layer_norm(
+        self,
+        x: Native,
+        weight: Native | None,
+        bias: Native | None,
+        /,
+        *,
+        axes: tuple[int, ...],
+        epsilon: float,
+    ) -> Native | None:
+        """Normalisation over the last axes in one kernel; None where there is none."""
+
+    def class_losses(
+        self, logits: Native, targets: Native, /, *, axis: int, reduction: str
+    ) -> Native | None:
+        """Cross entropy with class indices in one kernel; None where there is none."""
+
+    def relu(self, x: Native, /) -> Native:
+        """max(x, 0), with the derivative 0 at 0."""
+
+    def sigmoid(self, x: Native, /) -> Native:
+        """1 / (1 + exp(-x))."""
+
+    def silu(self, x: Native, /) -> Native:
+        """x * sigmoid(x)."""
+
+    def softplus(self, x: Native, /) -> Native:
+        """log(1 + exp(x)), without overflow."""
+
+    def gelu(self, x: Native, /, *, approximate: bool = False) -> Native:
+        """x times the normal distribution function of x, or the approximation of it with tanh."""
+
+    def elu(self, x: Native, /, *, alpha: float, scale: float) -> Native:
+        """scale * x above 0, scale * alpha * (exp(x) - 1) below."""
+
+    def leaky_relu(self, x: Native, /, *, negative_slope: float) -> Native:
+        """x above 0, negative_slope * x below."""
+
+    def hard_tanh(self, x: Native, /, *, low: float, high: float) -> Native:
+        """x cut off at `low` and `high`."""
+
+    def softmax(self, x: Native, /, *, axis: Ints) -> Native:
+        """exp(x) over its sum along the axes."""
+
+    def log_softmax(self, x: Native, /, *, axis: Ints) -> Native:
+        """The logarithm of `softmax`."""
+
+
+class Foreach(Protocol):
+    """Arithmetic of optimizers over lists of arrays, in one call where the framework can.
+
+    `ys` is a list, an array or a number. With `reuse` the first list may be overwritten: it is the
+    caller's own and nobody else sees it.
+    """
+
+    def foreach_add(self, xs: Natives, ys: Any, alpha: Any = 1, *, reuse: bool = False) -> Natives:
+        """xs + alpha * ys."""
+
+    def foreach_mul(self, xs: Natives, ys: Any, *, reuse: bool = False) -> Natives:
+        """xs * ys."""
+
+    def foreach_div(self, xs: Natives, ys: Any, *, reuse: bool = False) -> Natives:
+        """xs / ys."""
+
+    def foreach_maximum(self, xs: Natives, ys: Any, *, reuse: bool = False) -> Natives:
+        """The larger of each."""
+
+    def foreach_sqrt(self, xs: Natives, *, reuse: bool = False) -> Natives:
+        """Square roots."""
+
+    def foreach_lerp(self, xs: Natives, ys: Natives, weight: float) -> Natives:
+        """xs + weight * (ys - xs)."""
+
+    def foreach_addcmul(
+        self, xs: Natives, ys: Natives, zs: Natives, value: float = 1, *, reuse: bool = False
+    ) -> Natives:
+        """xs + value * ys * zs."""
+
+    def foreach_addcdiv(
+        self, xs: Natives, ys: Natives, zs: Natives, value: float = 1, *, reuse: bool = False
+    ) -> Natives:
+        """xs + value * ys / zs."""
+
+    def foreach_norm(self, xs: Natives) -> Natives:
+        """The Euclidean norm of each."""
+
+    def foreach_cast(self, xs: Natives, dtype: Any) -> Natives:
+        """All in one native data type."""
+
+    def foreach_detach(self, xs: Natives) -> Natives:
+        """The values without their history."""
+
+    def fused_adam(
+        self,
+        ws: Natives,
+        gs: Natives,
+        ms: Natives,
+        vs: Natives,
+        step: Any,
+        lr: Any,
+        beta1: float,
+        beta2: float,
+        epsilon: float,
+        weight_decay: float,
+        *,
+        reuse: bool = False,
+    ) -> tuple[Natives, Natives, Natives] | None:
+        """A step of Adam in one kernel: weights and both moments; None where there is none."""
+
+
+class Random(Protocol):
+    """Random numbers by key, the same bits everywhere: Threefry, as `jax.random` uses it.
+
+    A key is a uint32 array of shape (..., 2). Words are the 32-bit digits of 64-bit integers, for
+    frameworks that have no such integers.
+    """
+
+    def make_key(self, upper: int, lower: int, device: Device | None = None) -> Native:
+        """The key of two words."""
+
+    def key_of_seed(self, seed: Native) -> Native:
+        """The key of an integer array."""
+
+    def as_raw_key(self, key: Native) -> Native:
+        """The words of a key, if the framework has a key type of its own."""
+
+    def key_device(self, x: Native) -> Any:
+        """Where the key of a draw beside `x` belongs; None lets the framework decide."""
+
+    def split(self, key: Native, shape: tuple[int, ...]) -> Native:
+        """Independent new keys."""
+
+    def fold_in(self, key: Native, data: int | Native) -> Native:
+        """A new key out of a key and a number."""
+
+    def bits(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
+        """Random bits as unsigned integers."""
+
+    def keep(self, key: Native, shape: tuple[int, ...], threshold: int) -> Native:
+        """A mask, True with the probability 1 - threshold / 2**32."""
+
+    def uniform(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
+        """Floats in [0, 1)."""
+
+    def normal(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
+        """Standard normal floats."""
+
+    def randint(
+        self,
+        key: Native,
+        shape: tuple[int, ...],
+        minval: Any,
+        maxval: Any,
+        beyond: bool,
+        dtype: Any,
+    ) -> Native:
+        """Integers in [minval, maxval); if `beyond`, up to the largest of the type."""
+
+    def permutation(self, key: Native, length: int) -> Native:
+        """The numbers 0 to length - 1 in random order."""
+
+    def gamma(self, key: Native, a: Native, log_space: bool) -> Native:
+        """Draws of the gamma distribution, or their logarithms."""
+
+    def poisson(self, key: Native, lam: Native, dtype: Any) -> Native:
+        """Draws of the Poisson distribution."""
+
+    def erfinv(self, x: Native) -> Native:
+        """The inverse of the error function."""
+
+    def words(self, key: Native, shape: tuple[int, ...]) -> tuple[Native, Native]:
+        """64 random bits as an upper and a lower word."""
+
+    def to_words(self, x: Any) -> tuple[Native, Native]:
+        """Integers as an upper and a lower word, in two's complement."""
+
+    def from_words(self, upper: Native, lower: Native, dtype: Any) -> Native:
+        """The inverse of `to_words`."""
+
+    def add_words(self, x: Native, y: Native) -> tuple[Native, Native]:
+        """The carry and the sum of words."""
+
+    def multiply_words(self, x: Native, y: Native) -> tuple[Native, Native]:
+        """The upper and the lower word of a product."""
+
+    def log2_fraction(self, y: Native) -> Native:
+        """log2(y / 2**30) of words in [2**30, 2**31), times 2**23."""
+
+
+class Beyond(DataTypes, Gradients, Compilation, Interchange, Arrays, Kernels, Foreach, Protocol):
+    """All that a backend provides beyond the standard."""
+
+    @property
+    def random(self) -> Random: ...
+
+
+class Backend(ArrayAPI, Beyond, Protocol):
+    """A backend as the rest of the library sees it: what `xp_of(x)` gives."""
+
+
+if TYPE_CHECKING:
+    from . import jax, numpy, tensorflow, torch
+
+    _numpy: Backend = numpy
+    _jax: Backend = jax
+    _torch: Backend = torch
+    _tensorflow: Backend = tensorflow

@@ -1,0 +1,15 @@
+"""Dense layers."""
+
+from typing import Any
+
+from jax import lax
+
+from ._helpers import with_bias
+
+__all__ = ["linear"]
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    """`x @ weight.T + bias` for a weight of two axes (out, in)."""
+    y = lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
+    return y if bias is None else with_bias(y, bias)

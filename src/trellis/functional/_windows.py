@@ -1,0 +1,96 @@
+"""Windows that slide over spatial axes: what convolutions, pooling and patches have in common."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from .._core.errors import ArgumentError, ShapeError
+from ._arguments import per_axis, whole_number
+
+# "SAME", "VALID", one int for all sides, or one (low, high) pair per spatial axis.
+Padding: TypeAlias = str | int | Sequence[tuple[int, int]]
+Steps: TypeAlias = int | Sequence[int]
+Pairs: TypeAlias = tuple[tuple[int, int], ...]
+
+
+class Windows(NamedTuple):
+    """Windows as checked; one entry per spatial axis in each tuple."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    padding: Pairs
+    outs: tuple[int, ...]  # how many windows there are
+
+
+def checked_windows(
+    name: str,
+    sizes: tuple[int, ...],
+    window: Steps,
+    strides: Steps,
+    padding: Padding,
+    dilations: Steps,
+) -> Windows:
+    """The windows on an input of spatial `sizes`; at least one along every axis."""
+    dims = len(sizes)
+    window = per_axis(name, "window", window, dims)
+    strides = per_axis(name, "strides", strides, dims)
+    dilations = per_axis(name, "dilations", dilations, dims)
+    spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
+    pairs = _pairs(name, padding, sizes, spans, strides)
+    outs = []
+    for n, span, s, (low, high) in zip(sizes, spans, strides, pairs, strict=True):
+        if n < 1 or n + low + high < span:
+            raise ShapeError(
+                f"{name}() would have no output: a window spans {span} elements (size {window}, "
+                f"dilations {dilations}) and the padded input has {n + low + high}. "
+                "Use more padding or a smaller window."
+            )
+        outs.append((n + low + high - span) // s + 1)
+    return Windows(window, strides, dilations, pairs, tuple(outs))
+
+
+def _pairs(
+    name: str, padding: Padding, sizes: Sequence[int], spans: Sequence[int], strides: Sequence[int]
+) -> Pairs:
+    """One (low, high) pair per axis; `spans` are those after dilation."""
+    kind = padding_kind(name, padding, len(strides))
+    if kind == "VALID":
+        return ((0, 0),) * len(strides)
+    if kind == "SAME":
+        pairs = []
+        for n, span, s in zip(sizes, spans, strides, strict=True):
+            total = max((-(-n // s) - 1) * s + span - n, 0)
+            pairs.append((total // 2, total - total // 2))
+        return tuple(pairs)
+    return kind  # type: ignore[return-value]
+
+
+def padding_kind(name: str, padding: Any, dims: int) -> str | Pairs:
+    """ "SAME", "VALID", or one (low, high) pair per axis."""
+    if isinstance(padding, str):
+        kind = padding.upper()
+        if kind not in ("SAME", "VALID"):
+            raise ArgumentError(
+                f"{name}() knows the paddings 'SAME' and 'VALID', an int, or one (low, high) pair "
+                f"per axis, got {padding!r}."
+            )
+        return kind
+    if isinstance(padding, (list, tuple)):
+        are_pairs = all([isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in padding])
+        if not are_pairs or len(padding) != dims:
+            raise ArgumentError(
+                f"{name}() expects padding with one (low, high) pair for each of its {dims} "
+                f"spatial axes, for example {[(1, 1)] * dims}, got {padding!r}."
+            )
+        sides: list[Any] = list(padding)
+    else:
+        sides = [(padding, padding)] * dims
+    pairs = []
+    for pair in sides:
+        low, high = [whole_number(name, "padding", size) for size in pair]
+        if low < 0 or high < 0:
+            raise ArgumentError(
+                f"{name}() expects padding of at least 0 on every side, got {padding!r}."
+            )
+        pairs.append((low, high))
+    return tuple(pairs)

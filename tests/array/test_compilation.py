@@ -1,0 +1,326 @@
+"""`trellis.compile` behaves alike on all four: what it compiles, how often, and what it refuses."""
+
+import functools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import trellis
+from trellis import errors, nn
+
+# Compilations ----------------------------------------------------------------------------------------
+
+
+def batches(count, size=(8, 3)):
+    """Fresh arrays, in turn at an address that XLA adopts memory at and at one that it does not."""
+    for i in range(count):
+        n = int(np.prod(size))
+        memory = np.zeros(n + 17, "float32")
+        start = -memory.ctypes.data % 64 // 4 + i % 2
+        x = memory[start : start + n].reshape(size)
+        x[:] = i
+        yield x
+
+
+@pytest.fixture(autouse=True)
+def graphs(backend_or_none, monkeypatch):
+    """On torch: no time for Inductor, which does not change what is traced; each graph is noted."""
+    found = []
+    if backend_or_none == "torch":
+        import torch
+
+        def note(graph, example_inputs):
+            found.append(graph)
+            return graph.forward
+
+        torch._dynamo.reset()
+        monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=note))
+    return found
+
+
+@pytest.fixture
+def backend_or_none(request):
+    return request.getfixturevalue("backend") if "backend" in request.fixturenames else None
+
+
+class Counted:
+    """A function and the number of its traces; Dynamo, which notes no side effects, counts graphs."""
+
+    def __init__(self, fn, backend, graphs):
+        self.backend, self.graphs, self.calls = backend, graphs, []
+        calls = self.calls
+
+        def counted(*args):
+            calls.append(1)
+            return fn(*args)
+
+        self.fn = fn if backend == "torch" else counted
+
+    @property
+    def traces(self):
+        return len(self.graphs if self.backend == "torch" else self.calls)
+
+
+def arrivals(xp, backend):
+    """Ways in which a batch of NumPy reaches a framework."""
+    import torch
+
+    return {
+        "to_backend": lambda x: trellis.to_backend(x, backend),
+        "a copy": lambda x: trellis.to_backend(x, backend, copy=True),
+        "asarray": lambda x: trellis.asarray(x, backend=backend),
+        "from_numpy": xp.from_numpy,
+        "DLPack": lambda x: xp.from_dlpack(torch.from_numpy(x)),
+        "DLPack of NumPy": xp.from_dlpack,
+        "torch": lambda x: trellis.to_backend(torch.from_numpy(x), backend),
+    }
+
+
+def test_one_shape_is_compiled_once(backend, xp, graphs):
+    """However the arrays come, aligned or not: JAX would compile again for arrays bound to a device."""
+    if backend == "numpy":
+        pytest.skip("trellis.compile runs the function itself on NumPy, each time")
+    counted = Counted(lambda x: xp.sum(x * 2), backend, graphs)
+    compiled = trellis.compile(counted.fn)
+    ways = arrivals(xp, backend)
+    for x in batches(50):
+        for name, way in ways.items():
+            assert float(compiled(way(x))) == pytest.approx(2 * x.sum()), name
+    assert counted.traces == 1
+    if backend == "jax":
+        (jitted,) = compiled._by_backend.values()
+        assert jitted._cache_size() == 1
+
+
+def test_fit_compiles_its_step_once(backend, graphs):
+    """40 steps of fresh batches, one compilation."""
+    with trellis.using_backend(backend):
+        trellis.seed(0)
+        model = nn.Linear(3, 1)
+
+    def loss(prediction, target):
+        return trellis.mean((prediction - target) ** 2)
+
+    counted = Counted(loss, backend, graphs)
+    data = [(x, x[:, :1]) for x in batches(40)]
+    trellis.train.fit(model, counted.fn, data, optimizer=trellis.optim.SGD(0.01), progress=False)
+    # Without a compiler the function runs at every step.
+    assert counted.traces == (40 if backend == "numpy" else 1)
+
+
+# Idioms that work compiled ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_keys_are_taken_apart(backend, xp, count):
+    """`k1, k2 = split(key)`, eager and compiled, gives the same numbers."""
+
+    def draw(key):
+        keys = trellis.random.split(key, count)
+        parts = [*keys]
+        first, *_ = keys
+        assert len(parts) == count
+        return trellis.random.uniform(first, (4,)), trellis.random.uniform(parts[-1], (4,))
+
+    key = trellis.random.key(7, backend=backend)
+    eager, compiled = draw(key), trellis.compile(draw)(key)
+    expected = [
+        trellis.random.uniform(k, (4,))
+        for k in (trellis.random.split(trellis.random.key(7), count))
+    ]
+    for got in (eager, compiled):
+        np.testing.assert_array_equal(trellis.to_numpy(got[0]), expected[0])
+        np.testing.assert_array_equal(trellis.to_numpy(got[1]), expected[-1])
+
+
+CONSTANTS = {
+    "asarray of arange": lambda x, b: trellis.add(
+        trellis.asarray(np.arange(3, dtype="int32"), backend=b), x
+    ),
+    "asarray with a dtype": lambda x, b: trellis.asarray([1, 2, 3], dtype="float32", backend=b) + x,
+    "to_backend": lambda x, b: trellis.to_backend(np.ones(3, "float32"), b) + x,
+    "from_numpy": lambda x, b: trellis.namespace(b).from_numpy(np.ones(3, "float32")) + x,
+    "a number of NumPy": lambda x, b: x * np.float32(2.0),
+    "pi": lambda x, b: x * np.pi,
+    "a root of a size": lambda x, b: x / np.sqrt(x.shape[0]),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_of_numpy_inside(name, backend, array):
+    """User code meets NumPy while it is traced; Dynamo traces NumPy's own calls."""
+    x = array([1.0, 2.0, 4.0])
+    wide = trellis.namespace("numpy").asarray([1.0, 2.0, 4.0])
+    fn = CONSTANTS[name]
+    expected = fn(wide, "numpy")
+    compiled = trellis.compile(lambda x: fn(x, backend))(x)
+    # float32 arithmetic of a few operations
+    np.testing.assert_allclose(trellis.to_numpy(compiled), expected, rtol=1e-6)
+
+
+CLOSED_OVER = np.arange(3.0, dtype="float32")
+
+
+def test_closed_over_arrays_of_numpy(backend, array):
+    x = array([1.0, 2.0, 4.0])
+    compiled = trellis.compile(lambda x: trellis.asarray(CLOSED_OVER, backend=backend) + x)
+    np.testing.assert_array_equal(trellis.to_numpy(compiled(x)), [1.0, 3.0, 6.0])
+
+
+# Errors keep their class and their text --------------------------------------------------------------
+
+
+def test_shape_errors_pass_through(backend, array):
+    weight = array(np.ones((2, 5), "float32"))
+    compiled = trellis.compile(lambda x, w: trellis.linear(x, w))
+    with pytest.raises(errors.ShapeError) as caught:
+        compiled(array([1.0, 2.0, 4.0]), weight)
+    with pytest.raises(errors.ShapeError) as eager:
+        trellis.linear(array([1.0, 2.0, 4.0]), weight)
+    assert str(caught.value) == str(eager.value)
+
+
+def test_shape_errors_pass_through_fit(backend):
+    with trellis.using_backend(backend):
+        model = nn.Linear(4, 1)
+    data = [(np.ones((8, 3), "float32"), np.ones((8, 1), "float32"))]
+    with pytest.raises(errors.ShapeError) as caught:
+        trellis.train.fit(
+            model,
+            trellis.functional.mse_loss,
+            data,
+            optimizer=trellis.optim.SGD(0.01),
+            progress=False,
+        )
+    assert len(str(caught.value)) < 400
+
+
+def test_draws_without_a_key_are_refused(backend, array):
+    compiled = trellis.compile(lambda x: x + trellis.random_normal(shape=3))
+    with pytest.raises(errors.TracingError, match="without a seed"):
+        compiled(array([1.0, 2.0, 4.0]))
+
+
+def test_dropout_without_a_key_is_refused(backend, array):
+    compiled = trellis.compile(lambda x: trellis.dropout(x, 0.5))
+    with pytest.raises(errors.TracingError, match="without a seed"):
+        compiled(array([1.0, 2.0, 4.0]))
+
+
+def test_draws_with_a_key_are_not(backend, array):
+    def draw(x, key):
+        with trellis.random.stream(key):
+            return trellis.dropout(x, 0.5)
+
+    key = trellis.random.key(3, backend=backend)
+    x = array(np.ones(64, "float32"))
+    np.testing.assert_array_equal(
+        trellis.to_numpy(trellis.compile(draw)(x, key)), trellis.to_numpy(draw(x, key))
+    )
+
+
+# Strict on NumPy --------------------------------------------------------------------------------------
+
+BRANCHES = {
+    "if": lambda x: x if trellis.sum(x) > 0 else -x,
+    "if of an element": lambda x: x if x[0] > 0 else -x,
+    "while": lambda x: _halved(x),
+    "after where": lambda x: x if trellis.where(x > 0, x, -x)[1] > 0 else -x,
+}
+NUMBERS = {
+    "float": lambda x: x * float(trellis.max(x)),
+    "int": lambda x: x * int(trellis.max(x)),
+    "item": lambda x: x * trellis.max(x).item(),
+}
+
+
+def _halved(x):
+    while trellis.max(x) > 1:
+        x = x / 2
+    return x
+
+
+def refusal(backend):
+    """Each framework has an error of its own for a look at values; NumPy has ours."""
+    if backend == "jax":
+        import jax
+
+        return jax.errors.ConcretizationTypeError
+    if backend == "torch":
+        import torch
+
+        return torch._dynamo.exc.Unsupported
+    if backend == "tensorflow":
+        return TypeError, AttributeError, NotImplementedError
+    return errors.TracingError
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_on_values_are_refused(name, backend, array):
+    compiled = trellis.compile(BRANCHES[name], strict=True)
+    with pytest.raises(refusal(backend)):
+        compiled(array([1.0, 2.0, 4.0]))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_out_of_values(name, backend, array):
+    """Refused too, but by torch, which keeps such a number in its graph and gives the right result."""
+    compiled = trellis.compile(NUMBERS[name], strict=True)
+    x = array([1.0, 2.0, 4.0])
+    if backend == "torch":
+        np.testing.assert_array_equal(trellis.to_numpy(compiled(x)), [4.0, 8.0, 16.0])
+    else:
+        with pytest.raises(refusal(backend)):
+            compiled(x)
+
+
+def test_strict_gives_plain_arrays(array, backend):
+    def fn(x, n):
+        gradient = trellis.grad(lambda x: trellis.sum(trellis.tanh(x) ** n))(x)
+        parts = trellis.stack([x, gradient, trellis.where(x > 1, x, gradient)])
+        return {"parts": trellis.reshape(parts, (n + 1, -1)), "total": trellis.sum(parts)}
+
+    x = array([0.5, 1.0, 2.0])
+    strict = trellis.compile(fn, static_argnums=1, strict=True)(x, 2)
+    plain = fn(x, 2)
+    for key in ("parts", "total"):
+        assert trellis.backend_of(strict[key]) == backend
+        assert type(strict[key]).__name__ != "UnreadableArray"
+        np.testing.assert_allclose(
+            trellis.to_numpy(strict[key]), trellis.to_numpy(plain[key]), rtol=1e-6
+        )
+
+
+# Switching it off --------------------------------------------------------------------------------------
+
+
+def test_compilation_is_switched_off(backend, array):
+    seen = []
+
+    def look(x):
+        seen.append(float(x[0]))  # no compiler would let this pass
+        return x * 2
+
+    compiled = trellis.compile(look)
+    with trellis.using_compilation(False):
+        for value in (1.0, 5.0):
+            result = compiled(array([value]))
+            np.testing.assert_array_equal(trellis.to_numpy(result), [2 * value])
+    assert seen == [1.0, 5.0]
+
+
+def test_the_environment_switches_it_off():
+    program = (
+        "import trellis, numpy as np\n"
+        "f = trellis.compile(lambda x: x + trellis.random_normal(shape=3))\n"
+        "print(f(np.zeros(3)).shape)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={"TRELLIS_COMPILE": "0", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.stdout.strip() == "(3,)", done.stderr
