@@ -201,9 +201,10 @@ def test_permute_dims_needs_the_order(array):
 
 def test_a_pair_for_each_axis(backend, array):
     x = array(np.ones((2, 2), "float32"))
-    with pytest.raises(errors.ShapeError, match=r"one .* pair per axis"):
-        trellis.pad(x, [(1, 2)])
-    assert tuple(trellis.pad(x, (1, 2)).shape) == (5, 5)
+    for pairs in ((1, 2), [(1, 2)], [(1, 2), (2, 1)]):  # one pair serves all axes
+        assert tuple(trellis.pad(x, pairs).shape) == (5, 5)
+    with pytest.raises(errors.ShapeError, match="3 pairs"):
+        trellis.pad(x, [(1, 2)] * 3)
 
 
 def test_differences_of_order_zero(backend, array):
