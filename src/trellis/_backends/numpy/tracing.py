@@ -1,4 +1,6 @@
-"""Whether a compiler is at work: NumPy has none, but `trellis.compile` refuses what others refuse."""
+"""Whether a compiler is at work: NumPy has none, but `trellis.compile` refuses what others
+refuse.
+"""
 
 from typing import Any
 
