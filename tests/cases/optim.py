@@ -38,7 +38,7 @@ class OptimCase:
 
 
 def variables() -> dict[str, Any]:
-    """A small nest: a matrix that Adafactor factors, a bias of zeros, a 3-D leaf, a scalar, a list."""
+    """A small nest: a matrix that Adafactor factors, a bias of zeros, a 3-D leaf, a scalar."""
     draw = np.random.default_rng(0)
     return {
         "linear": {"w": draw.normal(size=(4, 3)), "b": np.zeros(3)},
@@ -52,8 +52,7 @@ def gradients(step: int) -> dict[str, Any]:
     return tree.map(lambda x: np.asarray(draw.normal(size=x.shape)) * 0.5 + 0.1, variables())
 
 
-# Optimizers
-# ----------------------------------------------------------------------------------------
+# Optimizers ---------------------------------------------------------------------------------------
 
 
 def of_torch(make: Callable[..., Any]) -> Callable[[str], list[Leaves]]:
@@ -224,8 +223,7 @@ OPTIMIZERS = [
 ]
 
 
-# Transformations
-# -----------------------------------------------------------------------------------
+# Transformations ----------------------------------------------------------------------------------
 
 
 def leafwise(fn: Callable[[Leaves, np.ndarray], Leaves]) -> Callable[..., list[Leaves]]:
@@ -481,8 +479,7 @@ TRANSFORMATIONS = [
 ]
 
 
-# Schedules
-# -----------------------------------------------------------------------------------------
+# Schedules ----------------------------------------------------------------------------------------
 
 
 def half_wave(t: float, first: float, last: float, steps: int) -> float:

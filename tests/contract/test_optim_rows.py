@@ -1,4 +1,4 @@
-"""What holds for all of `trellis.optim`: every public name has a row, a signature, a documentation."""
+"""What holds for all of `trellis.optim`: rows, signatures and documentation for each name."""
 
 import ast
 import importlib
@@ -82,7 +82,7 @@ def test_shows_its_signature_and_documents_all_of_it(name):
 
 
 def bare_any():
-    """Public parameters and returns of `trellis.optim` that are typed `Any`, and how many there are."""
+    """Public parameters and returns of `trellis.optim` that are typed `Any`, and all in number."""
     found, total = [], 0
     for name, value in PUBLIC.items():
         functions = [value]

@@ -1,4 +1,4 @@
-"""Every optimizer, transformation and schedule: its signature, bad arguments, copies and pickles."""
+"""Every optimizer, transformation and schedule: bad arguments, data types, copies and pickles."""
 
 import copy
 import inspect
@@ -24,8 +24,7 @@ def of(name):
     return found
 
 
-# Mistakes
-# ------------------------------------------------------------------------------------------
+# Mistakes -----------------------------------------------------------------------------------------
 
 # The arguments that each must have, and values that none of its numbers may take.
 NEEDED = {
@@ -152,8 +151,7 @@ def test_a_learning_rate_may_be_an_array(array):
         np.testing.assert_allclose(trellis.to_numpy(found), trellis.to_numpy(expected), rtol=1e-6)
 
 
-# Data types
-# ----------------------------------------------------------------------------------------
+# Data types ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,8 +173,33 @@ def test_complex_and_integer_variables_are_refused(make, array):
     )
 
 
-# Copies
-# --------------------------------------------------------------------------------------------
+STEPS_AS_FUNCTIONS = {
+    "optimizer_update": lambda w, g: trellis.optimizer_update(w, g, 0.1),
+    "gradient_descent_update": lambda w, g: trellis.gradient_descent_update(w, g, 0.1),
+    "lars_update": lambda w, g: trellis.lars_update(w, g, 0.1),
+    "adam_step": lambda w, g: trellis.adam_step(g, w, w, 1),
+    "adam_update": lambda w, g: trellis.adam_update(w, g, 0.1, w, w, 1),
+    "lamb_update": lambda w, g: trellis.lamb_update(w, g, 0.1, w, w, 1),
+}
+
+
+@pytest.mark.parametrize("name", STEPS_AS_FUNCTIONS)
+@pytest.mark.parametrize("leaves", [1, 12])
+def test_steps_as_functions_refuse_complex_numbers(name, leaves, array):
+    """With many leaves some of them take a path over lists."""
+    real, number = array(np.ones(2, "float32")), array(np.full(2, 1 + 2j, "complex64"))
+
+    def nest(x):
+        return x if leaves == 1 else {f"w{i}": x for i in range(leaves)}
+
+    fn = STEPS_AS_FUNCTIONS[name]
+    for pair in ((real, number), (number, real), (number, number)):
+        with pytest.raises(errors.DtypeError, match=rf"{name}\(\).*complex64"):
+            fn(*map(nest, pair))
+    assert trellis.tree.leaves(fn(nest(real), nest(real)))
+
+
+# Copies -------------------------------------------------------------------------------------------
 
 
 def copies(x):

@@ -1,4 +1,4 @@
-"""What optimizers, transformations and schedules promise beside their formulas (see test_rows.py)."""
+"""What optimizers, transformations and schedules promise beside their formulas."""
 
 import copy
 
@@ -51,8 +51,7 @@ def assert_nests(x, y, tolerance=1e-6):
         )
 
 
-# Classes
-# -----------------------------------------------------------------------------------------------
+# Classes ------------------------------------------------------------------------------------------
 
 
 def test_update_is_pure_and_equals_step(array):
@@ -158,7 +157,7 @@ def test_half_precision(dtype, backend, xp, array):
 
 
 def test_float32_bias_corrections(array):
-    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 must not lose its digits."""
+    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 keeps its digits."""
     for beta2 in (0.999, 0.99999):
         opt = optim.Adam(0.1, beta2=beta2, epsilon=0)
         w = opt.step(array(np.zeros(3, "float32")), array(np.array([1.0, 1e-3, 30.0], "float32")))
@@ -266,8 +265,7 @@ def test_differentiated_adam(array, x64):
         assert_close(slope, expected, rtol=1e-5)
 
 
-# Parts
-# -------------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def updated(transformation, grads, params=None):
@@ -383,8 +381,7 @@ def test_accumulation(is_compiled, backend, array):
         optim.SGD(0.1).accumulated(0)
 
 
-# Schedules
-# ---------------------------------------------------------------------------------------------
+# Schedules ----------------------------------------------------------------------------------------
 
 
 def test_schedules_of_optax():
@@ -417,8 +414,7 @@ def test_schedule_errors():
             make()
 
 
-# What a step may overwrite
-# ---------------------------------------------------------------------------
+# What a step may overwrite ------------------------------------------------------------------------
 
 
 def snapshot(nest):

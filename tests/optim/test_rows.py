@@ -51,9 +51,11 @@ def as_float64(nest):
 
 
 def assert_same(ours, theirs, tolerance):
+    # Half precision is wide of the mark by its rounding of the gradients, which are about 1.
+    least = 1.0 if tolerance > 1e-3 else 0.1
     for i, (xs, ys) in enumerate(zip(ours, theirs, strict=True)):
         for x, y in zip(xs, ys, strict=True):
-            atol = tolerance * max(float(np.max(np.abs(y))), 0.1)
+            atol = tolerance * max(float(np.max(np.abs(y))), least)
             np.testing.assert_allclose(x, y, rtol=tolerance, atol=atol, err_msg=f"step {i}")
 
 

@@ -237,8 +237,7 @@ def lamb_update(
     return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
 
 
-# Parts
-# -----------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def _map_tuple(fn: Callable[..., tuple[Any, ...]], *trees: Any) -> tuple[Any, Any, Any]:

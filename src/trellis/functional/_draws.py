@@ -6,8 +6,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise
 from .._core.threefry import fold_in_words
-from .._core.tree import call_leafwise
 from .._core.typing import Seed
 from .._random.stream import as_key, key_words
 

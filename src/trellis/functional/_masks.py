@@ -4,7 +4,8 @@ from typing import Any
 
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, DtypeError, ShapeError
-from ._arguments import broadcast_shape, differ, known, shapes_differ
+from .._core.shapes import broadcast_shapes
+from ._arguments import differ, known, shapes_differ
 
 
 def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: Any) -> Any:
@@ -16,7 +17,9 @@ def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: A
             "Write mask != 0 for a mask of ones and zeros."
         )
     found = tuple(mask.shape)
-    if len(found) > len(shape) or shapes_differ(broadcast_shape(name, found, shape), shape):
+    if len(found) > len(shape) or shapes_differ(
+        broadcast_shapes(found, shape, function=name), shape
+    ):
         raise ShapeError(f"{name}() expects a mask that broadcasts to {shape}, got shape {found}.")
     return mask if kind == "bool" or mask.dtype == query.dtype else xp.astype(mask, query.dtype)
 

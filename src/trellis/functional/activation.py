@@ -4,10 +4,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import has_nest
 from ._layout import along
 from ._precision import all_precise, applied
 

@@ -5,8 +5,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import has_nest
+from .._core.shapes import broadcast_shapes
 from .._core.typing import A
-from ._arguments import broadcast_shape, differ, has_nest, known, probability
+from ._arguments import differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 from ._masks import checked_mask
 from ._precision import as_floats
@@ -77,10 +79,10 @@ def scaled_dot_product_attention(
     if not (batch == k_shape[:-2] == v_shape[:-2]):
         kv_heads = _kv_heads(q_shape, k_shape, v_shape)
         if kv_heads is None:
-            batch = broadcast_shape(name, batch, k_shape[:-2], v_shape[:-2])
+            batch = broadcast_shapes(batch, k_shape[:-2], v_shape[:-2], function=name)
         else:
             _check_heads(name, q_shape, k_shape, v_shape, kv_heads)
-            lead = broadcast_shape(name, batch[:-1], k_shape[:-3], v_shape[:-3])
+            lead = broadcast_shapes(batch[:-1], k_shape[:-3], v_shape[:-3], function=name)
             batch = (*lead, q_shape[-3])
     dropout_p = probability(name, "dropout_p", dropout_p)
     query, key, value = as_floats(name, xp, query, key, value)

@@ -14,9 +14,9 @@ from typing import Any
 from .._backends.shared.convolution import ConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, per_axis
+from ._arguments import per_axis
 from ._convolution import Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS, check_rank, is_first
 from ._precision import as_floats

@@ -8,9 +8,9 @@ from typing import Any
 from .._backends.shared.convolution import TransposedConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, whole_number
+from ._arguments import whole_number
 from ._convolution import Checked, Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS
 from ._precision import as_floats

@@ -6,9 +6,10 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING
 from .._core.errors import DtypeError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import broadcast_shapes
 from .._core.typing import A, DTypeLike
-from ._arguments import broadcast_shape, differ, has_nest, known, probability
+from ._arguments import differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 
 
@@ -37,7 +38,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
             f"x {x_shape} and "
             f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
         )
-    outer = broadcast_shape("linear", x_shape[:n_outer], w_shape[:-2])
+    outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
     out = w_shape[-2]
     if bias is not None:
         _check_bias(tuple(bias.shape), outer, out)

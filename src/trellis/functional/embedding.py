@@ -2,9 +2,9 @@
 
 from .._core.dispatch import xp_of_pair
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_indices, has_nest, whole_number
+from ._arguments import check_indices, whole_number
 
 
 def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> A:

@@ -8,9 +8,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_range, check_signs, has_nest, probability, same_shape
+from ._arguments import check_range, check_signs, probability, same_shape
 from ._precision import all_precise, parameter
 from ._reduction import Reduction, reduced
 from .activation import softplus_of

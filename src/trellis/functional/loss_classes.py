@@ -9,17 +9,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import (
-    check_indices,
-    check_range,
-    has_nest,
-    probability,
-    same_shape,
-    shapes_differ,
-)
+from ._arguments import check_indices, check_range, probability, same_shape, shapes_differ
 from ._layout import along
 from ._precision import all_precise, parameter, precise
 from ._reduction import REDUCTIONS, Reduction, reduced

@@ -5,9 +5,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, same_shape
+from ._arguments import same_shape
 from ._precision import all_precise
 from ._reduction import Reduction, reduced
 

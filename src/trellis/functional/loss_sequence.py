@@ -4,9 +4,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_indices, check_range, has_nest, whole_number
+from ._arguments import check_indices, check_range, whole_number
 from ._precision import precise
 from ._reduction import Reduction, reduced
 

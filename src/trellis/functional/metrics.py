@@ -9,9 +9,10 @@ from typing import Any
 from .._core.dispatch import xp_of_pair
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import check_indices, has_nest, one_of, same_shape, whole_number
+from ._arguments import check_indices, same_shape, whole_number
 
 
 def accuracy(predictions: A, targets: A, /) -> A:
@@ -89,7 +90,7 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
     """
     if has_nest(predictions, targets):
         return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
-    one_of("f1_score", "the averages", average, ("macro", "weighted", "micro", "none"))
+    one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
     xp = xp_of_pair(predictions, targets)
     counts = xp.astype(
         _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())

@@ -5,8 +5,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
+from .._core.leafwise import has_nest
 from .._core.typing import A
-from ._arguments import differ, has_nest, known, probability, whole_number
+from ._arguments import differ, known, probability, whole_number
 from ._draws import call_seeded_leafwise
 from ._heads import (
     batched_inputs,

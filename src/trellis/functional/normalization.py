@@ -4,10 +4,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import axes_of, has_nest, known, whole_number
+from ._arguments import axes_of, known, whole_number
 from ._layout import along
 from ._precision import parameter, precise
 

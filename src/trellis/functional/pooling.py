@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .._backends.shared.windows import WindowSpec
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import LETTERS, along, check_rank, is_first, spatial_pairs, spatial_sizes
 from ._precision import precise

@@ -4,7 +4,7 @@ from typing import Any
 
 from .._backends.shared.windows import WindowSpec, larger, positions
 from .._core.dispatch import xp_of
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
 from ._layout import checked_planes

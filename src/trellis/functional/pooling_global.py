@@ -4,7 +4,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import is_channel_first, spatial_sizes
 from ._precision import precise

@@ -6,9 +6,9 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A, DTypeLike
-from ._arguments import has_nest, known, whole_number
+from ._arguments import known, whole_number
 from ._precision import precise
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import known, whole_number
 from ._layout import (

@@ -4,9 +4,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import has_nest, one_of, shapes_differ
+from ._arguments import shapes_differ
 from ._precision import all_precise, as_floats
 
 
@@ -164,7 +165,7 @@ def rnn_update(
             "time_major": time_major,
         }
         return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
-    one_of("rnn_update", "the activations", activation, ("tanh", "relu"))
+    one_of("rnn_update", "activation", activation, ("tanh", "relu"))
     arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
     return _run(
         "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
 from ._layout import along, checked_planes

@@ -14,8 +14,7 @@ from .._core.errors import ArgumentError, ArgumentTypeError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Numbers
-# -------------------------------------------------------------------------------------------
+# Numbers ------------------------------------------------------------------------------------------
 
 
 def number(name: str, value: Any) -> float:
@@ -93,8 +92,7 @@ def _shown(value: Any) -> str:
     return f"{text} ({type(value).__name__})" if len(text) < 60 else f"a {type(value).__name__}"
 
 
-# Names
-# ---------------------------------------------------------------------------------------------
+# Names --------------------------------------------------------------------------------------------
 
 # Names in torch, Keras and optax, and ours for the same thing; the first that the function has
 # counts.

@@ -19,8 +19,7 @@ from .._core.typing import Nest
 Leaves = list[Any]
 HALF = ("float16", "bfloat16")
 
-# Rules
-# ---------------------------------------------------------------------------------------------
+# Rules --------------------------------------------------------------------------------------------
 
 
 class Now(NamedTuple):
@@ -95,8 +94,7 @@ def names_of(slots: type[tuple[Leaves, ...]]) -> tuple[str, ...]:
     return names
 
 
-# Running rules
-# -------------------------------------------------------------------------------------
+# Running rules ------------------------------------------------------------------------------------
 
 
 class Lists(NamedTuple):
@@ -229,8 +227,7 @@ def closed_privately(lists: Lists, kept: dict[str, Leaves]) -> Container | Priva
     return PrivateState(lists.now.step, kept, lists.rebuild, lists.outline)
 
 
-# Nests to lists and back
-# ---------------------------------------------------------------------------
+# Nests to lists and back --------------------------------------------------------------------------
 
 
 def open_nests(

@@ -19,8 +19,7 @@ def one_minus_power(xp: Any, beta: float, t: Any) -> Any:
     return -xp.expm1(t * math.log(beta))
 
 
-# Momentum
-# ------------------------------------------------------------------------------------------
+# Momentum -----------------------------------------------------------------------------------------
 
 
 class Momentum(NamedTuple):
@@ -106,8 +105,7 @@ def ema(decay: float, *, debias: bool = True) -> Transformation:
     return from_rules(MovingAverage(fraction("decay", decay), flag("debias", debias)))
 
 
-# Adam
-# ----------------------------------------------------------------------------------------------
+# Adam ---------------------------------------------------------------------------------------------
 
 
 class Moments(NamedTuple):
@@ -202,8 +200,7 @@ def _checked(beta1: float, beta2: float, epsilon: float) -> tuple[float, float, 
     return fraction("beta1", beta1), fraction("beta2", beta2), non_negative("epsilon", epsilon)
 
 
-# NAdam
-# ---------------------------------------------------------------------------------------------
+# NAdam --------------------------------------------------------------------------------------------
 
 
 class NesterovMoments(NamedTuple):
@@ -284,8 +281,7 @@ def _one(xp: Any, x: Any) -> Any:
     return xp.sum(xp.zeros_like(x, dtype=dtype)) + 1
 
 
-# Adamax and Lion
-# -----------------------------------------------------------------------------------
+# Adamax and Lion ----------------------------------------------------------------------------------
 
 
 class MomentAndMaximum(NamedTuple):

@@ -8,8 +8,7 @@ from .arguments import count, explained, flag, fraction, non_negative
 from .engine import HALF, Leaves, Now, Rule
 from .transformation import Transformation, from_rules
 
-# RMSprop
-# -------------------------------------------------------------------------------------------
+# RMSprop ------------------------------------------------------------------------------------------
 
 
 class Squares(NamedTuple):
@@ -92,8 +91,7 @@ def scale_by_rms(
     return from_rules(CenteredRmsDirection(*numbers) if is_centered else RmsDirection(*numbers))
 
 
-# Adagrad and Adadelta
-# ------------------------------------------------------------------------------
+# Adagrad and Adadelta -----------------------------------------------------------------------------
 
 
 class SumOfSquares(NamedTuple):
@@ -183,8 +181,7 @@ def scale_by_adadelta(decay: float = 0.9, epsilon: float = 1e-6) -> Transformati
     return from_rules(AdadeltaDirection(fraction("decay", decay), non_negative("epsilon", epsilon)))
 
 
-# Adafactor
-# -----------------------------------------------------------------------------------------
+# Adafactor ----------------------------------------------------------------------------------------
 
 
 class FactoredSquares(NamedTuple):

@@ -16,8 +16,7 @@ Schedule: TypeAlias = Callable[[Any], Any]
 # A number, an array of one number, or a schedule.
 Rate: TypeAlias = float | Array | Schedule
 
-# By a number
-# ---------------------------------------------------------------------------------------
+# By a number --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,7 @@ def scale_by_learning_rate(lr: Rate, *, flip_sign: bool = True) -> Transformatio
     return from_rules(Scaled(sign * lr))
 
 
-# By norms
-# ------------------------------------------------------------------------------------------
+# By norms -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -191,8 +189,7 @@ def scale_by_param_rms(minimum: float = 1e-3) -> Transformation:
     return from_rules(ScaledByParamRms(non_negative("minimum", minimum)))
 
 
-# Norms
-# ---------------------------------------------------------------------------------------------
+# Norms --------------------------------------------------------------------------------------------
 
 
 def norms(xp: Any, xs: Leaves) -> Leaves:

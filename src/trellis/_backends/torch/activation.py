@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ..._core.shapes import normal_axes
+from ._helpers import _FEW_KERNELS
 
 __all__ = [
     "class_losses",
@@ -21,9 +22,13 @@ __all__ = [
     "softplus",
 ]
 
-relu = torch.relu
 sigmoid = torch.sigmoid
 silu = F.silu
+
+
+def relu(x: Any, /) -> Any:
+    # Unsigned numbers are never below 0; PyTorch has no kernel for three of their types.
+    return x.clone() if x.dtype in _FEW_KERNELS else torch.relu(x)
 
 
 def softplus(x: Any, /) -> Any:

@@ -22,6 +22,10 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
             mask = torch.where(keep, mask, -torch.inf)
         is_causal = False
 
+    if is_causal and scale <= 0:
+        # The fused kernel writes -inf before it scales, which makes inf or nan of it.
+        query, scale = query * scale, 1.0
+
     def formula(query: Any, key: Any, value: Any, mask: Any) -> Any:
         return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
 
