@@ -9,7 +9,7 @@ import trellis
 
 # Ends the import again and again: once in each line of the files that make a backend known, and in
 # some lines of the others. Then it uses what the last import has left.
-PROGRAM = '''
+PROGRAM = """
 import sys
 import numpy as np
 import {framework}
@@ -56,7 +56,7 @@ if name == "jax":
     import jax
     assert len(jax.tree_util.tree_leaves(module.v)) == 2
 print("interrupts:", count)
-'''
+"""
 
 
 def run(program):
@@ -76,7 +76,7 @@ def test_interrupts_while_a_backend_loads(backend):
     assert "interrupts:" in found.stdout
 
 
-ENTERING = '''
+ENTERING = """
 import sys
 import numpy as np
 import trellis
@@ -105,7 +105,7 @@ assert count > 20, count
 assert layer(2, 1)(np.ones((1, 2), "float32")).shape == (1, 1)
 assert trellis.Module is trellis.nn.Module
 print("interrupts:", count)
-'''
+"""
 
 
 def test_interrupts_while_the_upper_packages_load():

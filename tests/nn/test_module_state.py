@@ -351,9 +351,7 @@ def foreign_layer(backend):
     return tf.keras.layers.Dense(2)
 
 
-LIBRARIES = [
-    pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in ("torch", "tensorflow")
-]
+LIBRARIES = [pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in ("torch", "tensorflow")]
 
 
 @pytest.mark.parametrize("backend", LIBRARIES)
@@ -371,7 +369,7 @@ def test_layers_of_other_libraries_are_refused(backend):
             super().__init__()
 
     for value in (layer, [layer], {"a": (layer,)}, Config()):
-        with pytest.raises(errors.ArgumentTypeError, match="value.*never trained"):
+        with pytest.raises(errors.ArgumentTypeError, match=r"value.*never trained"):
             Mixed(value)
         module = Linear(2, 2)
         with pytest.raises(errors.ArgumentTypeError, match="never trained"):

@@ -73,9 +73,7 @@ def test_each_thread_has_its_buffers(backend, array):
         return found
 
     # x is 2 plus or minus 1, so that the output is the weight, and the mean goes half the way to 2.
-    assert in_threads(call) == [
-        {(float(number), 0.5 * number + 1.0)} for number in range(THREADS)
-    ]
+    assert in_threads(call) == [{(float(number), 0.5 * number + 1.0)} for number in range(THREADS)]
     assert module.buffers is before
 
 
@@ -313,9 +311,7 @@ def replace_nested(module, x):
 
 
 def replace_child(module, x):
-    module._linear = nn.Linear(
-        1, 1, weight_initializer=nn.init.Zeros(), v={"w": x * 2, "b": x[0]}
-    )
+    module._linear = nn.Linear(1, 1, weight_initializer=nn.init.Zeros(), v={"w": x * 2, "b": x[0]})
 
 
 def replace_buffers(module, x):
@@ -387,9 +383,7 @@ def test_a_module_made_inside_a_compiled_function(backend, array, compiled):
 
     def fn(w, x):
         zeros = nn.init.Zeros()
-        module = nn.Linear(
-            1, 1, v={"w": w, "b": w[0]}, weight_initializer=zeros, backend=backend
-        )
+        module = nn.Linear(1, 1, v={"w": w, "b": w[0]}, weight_initializer=zeros, backend=backend)
         module.v.w = module.v.w * 2
         module.v = {"w": module.v.w + 1, "b": module.v.b}
         return module(x)

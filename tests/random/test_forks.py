@@ -53,13 +53,13 @@ def all_differ(rows):
 
 
 def test_each_fork_has_its_stream():
-    program = '''
+    program = """
 trellis.seed({seed})
 first = draw()
 children = [forked(draw) for _ in range(4)]
 grandchildren = forked(lambda: [forked(draw), forked(draw), draw()])
 print([first, draw(), *children, *grandchildren])
-'''
+"""
     rows = run(program.format(seed=5))
     assert all_differ(rows)
     assert rows == run(program.format(seed=5))
@@ -69,13 +69,13 @@ print([first, draw(), *children, *grandchildren])
 
 
 def test_forks_are_counted_from_the_seed_on():
-    again = run('''
+    again = run("""
 rows = []
 for _ in range(2):
     trellis.seed(5)
     rows.append([forked(draw), forked(draw)])
 print(rows)
-''')
+""")
     assert again[0] == again[1]
     assert all_differ(again[0])
 
@@ -86,7 +86,7 @@ def test_unseeded_processes_differ():
 
 
 def test_a_stream_that_is_open_at_the_fork():
-    rows = run('''
+    rows = run("""
 rows = []
 for _ in range(2):
     with trellis.random.stream(trellis.random.key(3)):
@@ -99,13 +99,13 @@ for _ in range(2):
 
         rows.append([*inner, *outer, forked(leave)])
 print(rows)
-''')
+""")
     assert rows[0] == rows[1]
     assert all_differ(rows[0])
 
 
 def test_workers_of_a_pool():
-    program = '''
+    program = """
 trellis.seed(1)
 context = multiprocessing.get_context("fork")
 rows = []
@@ -116,17 +116,15 @@ for _ in range(4):
     rows.append(queue.get())
     worker.join()
 print(rows)
-'''
+"""
     rows = run(program)
     assert all_differ(rows)
     assert rows == run(program)
 
 
-@pytest.mark.parametrize(
-    "backend", [pytest.param("torch", marks=pytest.mark.xdist_group("torch"))]
-)
+@pytest.mark.parametrize("backend", [pytest.param("torch", marks=pytest.mark.xdist_group("torch"))])
 def test_workers_of_a_data_loader(backend):
-    program = '''
+    program = """
 import torch
 from torch.utils.data import DataLoader, Dataset
 
@@ -143,7 +141,7 @@ def epoch():
 
 trellis.seed(2)
 print([*epoch(), *epoch()])
-'''
+"""
     rows = run(program)
     assert len(rows) == 16
     assert all_differ(rows)
