@@ -29,4 +29,4 @@ def is_concrete(x: Any) -> bool:
 
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
-    return not isinstance(x, (TracedArray, UnreadableArray))
+    return not is_tracing() and not isinstance(x, (TracedArray, UnreadableArray))
