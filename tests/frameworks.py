@@ -54,7 +54,7 @@ def named_by_the_test(excinfo, alone):
     last = max([i for i, entry in enumerate(frames) if _is_test(entry)], default=None)
     if last is None:
         return None
-    after = [entry for entry in frames[last + 1 :] if "importlib" not in Path(entry.path).parts]
+    after = [entry for entry in frames[last + 1 :] if "importlib" not in str(entry.path)]
     if isinstance(error, ModuleNotFoundError) and not after:
         return framework_of(error.name or "")
     if isinstance(error, BackendNotInstalledError) and after:

@@ -204,6 +204,31 @@ def test_the_gitlab_pipeline(checkout):
     assert "🟠 newly hollow: 1" in (merge.folder / "comment.md").read_text()
 
 
+def test_a_job_that_died_is_part_of_the_board(checkout):
+    """The pytest of one job is killed; the step after it records how far it came."""
+    clone = checkout()
+    (clone.folder / "test_dies.py").write_text(
+        "import os, pytest\n"
+        "def test_first():\n    assert 1 == 1\n"
+        "def test_dies():\n    os._exit(3)\n"
+        "def test_last():\n    assert 1 == 1\n"
+    )
+    workflow = yaml.safe_load((RECIPES / "github-actions.yml").read_text())
+    steps = [step for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    record, after = (step["run"].replace("${{ matrix.backend }}", "numpy") for step in steps[1:])
+    python = f"{sys.executable} -m pytest -p trellis_board.plugin --board"
+    isolated = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "BOARD_RUN_ID": "1"}
+    died = clone.start(record.replace("pytest --board", python), **isolated)
+    died.communicate(timeout=300)
+    assert died.returncode == 3
+    clone.run(after)
+    found = {
+        test: outcome
+        for (test, _), outcome in outcomes(clone.folder / "board-numpy.sqlite").items()
+    }
+    assert (found["test_first"], found["test_dies"]) == ("success", "error")
+
+
 def test_the_first_pull_request_has_nothing_to_compare_with(checkout):
     pull = checkout()
     leave_artifacts(pull.folder, "1", "pull/1/first")

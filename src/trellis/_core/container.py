@@ -11,8 +11,9 @@ class Container(dict[str, Any]):
     """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
 
     Nested dicts become Containers, and so do key chains: `Container({"a/b": 1})` has `c.a.b`. Keys
-    are kept sorted, unless made with `alphabetical_keys=False`. Containers pass through `jax.jit`, `torch.compile` and `tf.function`, and a Container handed to an
-    array function maps it over its leaves.
+    are kept sorted, unless made with `alphabetical_keys=False`. Containers pass through `jax.jit`,
+    `torch.compile` and `tf.function`, and a Container handed to an array function maps it over its
+    leaves.
 
     >>> import trellis
     >>> c = trellis.Container({"b": 2, "a": {"w": 1}})
@@ -50,7 +51,7 @@ class Container(dict[str, Any]):
             dict.__setitem__(self, head, dict.__getitem__(self, head).copy())
         self[chain] = value
 
-    # Key chains ------------------------------------------------------------------------------------
+    # Key chains -----------------------------------------------------------------------------------
 
     # Not __getitem__, which would make each `v["w"]` a call of a Python function.
     def __missing__(self, key: str) -> Any:
@@ -123,7 +124,7 @@ class Container(dict[str, Any]):
             self[key] = default
         return self[key]
 
-    def update(self, *args: Any, **entries: Any) -> None:
+    def update(self, *args: Any, **entries: object) -> None:
         for key, value in dict(*args, **entries).items():
             self[key] = value
 
@@ -192,7 +193,7 @@ class Container(dict[str, Any]):
             dict.__setitem__(flat, chain.replace("/", separator), self[chain])
         return flat
 
-    # Leaf-wise arithmetic --------------------------------------------------------------------------
+    # Leaf-wise arithmetic -------------------------------------------------------------------------
 
     def _map(self, fn: Callable[..., Any], *others: Any) -> "Container":
         from .tree import map as tree_map
@@ -200,43 +201,43 @@ class Container(dict[str, Any]):
         result: Container = tree_map(fn, self, *others)
         return result
 
-    def __add__(self, other: Any) -> "Container":
+    def __add__(self, other: object) -> "Container":
         return self._map(operator.add, other)
 
-    def __radd__(self, other: Any) -> "Container":
+    def __radd__(self, other: object) -> "Container":
         return self._map(lambda x, y: y + x, other)
 
-    def __sub__(self, other: Any) -> "Container":
+    def __sub__(self, other: object) -> "Container":
         return self._map(operator.sub, other)
 
-    def __rsub__(self, other: Any) -> "Container":
+    def __rsub__(self, other: object) -> "Container":
         return self._map(lambda x, y: y - x, other)
 
-    def __mul__(self, other: Any) -> "Container":
+    def __mul__(self, other: object) -> "Container":
         return self._map(operator.mul, other)
 
-    def __rmul__(self, other: Any) -> "Container":
+    def __rmul__(self, other: object) -> "Container":
         return self._map(lambda x, y: y * x, other)
 
-    def __truediv__(self, other: Any) -> "Container":
+    def __truediv__(self, other: object) -> "Container":
         return self._map(operator.truediv, other)
 
-    def __rtruediv__(self, other: Any) -> "Container":
+    def __rtruediv__(self, other: object) -> "Container":
         return self._map(lambda x, y: y / x, other)
 
-    def __floordiv__(self, other: Any) -> "Container":
+    def __floordiv__(self, other: object) -> "Container":
         return self._map(operator.floordiv, other)
 
-    def __mod__(self, other: Any) -> "Container":
+    def __mod__(self, other: object) -> "Container":
         return self._map(operator.mod, other)
 
-    def __pow__(self, other: Any) -> "Container":
+    def __pow__(self, other: object) -> "Container":
         return self._map(operator.pow, other)
 
-    def __rpow__(self, other: Any) -> "Container":
+    def __rpow__(self, other: object) -> "Container":
         return self._map(lambda x, y: y**x, other)
 
-    def __matmul__(self, other: Any) -> "Container":
+    def __matmul__(self, other: object) -> "Container":
         return self._map(operator.matmul, other)
 
     def __neg__(self) -> "Container":
@@ -248,23 +249,23 @@ class Container(dict[str, Any]):
     def __abs__(self) -> "Container":
         return self._map(operator.abs)
 
-    def __lt__(self, other: Any) -> "Container":
+    def __lt__(self, other: object) -> "Container":
         return self._map(operator.lt, other)
 
-    def __le__(self, other: Any) -> "Container":
+    def __le__(self, other: object) -> "Container":
         return self._map(operator.le, other)
 
-    def __gt__(self, other: Any) -> "Container":
+    def __gt__(self, other: object) -> "Container":
         return self._map(operator.gt, other)
 
-    def __ge__(self, other: Any) -> "Container":
+    def __ge__(self, other: object) -> "Container":
         return self._map(operator.ge, other)
 
     # `==` must answer leaf by leaf, as arrays do; dict's answer would ask arrays for their truth.
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self._map(operator.eq, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self._map(operator.ne, other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -315,7 +316,8 @@ def _lasting(value: Any, key: str) -> Any:
     if not all([lasts(leaf) for leaf in leaves(value)]):
         raise TracingError(
             f"The variable {key!r} of a module would become a value of the function that is being "
-            "compiled or differentiated, which is gone when it ends. Give the variables to the call, "
+            "compiled or differentiated, which is gone when it ends. Give the variables to the "
+            "call, "
             "`y = module(x, v=v)`, return the new ones from the function, and assign them outside."
         )
     value = _contained(value, True)

@@ -17,8 +17,9 @@ def _never() -> bool:
     return False
 
 
-# A compiler that follows Python itself, step by step (torch.compile): it cannot read context variables or
-# the table of modules, so it is asked first, in this one way that it can trace. Its backend enters it here.
+# A compiler that follows Python itself, step by step (torch.compile): it cannot read context
+# variables or the table of modules, so it is asked first, in this one way that it can trace. Its
+# backend enters it here.
 python_compiler: dict[str, Any] = {"backend": "", "is_compiling": _never}
 
 
@@ -62,7 +63,7 @@ def is_pretended(name: str) -> bool:
 
 
 class pretending:
-    """Inside the block of this thread or task everything is refused that the compiler would refuse."""
+    """Inside the block, in this thread or task, all is refused that the compiler would refuse."""
 
     def __init__(self, name: str):
         self._name = name

@@ -1,4 +1,4 @@
-"""Whether Module calls differentiate their variables: a stack that belongs to the thread or task."""
+"""Whether Module calls differentiate their variables: a stack of each thread or task."""
 
 from contextlib import AbstractContextManager
 from typing import Any

@@ -93,7 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"trellis-board: {error}; pip install 'trellis-board[server]'", file=sys.stderr)
         return 2
     try:
-        _recover(arguments.store)
+        merged = arguments.files if arguments.board_command == "merge" else []
+        for address in (arguments.store, *merged):
+            _recover(address)
         return (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
         print(f"trellis-board {arguments.board_command}: {error}", file=sys.stderr)

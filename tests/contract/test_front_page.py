@@ -10,7 +10,7 @@ import pytest
 from trellis_board.settings import Settings, parse_settings
 from trellis_board.tables import read_table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SEEDS = sorted((ROOT / "packages" / "board" / "tests" / "seeds").glob("*.txt"))
 
 
@@ -22,10 +22,11 @@ def settings() -> Settings:
 def functions() -> dict[str, list[str]]:
     """The modules that define each test function."""
     found: dict[str, list[str]] = {}
-    for file in sorted((ROOT / "tests").glob("test_*.py")):
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        module = file.relative_to(ROOT).with_suffix("").as_posix()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                found.setdefault(node.name, []).append(f"tests/{file.stem}")
+                found.setdefault(node.name, []).append(module)
     return found
 
 
@@ -49,7 +50,7 @@ def test_every_module_is_in_a_group(settings):
 
 
 def test_public_functions_have_a_row_each(settings):
-    group, _, row = settings.place("tests/test_cases", "test_value[logsumexp: one axis]")
+    group, _, row = settings.place("tests/array/test_cases", "test_value[logsumexp: one axis]")
     assert settings.groups[group].name == "Array functions"
     assert row == "logsumexp"
-    assert settings.place("tests/test_cases", "test_gradient[linalg.qr]")[2] == "linalg.qr"
+    assert settings.place("tests/array/test_cases", "test_gradient[linalg.qr]")[2] == "linalg.qr"
