@@ -1,12 +1,14 @@
 """Files of named NumPy arrays: safetensors, put in place in one step, with a checksum.
 
-Any program that knows the format can read them. Text goes into the metadata of the header, so one file holds
-everything and one rename makes it valid: whenever the process dies, the path names the old file or the
-new one.
+Any program that knows the format can read them. Text goes into the metadata of the header, so one
+file holds everything and one rename makes it valid: whenever the process dies, the path names the
+old file or the new one.
 """
 
 import json
 import os
+import re
+import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -25,6 +27,9 @@ _CODES = {"bool": "BOOL", "bfloat16": "BF16", "complex64": "C64"} | {
 _NAMES = {code: name for name, code in _CODES.items()}
 # The format has no complex128: such an array is kept as pairs of float64 and named here.
 _PAIRS = "complex128"
+# The checksum of the whole file, with zeros in its own place.
+_CHECKSUM = re.compile(rb'(?<!\\)"checksum":"([0-9a-f]{8})"')
+_NO_CHECKSUM = b'"checksum":"00000000"'
 
 
 def write_arrays(
@@ -33,20 +38,24 @@ def write_arrays(
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write NumPy arrays to a file; missing directories are made."""
-    pairs = sorted([name for name, x in arrays.items() if x.dtype == np.complex128])
-    stored = {
-        name: _pairs(x) if name in pairs else np.asarray(x, order="C") for name, x in arrays.items()
-    }
+    for name in arrays:
+        if name in ("", "__metadata__"):
+            raise ArgumentError(
+                f"No array in a file can have the name {name!r}, which safetensors keeps for "
+                "itself; rename it."
+            )
+    native = {name: _native(np.asarray(x)) for name, x in arrays.items()}
+    pairs = sorted([name for name, x in native.items() if x.dtype == np.complex128])
+    stored = {name: _pairs(x) if name in pairs else x for name, x in native.items()}
     # Wide types first keeps every array aligned, as the format asks.
     order = sorted(stored, key=lambda name: (-stored[name].dtype.itemsize, name))
-    views = {name: _raw(stored[name]) for name in order}
-    text = {**(metadata or {}), "crc32": str(_checksum(views))}
+    text = {**(metadata or {}), "checksum": "00000000", "written_by": "trellis"}
     if pairs:
         text[_PAIRS] = json.dumps(pairs)
     header: dict[str, Any] = {"__metadata__": text}
     begin = 0
     for name in order:
-        end = begin + views[name].nbytes
+        end = begin + stored[name].nbytes
         header[name] = {
             "dtype": _code(name, stored[name].dtype),
             "shape": list(stored[name].shape),
@@ -55,7 +64,9 @@ def write_arrays(
         begin = end
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
-    replace_file(path, [len(head).to_bytes(8, "little"), head, *[views[name] for name in order]])
+    parts = [len(head).to_bytes(8, "little"), head, *[_raw(stored[name]) for name in order]]
+    checksum = b'"checksum":"%08x"' % _crc(parts)
+    replace_file(path, [parts[0], _CHECKSUM.sub(checksum, head, count=1), *parts[2:]])
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -67,33 +78,70 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     try:
         entries = deserialize(content)
         length = int.from_bytes(content[:8], "little")
-        metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-        arrays = {name: _from_raw(entry) for name, entry in entries}
-    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        header = content[8 : 8 + length]
+        metadata: dict[str, str] = json.loads(header).get("__metadata__") or {}
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise ArgumentError(
             f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
         ) from None
-    if "crc32" in metadata:
-        order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-        if metadata["crc32"] != str(_checksum({name: _raw(arrays[name]) for name in order})):
-            raise ArgumentError(
-                f"{os.fspath(path)} is damaged: its data have changed since they were written."
-            )
-    for name in json.loads(metadata.get(_PAIRS, "[]")):
-        arrays[name] = arrays[name].view(np.complex128)[..., 0]
+    unknown = sorted({entry["dtype"] for _, entry in entries} - set(_NAMES))
+    if unknown:
+        raise ArgumentError(
+            f"{os.fspath(path)} holds data of the type {unknown[0]}, which Trellis does not know; "
+            f"it knows {', '.join(_NAMES)}."
+        )
+    arrays = {name: _from_raw(entry) for name, entry in entries}
+    if not _is_whole(content, header, arrays, metadata):
+        raise ArgumentError(f"{os.fspath(path)} is damaged: it has changed since it was written.")
+    try:
+        for name in json.loads(metadata.get(_PAIRS, "[]")):
+            arrays[name] = _from_pairs(arrays[name])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged: its list of complex arrays makes no sense."
+        ) from None
     return arrays, metadata
 
 
+def _is_whole(
+    content: bytes, header: bytes, arrays: Mapping[str, Any], metadata: Mapping[str, str]
+) -> bool:
+    """Whether the checksum is right; files of other programs have none."""
+    if "checksum" in metadata:
+        found = _CHECKSUM.search(header)
+        if found is None:
+            return False
+        begin, end = 8 + found.start(), 8 + found.end()
+        parts = [content[:begin], _NO_CHECKSUM, memoryview(content)[end:]]
+        return _crc(parts) == int(found[1], 16)
+    if "crc32" in metadata:  # of the data alone, up to version 0.1
+        order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+        parts = [part for name in order for part in (name.encode(), _raw(arrays[name]))]
+        return metadata["crc32"] == str(_crc(parts))
+    # A file of ours says so in several places: damage will not make it look like another program's.
+    return "trellis" not in " ".join([*metadata, *metadata.values()])
+
+
 def replace_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
-    """Write beside the target, flush to the disk, then rename: readers see the old file or the new one."""
-    target = Path(path)
+    """Write beside the target, flush to the disk, then rename: readers see the old or the new file.
+
+    Where the path is a symbolic link, the file that it names is replaced and the link stays. A file
+    that exists keeps its permissions.
+    """
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(target)
     temporary = target.with_name(
         f".{target.name}.{_place()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
     )
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with temporary.open("xb") as file:
+        # Nobody may read what will be private before its permissions are set.
+        handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+        with os.fdopen(handle, "wb") as file:
+            if mode is not None:
+                os.chmod(temporary, mode)
             for part in parts:
                 file.write(part)
             file.flush()
@@ -106,7 +154,7 @@ def replace_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
 
 
 def _flush_directory(directory: Path) -> None:
-    """A rename is on the disk only when its directory is; Windows cannot open one, and needs it not."""
+    """A rename is on the disk only when its directory is; Windows neither can nor needs to."""
     if os.name != "posix":
         return
     handle = os.open(directory, os.O_RDONLY)
@@ -123,7 +171,7 @@ def _place() -> str:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what processes of this machine left here when they were killed in the middle of a file."""
+    """Remove what processes of this machine left when they were killed in the middle of a file."""
     if os.name != "posix":
         return
     prefix = f".{target.name}.{_place()}-"
@@ -150,8 +198,16 @@ def _code(name: str, dtype: Any) -> str:
         return _CODES[dtype.name]
     except KeyError:
         raise ArgumentError(
-            f"{name!r} is {dtype.name}, which safetensors cannot hold; it knows {', '.join(_CODES)} and complex128."
+            f"{name!r} is {dtype.name}, which safetensors cannot hold; it knows "
+            f"{', '.join(_CODES)} and complex128."
         ) from None
+
+
+def _native(x: Any) -> Any:
+    """One block of memory in the order of bytes that the format asks for."""
+    if not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
+    return np.asarray(x, order="C")
 
 
 def _raw(x: Any) -> Any:
@@ -169,12 +225,18 @@ def _from_raw(entry: Mapping[str, Any]) -> Any:
 
 
 def _pairs(x: Any) -> Any:
-    return np.asarray(x, order="C").reshape(*x.shape, 1).view(np.float64)
+    return x.reshape(*x.shape, 1).view(np.float64)
 
 
-def _checksum(views: Mapping[str, Any]) -> int:
-    """The format itself would not notice a changed byte in the data. Names count too."""
+def _from_pairs(x: Any) -> Any:
+    if x.dtype != np.float64 or x.shape[-1:] != (2,):
+        raise ValueError
+    return x.view(np.complex128)[..., 0]
+
+
+def _crc(parts: Iterable[Any]) -> int:
+    """The format itself would not notice a changed byte."""
     value = 0
-    for name, view in views.items():
-        value = zlib.crc32(view, zlib.crc32(name.encode(), value))
+    for part in parts:
+        value = zlib.crc32(part, value)
     return value

@@ -1,11 +1,12 @@
-"""Checkpoints: the whole state of a run in one file, safe against crashes, readable on every framework.
+"""Checkpoints: the whole state of a run in one file, safe against crashes, readable on every
+framework.
 
 A state is a nest of arrays and numbers, for example what `fit` keeps:
 
     Container(v=model.v, buffers=model.buffers, optimizer=state, key=key, step=1200)
 
-The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it can run: no
-object is ever unpickled.
+The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it
+can run: no object is ever unpickled.
 """
 
 import json
@@ -35,8 +36,9 @@ _FORMAT = "trellis-checkpoint-1"
 def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
     """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
 
-    The file appears whole or not at all: it is written beside its place, flushed to the disk, and renamed. A
-    crash at any moment leaves the previous checkpoint as it was. `extra` is anything that JSON can hold.
+    The file appears whole or not at all: it is written beside its place, flushed to the disk, and
+    renamed. A crash at any moment leaves the previous checkpoint as it was. `extra` is anything
+    that JSON can hold.
 
     >>> import numpy as np, tempfile, trellis
     >>> from trellis.train import load_checkpoint, save_checkpoint
@@ -48,12 +50,17 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
     """
     arrays: dict[str, Any] = {}
     backends: set[str] = set()
-    described = _describe(state, "", arrays, backends)
+    try:
+        described = json.dumps(_describe(state, "", arrays, backends))
+    except RecursionError:
+        raise ArgumentError(
+            "The state is nested too deeply for a checkpoint (or holds itself)."
+        ) from None
     metadata = {
         "format": _FORMAT,
-        "state": json.dumps(described),
+        "state": described,
         "backends": json.dumps(sorted(backends)),
-        "extra": json.dumps(extra),
+        "extra": _as_json(extra),
     }
     write_arrays(path, arrays, metadata)
 
@@ -61,9 +68,10 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
 def load_checkpoint(path: Path, like: Any, /) -> Any:
     """The state in a file, on the frameworks and devices of `like`, a state of the same structure.
 
-    The file may come from another framework. Where structures, shapes or data types differ, or the file is
-    damaged, the error lists every difference; `like` is never changed. Between frameworks an integer may
-    have another width, as JAX counts in 32 bits unless told otherwise, if its values fit.
+    The file may come from another framework. Where structures, shapes or data types differ, or the
+    file is damaged, the error lists every difference; `like` is never changed. Between frameworks
+    an integer may have another width, as JAX counts in 32 bits unless told otherwise, if its values
+    fit.
     """
     state, backends = _read(path)
     found = dict(zip(tree.key_chains(state), tree.leaves(state), strict=True))
@@ -98,19 +106,34 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
 def read_extra(path: Path, /) -> Any:
     """What `save_checkpoint` was given as `extra`."""
-    return json.loads(_checked(path)[1]["extra"])
+    try:
+        return json.loads(_checked(path)[1]["extra"])
+    except (KeyError, RecursionError, json.JSONDecodeError):
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged: its extra part makes no sense."
+        ) from None
 
 
-# Writing ---------------------------------------------------------------------------------------------
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _as_json(extra: Any) -> str:
+    try:
+        return json.dumps(extra)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentTypeError(
+            f"extra must be made of what JSON can hold (dicts, lists, strings, numbers): {error}."
+        ) from None
 
 
 def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
     """The nest in JSON; its arrays go to `arrays` under their key chains."""
     if isinstance(nest, dict):
-        unfit = [key for key in nest if not isinstance(key, str) or "/" in key]
+        unfit = [key for key in nest if not isinstance(key, str) or "/" in key or not key]
         if unfit:
             raise ArgumentError(
-                f"Keys of a checkpoint are strings without '/', got {unfit[0]!r} at {chain or 'the top'!r}."
+                "Keys of a checkpoint are strings that are not empty and without '/', got "
+                f"{unfit[0]!r} at {chain or 'the top'!r}."
             )
         kind = "container" if isinstance(nest, Container) else "dict"
         return {
@@ -127,11 +150,14 @@ def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str])
                 for i, item in enumerate(nest)
             ]
         }
-    if nest is None or isinstance(nest, (bool, int, float, str)):
+    # The scalars of NumPy are numbers too, but with a data type that must come back.
+    is_plain = isinstance(nest, (bool, int, float, str)) and not isinstance(nest, np.number)
+    if nest is None or is_plain:
         return {"value": nest}
     if not hasattr(nest, "dtype"):
         raise ArgumentTypeError(
-            f"A checkpoint holds arrays, numbers, strings and None; at {chain or 'the top'!r} is a {type(nest).__name__}."
+            "A checkpoint holds arrays, numbers, strings and None; at "
+            f"{chain or 'the top'!r} is a {type(nest).__name__}."
         )
     # safetensors allows any name but this one, and the whole state may be one array.
     name = chain or "state"
@@ -150,7 +176,7 @@ def _join(chain: str, key: str) -> str:
     return f"{chain}/{key}" if chain else key
 
 
-# Reading ---------------------------------------------------------------------------------------------
+# Reading ------------------------------------------------------------------------------------------
 
 
 def _checked(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -167,7 +193,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     arrays, metadata = _checked(path)
     try:
         return _rebuilt(json.loads(metadata["state"]), arrays), json.loads(metadata["backends"])
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(
             f"{os.fspath(path)} is damaged: its header makes no sense ({error!r})."
         ) from None
@@ -178,6 +204,8 @@ def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
     if kind == "array":
         return arrays[content]
     if kind == "value":
+        if not (content is None or isinstance(content, (bool, int, float, str))):
+            raise TypeError(f"{content!r} is no value")
         return content
     if kind in ("list", "tuple"):
         items = [_rebuilt(item, arrays) for item in content]
@@ -192,6 +220,8 @@ def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
 
 
 def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> list[str]:
+    if _is_number_of(found, needed):
+        return []
     is_array = hasattr(needed, "dtype")
     if is_array != isinstance(found, np.ndarray):
         return [f"{chain!r} is {_kind(found)} in the file, {_kind(needed)} here"]
@@ -212,6 +242,12 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
     return [f"{chain!r} is {name} in the file, {wanted} here"]
 
 
+def _is_number_of(found: Any, needed: Any) -> bool:
+    """Whether a plain number stands for a scalar of NumPy, as in files up to version 0.1."""
+    is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
+    return is_number and isinstance(needed, np.floating)
+
+
 def _is_integer_that_fits(found: Any, name: str, wanted: str) -> bool:
     if name not in INTEGER or wanted not in INTEGER:
         return False
@@ -225,6 +261,8 @@ def _like(found: Any, needed: Any) -> Any:
     """A leaf of the file in the framework, data type and device of the leaf it replaces."""
     if not hasattr(needed, "dtype"):
         return found
+    if isinstance(needed, np.generic):
+        return np.asarray(found).astype(needed.dtype)[()]
     if is_key(needed):
         return xp_of(needed).random.make_key(int(found[0]), int(found[1]), device_of(needed))
     return asarray(
