@@ -202,3 +202,12 @@ def _compiled_programs_stay_few():
     """The largest files compile too many to keep them until the end."""
     yield
     _memory.release_if_grown()
+
+
+def fresh(backend, fn):
+    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
+    if backend == "torch":
+        import torch
+
+        torch._dynamo.reset()
+    return compile_with(backend, fn)

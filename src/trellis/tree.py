@@ -7,8 +7,8 @@
 {'a': 10, 'b': [20, 30]}
 """
 
+from ._core.leafwise import call_leafwise as call_leafwise
 from ._core.tree import align as align
-from ._core.tree import call_leafwise as call_leafwise
 from ._core.tree import flatten as flatten
 from ._core.tree import from_key_chains as from_key_chains
 from ._core.tree import get as get

@@ -1,4 +1,4 @@
-"""Mistakes in arguments: the same error in the same words, whichever framework the arrays are from."""
+"""Mistakes in arguments: the same error in the same words on every framework."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from trellis import errors
 vector = np.array([1.0, 2.0, 3.0], "float32")
 matrix = np.ones((2, 3), "float32")
 square = np.eye(3, dtype="float32")
+index = np.array([0], "int32")
 empty = np.ones((0, 3), "float32")
 
 # Function, arrays, further arguments, options, error, and its text in full.
@@ -22,8 +23,8 @@ MISTAKES = [
     ("pad", [empty], [1], {"mode": "wrap"}, errors.ShapeError,
      "pad() with mode 'wrap' has nothing to repeat on an axis of length 0."),
     ("sliding_window", [vector], [4], {}, errors.ShapeError,
-     "A window of 4 with step 1 does not fit an axis of 3. The window has to be between 1 and the axis, the "
-     "step at least 1."),
+     "A window of 4 with step 1 does not fit an axis of 3. The window has to be between 1 "
+     "and the axis, the step at least 1."),
     ("sliding_window", [vector], [2], {"axis": 1}, errors.AxisError,
      "axis 1 is out of range for an array of 1 dimensions."),
     ("topk", [vector], [4], {}, errors.ArgumentError,
@@ -41,12 +42,13 @@ MISTAKES = [
     ("fft.fft", [vector], [], {"norm": "none"}, errors.ArgumentError,
      "fft() expects norm to be 'backward', 'ortho' or 'forward', got 'none'."),
     ("fft.hfft", [vector], [], {"n": 0}, errors.ArgumentError,
-     "hfft() needs at least one point along an axis, got 0."),
+     "A Fourier transform needs at least one point, got n=0. Name n: irfft() and hfft() make "
+     "2 * (points - 1) of their input otherwise."),
     ("fft.fftn", [matrix], [], {"s": (2, 2), "axes": (0,)}, errors.ShapeError,
      "fftn() needs s and axes of equal lengths, got 2 and 1."),
-    ("scatter", [vector, np.array([0], "int32"), vector[:1]], [], {"reduce": "sum"}, errors.ArgumentError,
+    ("scatter", [vector, index, vector[:1]], [], {"reduce": "sum"}, errors.ArgumentError,
      "scatter() expects reduce to be 'set', 'add', 'multiply', 'min' or 'max', got 'sum'."),
-    ("one_hot", [np.array([0], "int32")], [3], {"axis": 5}, errors.AxisError,
+    ("one_hot", [index], [3], {"axis": 5}, errors.AxisError,
      "axis 5 is out of range for an array of 2 dimensions."),
 ]  # fmt: skip
 

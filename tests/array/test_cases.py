@@ -186,11 +186,16 @@ def test_container(name, backend, array):
     first, second = fn(*one, **row.kwargs), fn(*other, **row.kwargs)
     if isinstance(first, (tuple, list)):
         assert type(result) is type(first) and len(result) == len(first)
-    else:
-        result, first, second = [result], [first], [second]
-    for nest, x, y in zip(result, first, second, strict=True):
+    for nest, x, y in zip(_flat(result), _flat(first), _flat(second), strict=True):
         assert type(nest) is trellis.Container
         testing.assert_close(nest, {"a": x, "b": {"c": y}}, backend=backend)
+
+
+def _flat(result):
+    """The arrays or nests of a result, which may be tuples of tuples."""
+    if isinstance(result, (tuple, list)):
+        return [leaf for part in result for leaf in _flat(part)]
+    return [result]
 
 
 def _nested(template, one, other):

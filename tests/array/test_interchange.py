@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import trellis
+from conftest import BACKENDS
 from trellis import interchange
 from trellis.errors import CopyError, PrecisionError, TracingError
 
-BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 DTYPES = (
     "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64",
 )  # fmt: skip

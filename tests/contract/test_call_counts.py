@@ -1,7 +1,7 @@
 """What a call costs, in counts and not in seconds: counts are exact and repeat on every machine.
 
-A number here that grows says which change made the library slower, before any clock could. Lower it when
-the library gets better.
+A number here that grows says which change made the library slower, before any clock could. Lower it
+when the library gets better.
 """
 
 import os
@@ -37,11 +37,12 @@ def python_calls(fn, *args):
     return count[0]
 
 
-# Dispatch --------------------------------------------------------------------------------------------
+# Dispatch -----------------------------------------------------------------------------------------
 
-# The public function and the look-up; where the framework's own function does not fit, some more.
-ONE_ARRAY = {"numpy": 3, "jax": 2, "torch": 3, "tensorflow": 4}
-TWO_ARRAYS = {"numpy": 2, "jax": 4, "torch": 3, "tensorflow": 6}
+# The public function and the look-up; where the framework's own function does not fit or its data types
+# are not those of our table, some more.
+ONE_ARRAY = {"numpy": 3, "jax": 3, "torch": 3, "tensorflow": 4}
+TWO_ARRAYS = {"numpy": 3, "jax": 5, "torch": 3, "tensorflow": 7}
 
 
 def test_calls_for_one_array(backend, array):
@@ -58,7 +59,7 @@ def test_calls_for_a_hoisted_namespace(backend, xp, array):
     assert python_calls(xp.tanh, array([0.5])) == ONE_ARRAY[backend] - 2
 
 
-# Modules ---------------------------------------------------------------------------------------------
+# Modules ------------------------------------------------------------------------------------------
 
 
 def model(backend):
@@ -67,7 +68,7 @@ def model(backend):
         return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 
 
-LINEAR_CALLS = {"numpy": 16, "jax": 17, "torch": 16, "tensorflow": 16}
+LINEAR_CALLS = {"numpy": 10, "jax": 11, "torch": 10, "tensorflow": 10}
 
 
 def test_calls_of_a_module(backend, array):
@@ -76,7 +77,7 @@ def test_calls_of_a_module(backend, array):
     assert python_calls(layer, array(np.ones((2, 4), "float32"))) == LINEAR_CALLS[backend]
 
 
-# Compilation -----------------------------------------------------------------------------------------
+# Compilation --------------------------------------------------------------------------------------
 
 
 def training_step(module, optimizer, traces):
@@ -132,10 +133,10 @@ def test_torch_compiles_once_without_graph_breaks():
     assert len(frames) == 2
 
 
-# Native operations -----------------------------------------------------------------------------------
+# Native operations --------------------------------------------------------------------------------
 
-# Each multi-tensor kernel counts once, however many leaves it takes: (at all, for each leaf). There is none
-# for a sign that keeps NaN.
+# Each multi-tensor kernel counts once, however many leaves it takes: (at all, for each leaf). There
+# is none for a sign that keeps NaN.
 OPERATIONS = {"SGD": (2, 0), "Adam": (4, 0), "AdamW": (4, 0), "RMSprop": (10, 0), "Lion": (4, 3)}
 
 
@@ -163,7 +164,7 @@ def test_torch_operations_of_an_optimizer_step(name, leaves):
     assert counter.found == at_all + each * leaves
 
 
-STEP_CALLS = {"numpy": 129, "jax": 75, "torch": 42, "tensorflow": 45}
+STEP_CALLS = {"numpy": 139, "jax": 74, "torch": 42, "tensorflow": 45}
 
 
 def test_calls_of_an_optimizer_step(backend, array):

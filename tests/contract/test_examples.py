@@ -84,7 +84,7 @@ def test_example_is_a_page_long(name):
     assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 90
 
 
-# The demo --------------------------------------------------------------------------------------------
+# The demo -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.xdist_group("numpy")

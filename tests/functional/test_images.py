@@ -181,6 +181,8 @@ def test_accuracy(backend, array, compiled_or_eager):
     assert_close(compiled_or_eager(F.accuracy)(array(scores), array(targets)), expected)
     with pytest.raises(ShapeError):
         F.accuracy(array(scores), array(targets[:3]))
+    with pytest.raises(ShapeError, match="astype"):  # classes in floats, or the scores of one?
+        F.accuracy(array([1.0, 0.0]), array([1, 0]))
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])

@@ -1,217 +1,21 @@
-"""Optimizers against torch.optim and optax, schedules and parts against their formulas, on four backends.
+"""What optimizers, transformations and schedules promise beside their formulas."""
 
-The oracles run on the CPU in the precision under test. Tolerances over 20 steps: 1e-9 of the largest value in
-float64, 2e-5 in float32 (two programs that round in another order drift apart by some rounding errors a step,
-and Adam's first steps divide numbers that are rounded themselves).
-"""
-
-import math
+import copy
 
 import numpy as np
 import pytest
 
 import trellis
-from conftest import compile_with
+from cases.optim import gradients
+from cases.optim import variables as initial
+from conftest import fresh
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
 from trellis.testing import assert_close
 
-STEPS = 20
-TOLERANCE = {"float32": 2e-5, "float64": 1e-9}
-
-
-def initial(seed=0):
-    """A small nest: a matrix that Adafactor factors, a bias of zeros, a 3-D leaf, a scalar, a list."""
-    draw = np.random.default_rng(seed)
-    return {
-        "linear": {"w": draw.normal(size=(4, 3)), "b": np.zeros(3)},
-        "more": [draw.normal(size=(2, 3, 4)), np.array(0.7)],
-    }
-
-
-def gradients(step):
-    """Gradients that depend on the step only, so that both programs see the same ones."""
-    draw = np.random.default_rng(100 + step)
-    return tree.map(lambda x: np.asarray(draw.normal(size=x.shape)) * 0.5 + 0.1, initial())
-
 
 def cast(nest, dtype, make=np.asarray):
     return tree.map(lambda x: make(np.asarray(x, dtype)), nest)
-
-
-def torch_trajectory(make, dtype):
-    """The parameters after each step of a torch optimizer."""
-    import torch
-
-    params = [torch.tensor(x.astype(dtype)) for x in map(np.asarray, tree.leaves(initial()))]
-    params = [p.requires_grad_() for p in params]
-    optimizer = make(torch.optim, params)
-    trajectory = []
-    for i in range(STEPS):
-        for p, g in zip(params, tree.leaves(gradients(i)), strict=True):
-            p.grad = torch.tensor(np.asarray(g, dtype))
-        optimizer.step()
-        trajectory.append([p.detach().numpy().copy() for p in params])
-    return trajectory
-
-
-def optax_trajectory(make, dtype):
-    """The same of an optax optimizer."""
-    import jax
-    import optax
-
-    with jax.enable_x64(dtype == "float64"):
-        params = [jax.numpy.asarray(x, dtype) for x in tree.leaves(initial())]
-        optimizer = make(optax)
-        state = optimizer.init(params)
-        update = jax.jit(optimizer.update)
-        trajectory = []
-        for i in range(STEPS):
-            grads = [jax.numpy.asarray(g, dtype) for g in tree.leaves(gradients(i))]
-            updates, state = update(grads, state, params)
-            params = optax.apply_updates(params, updates)
-            trajectory.append([np.asarray(p) for p in params])
-    return trajectory
-
-
-def our_trajectory(opt, dtype, make):
-    v = Container(cast(initial(), dtype, make))
-    trajectory = []
-    for i in range(STEPS):
-        before = [np.array(trellis.to_numpy(x)) for x in tree.leaves(v)]
-        new_v = opt.step(v, cast(gradients(i), dtype, make))
-        for x, y in zip(tree.leaves(v), before, strict=True):
-            np.testing.assert_array_equal(trellis.to_numpy(x), y)
-        v = new_v
-        trajectory.append([trellis.to_numpy(x) for x in tree.leaves(v)])
-    return v, trajectory
-
-
-def assert_same(ours, theirs, tolerance):
-    for i, (xs, ys) in enumerate(zip(ours, theirs, strict=True)):
-        for x, y in zip(xs, ys, strict=True):
-            np.testing.assert_allclose(
-                x, y, rtol=tolerance, atol=tolerance * float(np.max(np.abs(y))), err_msg=f"step {i}"
-            )
-
-
-TORCH = {
-    "SGD": (lambda: optim.SGD(0.1), lambda t, p: t.SGD(p, 0.1)),
-    "SGD-momentum": (lambda: optim.SGD(0.1, 0.9), lambda t, p: t.SGD(p, 0.1, momentum=0.9)),
-    "SGD-nesterov-decay": (
-        lambda: optim.SGD(0.1, momentum=0.8, nesterov=True, weight_decay=0.1),
-        lambda t, p: t.SGD(p, 0.1, momentum=0.8, nesterov=True, weight_decay=0.1),
-    ),
-    "Adam": (lambda: optim.Adam(0.05), lambda t, p: t.Adam(p, 0.05)),
-    "Adam-betas": (
-        lambda: optim.Adam(0.05, 0.7, 0.95, 1e-4),
-        lambda t, p: t.Adam(p, 0.05, (0.7, 0.95), 1e-4),
-    ),
-    "AdamW": (lambda: optim.AdamW(0.05), lambda t, p: t.AdamW(p, 0.05, weight_decay=0.01)),
-    "AdamW-decay": (
-        lambda: optim.AdamW(0.05, weight_decay=0.3),
-        lambda t, p: t.AdamW(p, 0.05, weight_decay=0.3),
-    ),
-    "Adamax": (lambda: optim.Adamax(0.05), lambda t, p: t.Adamax(p, 0.05)),
-    "NAdam": (lambda: optim.NAdam(0.05), lambda t, p: t.NAdam(p, 0.05)),
-    "RMSprop": (lambda: optim.RMSprop(0.02), lambda t, p: t.RMSprop(p, 0.02)),
-    "RMSprop-centered-momentum": (
-        lambda: optim.RMSprop(0.02, decay=0.8, momentum=0.5, centered=True),
-        lambda t, p: t.RMSprop(p, 0.02, alpha=0.8, momentum=0.5, centered=True),
-    ),
-    "Adagrad": (lambda: optim.Adagrad(0.1), lambda t, p: t.Adagrad(p, 0.1)),
-    "Adagrad-decay": (
-        lambda: optim.Adagrad(0.1, lr_decay=0.1, initial_accumulator=0.5),
-        lambda t, p: t.Adagrad(p, 0.1, lr_decay=0.1, initial_accumulator_value=0.5),
-    ),
-    "Adadelta": (lambda: optim.Adadelta(), lambda t, p: t.Adadelta(p)),
-}
-OPTAX = {
-    "LARS": (lambda: optim.LARS(0.5), lambda o: o.lars(0.5)),
-    "LARS-decay-nesterov": (
-        lambda: optim.LARS(0.5, 0.8, True, weight_decay=0.1, trust_coefficient=0.02),
-        lambda o: o.lars(
-            0.5, weight_decay=0.1, trust_coefficient=0.02, momentum=0.8, nesterov=True
-        ),
-    ),
-    "LARS-schedule": (
-        lambda: optim.LARS(schedules.exponential(0.5, 5, 0.5)),
-        lambda o: o.lars(o.exponential_decay(0.5, 5, 0.5)),
-    ),
-    "LAMB": (lambda: optim.LAMB(0.05), lambda o: o.lamb(0.05)),
-    "LAMB-decay": (
-        lambda: optim.LAMB(0.05, weight_decay=0.1),
-        lambda o: o.lamb(0.05, weight_decay=0.1),
-    ),
-    "Lion": (lambda: optim.Lion(0.05, weight_decay=0.1), lambda o: o.lion(0.05, weight_decay=0.1)),
-    "Adafactor": (
-        lambda: optim.Adafactor(0.1, min_size_to_factor=2),
-        lambda o: o.adafactor(0.1, min_dim_size_to_factor=2),
-    ),
-    "Adafactor-full-momentum-decay": (
-        lambda: optim.Adafactor(
-            0.1, momentum=0.9, weight_decay=0.01, clipping=None, factored=False
-        ),
-        lambda o: o.adafactor(
-            0.1,
-            momentum=0.9,
-            weight_decay_rate=0.01,
-            clipping_threshold=None,
-            factored=False,
-            dtype_momentum=None,
-        ),
-    ),
-    "Adam-cosine": (
-        lambda: optim.Adam(schedules.cosine(0.05, 15)),
-        lambda o: o.adam(o.cosine_decay_schedule(0.05, 15)),
-    ),
-}
-# The oracles compute these factors in float32 always: optax its rate of decay and its schedules, torch the
-# product of NAdam's momenta.
-ROUNDED = {"Adafactor", "Adafactor-full-momentum-decay", "LARS-schedule", "Adam-cosine", "NAdam"}
-_oracles = {}
-
-
-def oracle(name, dtype):
-    if (name, dtype) not in _oracles:
-        compute, rows = (torch_trajectory, TORCH) if name in TORCH else (optax_trajectory, OPTAX)
-        _oracles[name, dtype] = compute(rows[name][1], dtype)
-    return _oracles[name, dtype]
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [*TORCH, *OPTAX])
-def test_trajectory(name, dtype, backend, array, x64):
-    expected = oracle(name, dtype)
-    opt = {**TORCH, **OPTAX}[name][0]()
-    with x64():
-        v, ours = our_trajectory(opt, dtype, array)
-    is_rounded = name in ROUNDED and dtype == "float64"
-    assert_same(ours, expected, 1e-6 if is_rounded else TOLERANCE[dtype])
-    assert isinstance(opt.state, Container)
-    assert int(opt.state.step) == STEPS
-    for leaf in tree.leaves(v):
-        assert trellis.dtype(leaf) == dtype
-        assert trellis.backend_of(leaf) == backend
-    for leaf in tree.leaves(opt.state):
-        assert trellis.backend_of(leaf) == backend
-
-
-@pytest.mark.parametrize("name", [*TORCH, *OPTAX])
-def test_compiled_step_equals_eager(name, backend, array):
-    opt = {**TORCH, **OPTAX}[name][0]()
-    v = Container(cast(initial(), "float32", array))
-    compiled = fresh(backend, opt.update)
-    state = opt.init(v)
-    for i in range(3):
-        grads = Container(cast(gradients(i), "float32", array))
-        v, state = compiled(v, grads, state)
-    expected = {**TORCH, **OPTAX}[name][0]()
-    w = Container(cast(initial(), "float32", array))
-    for i in range(3):
-        w = expected.step(w, Container(cast(gradients(i), "float32", array)))
-    assert_nests(v, w, 1e-5)
-    assert_nests(state, expected.state, 1e-5)
 
 
 def test_compiled_once(backend, array):
@@ -236,15 +40,6 @@ def test_compiled_once(backend, array):
     assert int(state["step"]) == 4
 
 
-def fresh(backend, fn):
-    """Compiled anew: Dynamo counts the compilations of one function over all tests."""
-    if backend == "torch":
-        import torch
-
-        torch._dynamo.reset()
-    return compile_with(backend, fn)
-
-
 def assert_nests(x, y, tolerance=1e-6):
     xs, ys = tree.leaves(x), tree.leaves(y)
     assert tree.key_chains(Container(x)) == tree.key_chains(Container(y))
@@ -256,7 +51,7 @@ def assert_nests(x, y, tolerance=1e-6):
         )
 
 
-# Classes -----------------------------------------------------------------------------------------------
+# Classes ------------------------------------------------------------------------------------------
 
 
 def test_update_is_pure_and_equals_step(array):
@@ -362,7 +157,7 @@ def test_half_precision(dtype, backend, xp, array):
 
 
 def test_float32_bias_corrections(array):
-    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 must not lose its digits."""
+    """At t = 1 Adam moves by lr exactly, whatever beta2: 1 - 0.99999**1 keeps its digits."""
     for beta2 in (0.999, 0.99999):
         opt = optim.Adam(0.1, beta2=beta2, epsilon=0)
         w = opt.step(array(np.zeros(3, "float32")), array(np.array([1.0, 1e-3, 30.0], "float32")))
@@ -383,25 +178,27 @@ def test_many_leaves_equal_few(array):
         np.testing.assert_allclose(trellis.to_numpy(v[f"p{i:02}"]), trellis.to_numpy(w), rtol=1e-6)
 
 
-def test_classes_equal_their_parts(xp, array):
-    """A kernel of the framework for a whole step, where there is one, gives what the parts give."""
+def by_its_two_functions(transformation):
+    """The same without its rules, so that no kernel takes the place of any."""
+    return optim.Transformation(transformation.init, transformation.update)
+
+
+def test_kernels_equal_their_rules(xp, array):
+    """A kernel of the framework for a whole step, where there is one, gives what the rules give."""
+    adam, decay = optim.scale_by_adam(), optim.add_decayed_weights(0.01)
+    clip, fall = optim.clip_by_global_norm(0.5), schedules.linear(0.1, 0.0, 9)
+    by_rate = optim.scale_by_learning_rate(fall, flip_sign=False)
     pairs = [
-        (optim.Adam(0.1), optim.Optimizer(optim.scale_by_adam(), 0.1)),
-        (
-            optim.AdamW(schedules.linear(0.1, 0.0, 9)).after(optim.clip_by_global_norm(0.5)),
-            optim.Optimizer(
-                optim.chain(
-                    optim.clip_by_global_norm(0.5),
-                    optim.scale_by_adam(),
-                    optim.add_decayed_weights(0.01),
-                ),
-                schedules.linear(0.1, 0.0, 9),
-            ),
-        ),
+        (optim.Adam(0.1), adam, 0.1),
+        (optim.AdamW(fall).after(clip), optim.chain(clip, adam, decay, by_rate), 1.0),
+        (optim.Optimizer(optim.chain(adam, by_rate), 0.5), optim.chain(adam, by_rate), 0.5),
     ]
-    for opt, parts in pairs:
+    for opt, transformation, lr in pairs:
+        assert opt.transformation.rules.kernel is not None
+        parts = optim.Optimizer(by_its_two_functions(transformation), lr)
         v = w = Container(cast(initial(), "float32", array))
-        for i in range(3):
+        # TensorFlow makes a graph of a step that comes for the third time.
+        for i in range(4):
             grads = Container(cast(gradients(i), "float32", array))
             # As transposing leaves them: on torch not in the order of memory.
             grads.linear["w"] = xp.permute_dims(
@@ -414,6 +211,22 @@ def test_classes_equal_their_parts(xp, array):
     v = optim.AdamW(0.1).step(contiguous, contiguous)["w"]
     np.testing.assert_allclose(trellis.to_numpy(v), np.full((2, 3), 1 - 0.1 - 0.001), rtol=1e-6)
     np.testing.assert_array_equal(trellis.to_numpy(contiguous["w"]), np.ones((2, 3)))
+
+
+def test_rules_behind_adam_that_no_kernel_has():
+    """Only plain decay and a rate may follow; anything else must not be left out in silence."""
+    adam, rate = optim.scale_by_adam(), optim.scale_by_schedule(schedules.constant(0.1))
+    decay, masked = optim.add_decayed_weights(0.1), optim.add_decayed_weights(0.1, {"w": True})
+    for behind in (
+        [optim.clip(1.0)],
+        [masked],
+        [rate, decay],
+        [rate, rate],
+        [adam],
+        [optim.trace()],
+    ):
+        whole = optim.chain(adam, *behind).rules
+        assert whole.kernel is None or whole.rules[whole.fused :] == adam.rules.rules
 
 
 def test_step_leaves_the_graph_behind_and_update_keeps_it(backend, array):
@@ -452,7 +265,7 @@ def test_differentiated_adam(array, x64):
         assert_close(slope, expected, rtol=1e-5)
 
 
-# Parts -------------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def updated(transformation, grads, params=None):
@@ -568,51 +381,7 @@ def test_accumulation(is_compiled, backend, array):
         optim.SGD(0.1).accumulated(0)
 
 
-# Schedules ---------------------------------------------------------------------------------------------
-
-SCHEDULES = {
-    "constant": (schedules.constant(0.3), lambda t: 0.3),
-    "step": (schedules.step(0.5, 4, 0.1), lambda t: 0.5 * 0.1 ** (t // 4)),
-    "piecewise": (
-        schedules.piecewise(0.5, {3: 0.1, 7: 0.5}),
-        lambda t: 0.5 * (0.1 if t >= 3 else 1) * (0.5 if t >= 7 else 1),
-    ),
-    "exponential": (schedules.exponential(0.5, 4, 0.3), lambda t: 0.5 * 0.3 ** (t / 4)),
-    "polynomial": (
-        schedules.polynomial(0.5, 0.1, 8, power=2.0),
-        lambda t: 0.4 * (1 - min(t, 8) / 8) ** 2 + 0.1,
-    ),
-    "linear": (schedules.linear(0.0, 0.5, 8), lambda t: 0.5 * min(t, 8) / 8),
-    "cosine": (
-        schedules.cosine(0.5, 8, end=0.1),
-        lambda t: 0.1 + 0.4 * (1 + math.cos(math.pi * min(t, 8) / 8)) / 2,
-    ),
-    "warmup_cosine": (
-        schedules.warmup_cosine(0.5, 3, 9, end=0.05),
-        lambda t: (
-            0.5 * t / 3 if t < 3 else 0.05 + 0.45 * (1 + math.cos(math.pi * min(t - 3, 6) / 6)) / 2
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_schedule(name, backend, array, x64):
-    schedule, formula = SCHEDULES[name]
-    for t in range(12):
-        assert schedule(t) == pytest.approx(formula(t), rel=1e-12, abs=1e-15)
-        assert isinstance(schedule(t), float)
-        result = schedule(array(np.array(t, "int32")))
-        assert trellis.backend_of(result) == backend
-        assert trellis.dtype(result) == "float32"
-        assert float(result) == pytest.approx(formula(t), rel=1e-5, abs=1e-7)
-        with x64():
-            result = schedule(array(np.array(t, "float64")))
-            assert trellis.dtype(result) == "float64"
-            assert float(result) == pytest.approx(formula(t), rel=1e-12, abs=1e-15)
-    if backend != "numpy":
-        result = fresh(backend, schedule)(array(np.array(5, "int32")))
-        assert float(result) == pytest.approx(formula(5), rel=1e-5)
+# Schedules ----------------------------------------------------------------------------------------
 
 
 def test_schedules_of_optax():
@@ -645,7 +414,7 @@ def test_schedule_errors():
             make()
 
 
-# What a step may overwrite ---------------------------------------------------------------------------
+# What a step may overwrite ------------------------------------------------------------------------
 
 
 def snapshot(nest):
@@ -658,8 +427,6 @@ def unchanged(nest, before):
 
 @pytest.mark.parametrize("make", [optim.Adam, optim.AdamW, lambda: optim.SGD(0.1, momentum=0.9)])
 def test_a_step_changes_nothing_that_was_given_out(make, array):
-    import copy
-
     optimizer = make()
     v = Container(a={"w": array(np.ones(3, "float32"))}, b=array(np.ones((2, 2), "float32")))
     g = Container(a={"w": array(np.full(3, 0.5, "float32"))}, b=array(np.eye(2, dtype="float32")))

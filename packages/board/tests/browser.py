@@ -51,6 +51,11 @@ class Page:
         self.driver.get("about:blank")
         self.driver.get(address)
         self.wait("return document.documentElement.dataset.ready === 'true'")
+        # Rows are drawn again when the first layout has told how many are in sight.
+        self.driver.execute_async_script(
+            "const done = arguments[0];"
+            "requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     def wait(self, script: str) -> Any:
         return WebDriverWait(self.driver, 30).until(lambda d: d.execute_script(script))
@@ -80,7 +85,7 @@ class Page:
             "const row = [...document.querySelectorAll('#grid-body .row:not(.module)')]"
             ".find(r => r.querySelector('.text').textContent === arguments[0]);"
             "const at = [...document.querySelectorAll('#grid-head > *')]"
-            ".findIndex(c => c.textContent === arguments[1]);"
+            ".findIndex(c => c.textContent === arguments[1].replace('\\n', ' '));"
             "return row.children[at]",
             test,
             backend,

@@ -8,17 +8,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import trellis_board
+from trellis_board.queries import find_project
+from trellis_board.records import Part, Result
+from trellis_board.static_page import write_page
 from trellis_board.store import Store
 
-from .helpers import free_port, missing
+from . import browser
+from .helpers import DAY, EVIL, free_port, missing
 
-collect_ignore = ["sample"]
+collect_ignore = ["sample", "torture"]
 
 HERE = Path(__file__).parent
 SOURCE = Path(trellis_board.__file__).parents[1]
@@ -119,3 +125,62 @@ def run_pytest(sample: Path) -> Pytest:
         )
 
     return run
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
+    """A browser with an empty profile."""
+    driver = browser.start(tmp_path_factory.mktemp("profile"))
+    yield browser.Page(driver)
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str]:
+    """A store with two runs, and its page as a folder."""
+    folder = tmp_path_factory.mktemp("board")
+    store = Store.open(folder / "b.sqlite")
+    now = time.time()
+
+    def result(module: str, test: str, backend: str, outcome: str, **rest: Any) -> Result:
+        return Result(module, test, backend, outcome, comparisons=2, **rest)
+
+    old = [
+        result("layers", "test_linear", "numpy", "success", duration=0.1),
+        result("layers", "test_linear", "torch", "success", duration=0.1),
+        result("layers", "test_conv", "numpy", "failure", duration=0.1, message="E old trouble"),
+        result("layers", "test_conv", "torch", "success", duration=0.1),
+        result("random", "test_shuffle", "numpy", "success", duration=0.1),
+        result("random", "test_forgotten", "numpy", "success", duration=0.1),
+    ]
+    new = [
+        result("layers", "test_linear", "numpy", "success", duration=0.9),
+        result("layers", "test_linear", "torch", "failure", duration=0.1, message=EVIL),
+        result("layers", "test_conv", "numpy", "success", duration=0.1),
+        result("layers", "test_conv", "torch", "hollow", duration=0.1, message="no comparison"),
+        result("random", "test_shuffle", "numpy", "skipped", message="no such device"),
+        result("random", f"test_{EVIL}", "numpy", "success", duration=0.1),
+    ]
+    for name, started, commit, results in (
+        ("100", now - 40 * DAY, "aaaa" * 10, old),
+        ("101", now - DAY / 2, "bbbb" * 10, new),
+    ):
+        for each in results:
+            each.at = started
+        store.for_project("demo").record(
+            Part(
+                run=name,
+                shard="one",
+                started=started,
+                commit=commit,
+                branch="main",
+                link=f"https://ci.example/runs/{name}",
+                python="CPython 3.11.7",
+                platform="Linux x86_64",
+                versions={"torch": "2.13.0"},
+                results=results,
+            )
+        )
+    with store.reading() as connection:
+        write_page(connection, find_project(connection, None), folder / "page")
+    return store, (folder / "page" / "index.html").as_uri()

@@ -16,6 +16,10 @@ from trellis_board.store import Store
 
 Cells = dict[tuple[str, str], CellResult]
 
+DAY = 86400.0
+EVIL = "<img src=x onerror=\"document.title='owned'\">"
+"""A name that must stay a name wherever it is shown."""
+
 
 def missing(what: str) -> None:
     """Skip a test that needs `what`; where everything must be there, fail it."""
@@ -40,7 +44,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def latest_cells(store: Store | Path | str, project: str | None = None) -> Cells:
+def latest_cells(
+    store: Store | Path | str, project: str | None = None, branch: str | None = None
+) -> Cells:
     """The latest result of every cell, by test and backend."""
     if not isinstance(store, Store):
         store = Store.open(store, create=False)
@@ -50,13 +56,15 @@ def latest_cells(store: Store | Path | str, project: str | None = None) -> Cells
         backends = queries.backend_names(connection, id)
         return {
             (names[cell.test_id], backends[cell.backend_id]): cell
-            for cell in queries.latest(connection, id)
+            for cell in queries.latest(connection, id, branch)
         }
 
 
-def outcomes(store: Store | Path | str, project: str | None = None) -> dict[tuple[str, str], str]:
+def outcomes(
+    store: Store | Path | str, project: str | None = None, branch: str | None = None
+) -> dict[tuple[str, str], str]:
     """The latest outcome of every cell, by test and backend."""
-    return {cell: result.outcome for cell, result in latest_cells(store, project).items()}
+    return {cell: result.outcome for cell, result in latest_cells(store, project, branch).items()}
 
 
 @dataclass

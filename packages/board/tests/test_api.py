@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import threading
 import time
 
@@ -11,6 +12,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
+import trellis_board.server as server_module
 from trellis_board.client import Client
 from trellis_board.recording import project_id
 from trellis_board.server import make_app
@@ -72,6 +74,8 @@ def test_tokens_that_do_not_count_change_nothing(store, client):
         {"run": None},
         {"started": "soon"},
         {"started": -1},
+        {"started": True},
+        {"started": "12"},
         {"extra": 1},
         {"link": "javascript:alert(1)"},
         {"results": [{"module": "m", "test": "t", "backend": "b", "outcome": "green"}]},
@@ -220,3 +224,147 @@ def test_the_plugins_client_over_a_real_socket(store):
     assert latest_cells(store)["test_tanh", "numpy"].outcome == "hollow"
     with pytest.raises(RuntimeError, match="cannot reach"):
         Client(address, "mine", "board_x").record(make_part())
+
+
+@pytest.fixture
+def served(store):
+    """A server on a real socket, with little patience; its port."""
+    port = free_port()
+    app = make_app(store, patience=0.5)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield port
+    server.should_exit = True
+    thread.join()
+
+
+def begin_post(port, length, token=None, project="mine"):
+    """The headers of a post whose body does not come."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    lines = [
+        f"POST /api/v1/projects/{project}/parts HTTP/1.1",
+        "Host: board",
+        "Content-Type: application/json",
+        f"Content-Length: {length}",
+        *([f"Authorization: Bearer {token}"] if token else []),
+    ]
+    connection.sendall("\r\n".join([*lines, "", ""]).encode())
+    return connection
+
+
+def read_all(connection):
+    """The whole answer: it ends because the server closes the connection."""
+    with connection:
+        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+
+
+def test_a_token_is_asked_for_before_the_body_is_read(store, served):
+    foreign = token_for(store, project="other")
+    for token, status in ((None, 401), ("board_wrong", 401), (foreign, 403)):
+        # Not one byte of the body is sent, so an answer can only come from the headers.
+        answer = read_all(begin_post(served, 50_000_000, token))
+        assert answer.startswith(f"HTTP/1.1 {status} ")
+        assert "connection: close" in answer
+    refused = begin_post(served, 50_000_000)
+    with refused, pytest.raises(OSError, match=r"Broken pipe|reset"):
+        refused.sendall(b" " * 50_000_000)
+
+
+def test_half_a_body_does_not_wait_forever(store, served):
+    token = token_for(store)
+    waiting = [begin_post(served, 1000, token) for _ in range(20)]
+    for connection in waiting[10:]:
+        connection.sendall(b'{"run": ')
+    for connection in waiting:
+        answer = read_all(connection)
+        assert answer.startswith("HTTP/1.1 408 ")
+        assert "came to a halt" in answer
+    assert count(store).runs == 0
+
+
+def test_only_a_posted_part_has_a_body(store, client):
+    for method, path in (("POST", "/p/mine/"), ("PUT", URL), ("POST", "/nowhere")):
+        answer = client.request(method, path, content=b"x" * 1000)
+        assert answer.status_code in (404, 405)
+
+
+def test_all_badges_are_made_at_once_and_kept(store, client, monkeypatch):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success", tanh__torch="success"))
+    made = []
+    real = server_module.all_badges
+    monkeypatch.setattr(server_module, "all_badges", lambda *rest: made.append(rest) or real(*rest))
+    for _ in range(2):
+        for name in ("all", "backend.numpy", "backend.torch", "module.ops"):
+            assert client.get(f"/p/mine/badges/{name}.svg").status_code == 200
+    assert client.get("/p/mine/badges/none.svg").status_code == 404
+    assert len(made) == 1
+    # The same shard again: same number of parts, and SQLite uses the row ids again.
+    store.for_project("mine").record(make_part("1", tanh__numpy="failure"))
+    assert "0 / 1" in client.get("/p/mine/badges/all.svg").text
+    assert len(made) == 2
+
+
+def test_an_open_board_asks_readers_for_no_token(store):
+    def protected(read_openly):
+        paths = make_app(store, read_openly=read_openly).openapi()["paths"]
+        return {
+            (method, path)
+            for path, methods in paths.items()
+            for method, operation in methods.items()
+            if operation.get("security")
+        }
+
+    post = ("post", "/api/v1/projects/{project}/parts")
+    assert protected(read_openly=True) == {post}
+    assert post in protected(read_openly=False)
+    assert len(protected(read_openly=False)) == 6
+
+
+def test_other_branches_can_be_read(store, client):
+    for run, branch, outcome in (("1", "main", "success"), ("2", "feature", "failure")):
+        part = make_part(run, started=float(run), tanh__numpy=outcome)
+        part.branch = branch
+        store.for_project("mine").record(part)
+    base = "/api/v1/projects/mine"
+
+    def outcomes_of(path, **where):
+        return [cell["outcome"] for cell in client.get(f"{base}/{path}", params=where).json()]
+
+    cell = {"module": "ops", "test": "test_tanh", "backend": "numpy"}
+    assert outcomes_of("cells") == outcomes_of("history", **cell) == ["success"]
+    assert outcomes_of("cells", branch="feature") == ["failure"]
+    assert outcomes_of("history", branch="feature", **cell) == ["failure"]
+    assert outcomes_of("cells", branch="none") == []
+    named = [run["name"] for run in client.get(f"{base}/runs", params={"branch": "main"}).json()]
+    assert named == ["1"]
+    found = client.get(f"{base}/diff", params={"base": "main", "head": "feature"}).json()
+    assert found["regressions"] == 1
+    assert client.get(f"{base}/diff", params={"base": "main"}).status_code == 404
+
+
+def test_a_run_of_the_future_is_refused(store, client):
+    headers = bearer(token_for(store))
+    answer = client.post(URL, json={**body(), "started": 4e9}, headers=headers)
+    assert answer.status_code == 409
+    assert "in the future" in answer.text
+    assert count(store).runs == 0
+
+
+def test_a_document_belongs_to_its_project(store, client):
+    store.for_project("mine").record(make_part("1", tanh__numpy="success"))
+    store.for_project("other").record(make_part("1", secret__numpy="success"))
+    assert client.get("/p/other/data/run-2.json").status_code == 200
+    assert client.get("/p/mine/data/run-2.json").status_code == 404
+    assert client.get("/p/mine/data/history-2.json").status_code == 404
+    assert client.get("/p/mine/data/overview-2.json").status_code == 404
+
+
+def test_the_feed_is_served(store, client):
+    store.for_project("mine").record(make_part("1", started=1, tanh__numpy="success"))
+    store.for_project("mine").record(make_part("2", started=2, tanh__numpy="failure"))
+    answer = client.get("/p/mine/feed.xml")
+    assert answer.headers["content-type"].startswith("application/atom+xml")
+    assert "1 regression in run 2" in answer.text

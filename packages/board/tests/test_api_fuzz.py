@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    negative_data_rejection,
+    positive_data_acceptance,
     response_schema_conformance,
     status_code_conformance,
 )
@@ -65,6 +67,8 @@ def test_nothing_sent_breaks_the_server(tmp_path):
                     status_code_conformance,
                     content_type_conformance,
                     response_schema_conformance,
+                    negative_data_rejection,
+                    positive_data_acceptance,
                 ],
             )
 

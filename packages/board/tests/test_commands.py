@@ -9,7 +9,7 @@ from trellis_board.store import Store
 from trellis_board.tables import Cell, read_table
 
 from .conftest import HERE
-from .helpers import make_part
+from .helpers import make_part, outcomes
 
 SEEDS = sorted((HERE / "seeds").glob("*.txt"))
 
@@ -17,12 +17,11 @@ SEEDS = sorted((HERE / "seeds").glob("*.txt"))
 @pytest.fixture
 def path(tmp_path):
     store = Store.open(tmp_path / "b.sqlite")
-    store.for_project("p").record(
-        make_part("1", started=1000, tanh__numpy="success", tanh__torch="success")
-    )
-    store.for_project("p").record(
-        make_part("2", started=2000, tanh__numpy="success", tanh__torch="failure")
-    )
+    for run, outcome in (("1", "success"), ("2", "failure")):
+        started = int(run) * 1000
+        part = make_part(run, started=started, tanh__numpy="success", tanh__torch=outcome)
+        part.branch = "main"
+        store.for_project("p").record(part)
     return str(tmp_path / "b.sqlite")
 
 
@@ -123,3 +122,87 @@ def test_mistakes_are_explained(path, capsys, arguments, problem):
 def test_a_missing_store_is_explained(tmp_path, capsys):
     assert board("html", "--store", tmp_path / "none", "--out", tmp_path) == 2
     assert "there is no board store at" in capsys.readouterr().err
+
+
+def test_runs_are_merged_listed_pruned_and_deleted(path, tmp_path, capsys):
+    other = Store.open(tmp_path / "other.sqlite")
+    part = make_part("3", started=3000, tanh__jax="success")
+    part.branch = "feature"
+    other.for_project("p").record(part)
+    assert board("merge", tmp_path / "other.sqlite", "--store", path) == 0
+    assert "1 part" in capsys.readouterr().out
+    assert board("runs", "--store", path) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in listed] == ["3", "2", "1"]
+    assert listed[0] == "1970-01-01 00:50  c0ffee3     feature  3"
+    assert board("runs", "--store", path, "--branch", "feature") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert board("prune", "--store", path, "--older-than", "2y", "--dry-run") == 0
+    assert "2 runs would be deleted: 3, 1" in capsys.readouterr().out
+    assert board("delete", "3", "--store", path) == 0
+    capsys.readouterr()
+    assert board("prune", "--store", path, "--older-than", "2y", "--keep-shown") == 0
+    assert "1 run deleted: 1" in capsys.readouterr().out
+    assert board("delete", "3", "--store", path) == 2
+    assert "no run '3'" in capsys.readouterr().err
+
+
+def test_stores_are_merged_into_a_new_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for backend in ("numpy", "torch"):
+        part = make_part("1", backend, **{f"tanh__{backend}": "success"})
+        Store.open(f"{backend}.sqlite").for_project("p").record(part)
+    assert board("merge", "numpy.sqlite", "torch.sqlite") == 0
+    assert len(outcomes("board.sqlite")) == 2
+    assert board("merge", "none.sqlite") == 2
+    assert "there is no board store at none.sqlite" in capsys.readouterr().err
+
+
+def test_a_backup_is_a_store(path, tmp_path, capsys):
+    assert board("backup", tmp_path / "copy.sqlite", "--store", path) == 0
+    assert outcomes(tmp_path / "copy.sqlite") == outcomes(path)
+    assert not (tmp_path / "copy.sqlite-wal").exists()
+    assert board("backup", tmp_path / "copy.sqlite", "--store", path) == 2
+    assert "never overwrites" in capsys.readouterr().err
+
+
+def test_settings_are_configured(path, tmp_path, capsys):
+    file = tmp_path / "board.toml"
+    file.write_text('columns = ["torch", "numpy"]\n[[group]]\nname = "G"\ntests = ["ops::*"]\n')
+    assert board("configure", file, "--store", path) == 0
+    assert "2 columns, 1 groups" in capsys.readouterr().out
+    file.write_text("colums = 3")
+    assert board("configure", file, "--store", path) == 2
+    assert "unknown key 'colums'" in capsys.readouterr().err
+
+
+def test_flaky_cells_are_listed(path, capsys):
+    store = Store.open(path)
+    for run, outcome in (("3", "success"), ("4", "failure")):
+        store.for_project("p").record(make_part(run, started=int(run) * 1000, tanh__torch=outcome))
+    assert board("flaky", "--store", path) == 0
+    told = capsys.readouterr().out
+    assert "ops::test_tanh [torch]  turned 3 times in 4 runs" in told
+    assert told.endswith("1 flaky cell\n")
+
+
+def test_tables_of_another_branch(path, capsys):
+    part = make_part("3", started=3000, tanh__torch="hollow")
+    part.branch = "feature"
+    Store.open(path).for_project("p").record(part)
+    assert board("markdown", "--store", path, "--module", "ops", "--branch", "feature") == 0
+    assert "hollow" in capsys.readouterr().out
+    assert board("markdown", "--store", path, "--module", "ops") == 0
+    assert "failure" in capsys.readouterr().out
+
+
+def test_the_first_run_has_nothing_to_compare_with(path, capsys):
+    assert board("diff", "--store", path, "--base", "previous", "--head", "1") == 0
+    assert "nothing to compare yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("age", ["90", "x", "1.5y"])
+def test_an_age_has_a_unit(path, age, capsys):
+    with pytest.raises(SystemExit):
+        board("prune", "--store", path, "--older-than", age)
+    assert "expected an age such as 90d" in capsys.readouterr().err

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from trellis_board import comparisons
-from trellis_board.comparisons import Tally, backend_of_type, recording
+from trellis_board.arrays import backend_of
+from trellis_board.comparisons import Tally, recording
 
 from .sample.arrays import Tensor
 
@@ -91,6 +92,8 @@ def test_recordings_nest_and_end():
 
 
 def test_types_that_are_no_arrays():
-    assert backend_of_type(np.ndarray) == "numpy"
-    assert backend_of_type(np.dtype) is None
-    assert backend_of_type(list) is None
+    assert backend_of(np.ones(1)) == "numpy"
+    assert backend_of(np.dtype("float32")) is None
+    assert backend_of(np.float32(1)) is None
+    assert backend_of(np.ndarray) is None
+    assert backend_of([]) is None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from trellis_board.branches import default_branch
 from trellis_board.diff import compare, kind_of_change
 from trellis_board.diff_text import as_markdown, as_text
 from trellis_board.queries import UnknownNameError, find_project
 from trellis_board.records import Part, Result
-from trellis_board.refs import resolve
+from trellis_board.refs import NothingBeforeError, resolve, resolve_base
 
 from .helpers import make_part
 
@@ -114,8 +115,13 @@ def test_a_comment_carries_no_foreign_markup(store):
 
 def test_runs_have_many_names(store):
     project = store.for_project("p")
-    for number, commit in (("1", "aaaa1111"), ("2", "bbbb2222"), ("3", "bbbb2222")):
-        project.record(Part(number, "a", float(number), commit=commit, branch=f"b{number}"))
+    for number, commit, branch in (
+        ("1", "aaaa1111", "main"),
+        ("2", "bbbb2222", "main"),
+        ("3", "bbbb2222", None),
+        ("4", "cccc3333", "feature"),
+    ):
+        project.record(Part(number, "a", float(number), commit=commit, branch=branch))
 
     def named(ref):
         with store.reading() as connection:
@@ -126,8 +132,9 @@ def test_runs_have_many_names(store):
     assert named("previous") == ["2"]
     assert named("1") == ["1"]
     assert named("bbbb22") == ["3", "2"]
-    assert named("b1") == ["1"]
-    with pytest.raises(UnknownNameError, match=r"no run, commit or branch 'x'.*3 \(bbbb2222\)"):
+    assert named("newest") == named("feature") == ["4"]
+    assert named("main") == ["2"]
+    with pytest.raises(UnknownNameError, match=r"no run, commit or branch 'x'.*4 \(cccc3333\)"):
         named("x")
 
 
@@ -144,3 +151,35 @@ def test_of_one_commit_the_newest_result_counts(store):
     )
     assert changes(store, "aaaa1111", "bbbb2222").changes == []
     assert [c.kind for c in changes(store, "1", "2").changes] == ["newly failing"]
+
+
+def test_a_base_is_older_than_its_head(store):
+    project = store.for_project("p")
+    for name, branch in (("1", "main"), ("2", "main"), ("3", "pull/7/main"), ("4", "main")):
+        project.record(Part(name, "a", float(name), commit=f"c{name}" * 8, branch=branch))
+
+    def base_of(head, ref):
+        with store.reading() as connection:
+            id = find_project(connection, None)
+            found = resolve(connection, id, head, ask_git=False)
+            return [run.name for run in resolve_base(connection, id, ref, found, ask_git=False)]
+
+    assert base_of("3", "main") == base_of("3", "previous") == ["2"]
+    assert base_of("4", "main") == base_of("4", "previous") == ["2"], "never the run itself"
+    assert base_of("4", "pull/7/main") == ["3"]
+    assert base_of("4", "1") == ["1"]
+    with pytest.raises(NothingBeforeError, match="branch main has no run before '1'"):
+        base_of("1", "main")
+    with pytest.raises(UnknownNameError, match="no run, commit or branch 'typo'"):
+        base_of("4", "typo")
+
+
+def test_a_pull_request_never_becomes_the_default_branch(store):
+    project = store.for_project("p")
+    project.record(Part("1", "a", 1.0, branch="pull/7/main"))
+    with store.reading() as connection:
+        assert default_branch(connection, find_project(connection, None)) == "main"
+    project.record(Part("2", "a", 2.0, branch="trunk"))
+    project.record(Part("3", "a", 3.0, branch="merge/8/x"))
+    with store.reading() as connection:
+        assert default_branch(connection, find_project(connection, None)) == "trunk"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
@@ -14,73 +15,12 @@ from trellis_board.queries import find_project
 from trellis_board.recording import project_id
 from trellis_board.records import Part, Result
 from trellis_board.server import make_app
+from trellis_board.settings import save
 from trellis_board.static_page import write_page
 from trellis_board.store import Store
 from trellis_board.tokens import create_token
 
-from . import browser
-from .helpers import free_port
-
-EVIL = "<img src=x onerror=\"document.title='owned'\">"
-DAY = 86400.0
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    driver = browser.start(tmp_path_factory.mktemp("profile"))
-    yield browser.Page(driver)
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory):
-    """A store with two runs, and its page as a folder."""
-    folder = tmp_path_factory.mktemp("board")
-    store = Store.open(folder / "b.sqlite")
-    now = time.time()
-
-    def result(module, test, backend, outcome, **rest):
-        return Result(module, test, backend, outcome, comparisons=2, **rest)
-
-    old = [
-        result("layers", "test_linear", "numpy", "success", duration=0.1),
-        result("layers", "test_linear", "torch", "success", duration=0.1),
-        result("layers", "test_conv", "numpy", "failure", duration=0.1, message="E old trouble"),
-        result("layers", "test_conv", "torch", "success", duration=0.1),
-        result("random", "test_shuffle", "numpy", "success", duration=0.1),
-        result("random", "test_forgotten", "numpy", "success", duration=0.1),
-    ]
-    new = [
-        result("layers", "test_linear", "numpy", "success", duration=0.9),
-        result("layers", "test_linear", "torch", "failure", duration=0.1, message=EVIL),
-        result("layers", "test_conv", "numpy", "success", duration=0.1),
-        result("layers", "test_conv", "torch", "hollow", duration=0.1, message="no comparison"),
-        result("random", "test_shuffle", "numpy", "skipped", message="no such device"),
-        result("random", f"test_{EVIL}", "numpy", "success", duration=0.1),
-    ]
-    for name, started, commit, results in (
-        ("100", now - 40 * DAY, "aaaa" * 10, old),
-        ("101", now - DAY / 2, "bbbb" * 10, new),
-    ):
-        for each in results:
-            each.at = started
-        store.for_project("demo").record(
-            Part(
-                run=name,
-                shard="one",
-                started=started,
-                commit=commit,
-                branch="main",
-                link=f"https://ci.example/runs/{name}",
-                python="CPython 3.11.7",
-                platform="Linux x86_64",
-                versions={"torch": "2.13.0"},
-                results=results,
-            )
-        )
-    with store.reading() as connection:
-        write_page(connection, find_project(connection, None), folder / "page")
-    return store, (folder / "page" / "index.html").as_uri()
+from .helpers import DAY, EVIL, free_port
 
 
 @pytest.fixture
@@ -100,15 +40,15 @@ def test_the_matrix_is_there(opened):
         "test_forgotten",
         f"test_{EVIL}",
     ]
-    assert opened.cell("test_linear", "torch").text.startswith("✕\nfailure")
-    assert opened.cell("test_shuffle", "torch").get_attribute("aria-label") == "torch: never run"
+    assert opened.cell("test_linear", "torch").text.split() == ["torch:", "✕", "failure", "12", "h"]
+    assert opened.cell("test_shuffle", "torch").text == "torch: never run"
     cards = [card.text.split("\n") for card in opened.all(".card")]
     assert [(card[0], card[-1]) for card in cards] == [
-        ("numpy", "4 of 5 green"),
+        ("numpy", "4 of 4 green"),  # the skipped one could not be green
         ("torch", "0 of 2 green"),
     ]
     modules = [e.text.split("\n") for e in opened.all(".row.module")]
-    assert modules[0][:5] == ["▾", "layers", "2", "2/2", "0/2"]
+    assert modules[0] == ["▾", "layers", "2", "2/2", "green, numpy", "0/2", "green, torch"]
 
 
 def test_search_and_reset(opened):
@@ -210,7 +150,7 @@ def test_everything_by_keyboard(opened):
         opened.js("return document.activeElement.getAttribute('aria-activedescendant')")
         == "focused"
     )
-    assert opened.find("#focused").get_attribute("aria-label").startswith("torch: failure")
+    assert opened.find("#focused").text.split()[::2] == ["torch:", "failure", "h"]
     press(Keys.ENTER)
     assert opened.find("#details").is_displayed()
     press(Keys.ESCAPE)
@@ -351,3 +291,200 @@ def test_ten_thousand_rows(page, tmp_path):
         "const shown = [...document.querySelectorAll('.name .text')];"
         "return shown.at(-1).textContent === 'test_op_09999'"
     )
+
+
+SETTINGS = """
+title = "Demo of groups"
+columns = [
+  { name = "numpy", label = "NumPy" },
+  { name = "torch 2.6", label = "torch 2.6" },
+  { name = "torch 2.13", label = "torch 2.13" },
+]
+other_columns = false
+
+[[group]]
+name = "Layers"
+tests = ["layers::test_linear", "layers::*[{row}*]"]
+
+[[group]]
+name = "Rest"
+tests = [{ match = "other::*", row = "all the rest" }]
+folded = true
+
+[[issue]]
+tests = "layers::test_linear"
+backend = "torch*"
+title = "Linear is not linear"
+link = "https://example.org/issues/7"
+"""
+
+
+@pytest.fixture(scope="module")
+def arranged(tmp_path_factory):
+    """A board with groups, versions as columns, plain tests, branches and a known issue."""
+    folder = tmp_path_factory.mktemp("arranged")
+    store = Store.open(folder / "b.sqlite")
+    versions = ["numpy", "torch 2.6", "torch 2.13"]
+    now = time.time()
+    rows = [
+        *(("layers", f"test_{check}[conv{d}d: {check}]") for check in "ab" for d in "12"),
+        ("layers", "test_linear"),
+        *(("other", f"test_{i}") for i in range(3)),
+    ]
+
+    def results(red=()):
+        every = [
+            Result(module, test, backend, "failure" if (test, backend) in red else "success")
+            for module, test in rows
+            for backend in versions
+            if (test, backend) != ("test_2", "numpy")  # a test that numpy cannot have
+        ]
+        every.append(Result("other", "test_slipped_in", "sqlite", "success"))
+        every += [Result("plain", f"test_plain_{i}", "any", "success") for i in range(4)]
+        every.append(Result("other", "test_0[x]", "numpy", "skipped"))
+        return every
+
+    red = [("test_linear", "torch 2.13"), ("test_b[conv2d: b]", "torch 2.6")]
+    for name, days, branch, of in (
+        ("1", 3, "main", results()),
+        ("2", 2, "main", results(red)),
+        ("3", 1, "feature", results([("test_linear", "numpy")])),
+    ):
+        of += [Result("layers", "test_new", "numpy", "failure")] if branch == "feature" else []
+        store.for_project("demo").record(
+            Part(name, "a", now - days * DAY, commit=name * 40, branch=branch, results=of)
+        )
+    with store.writing() as connection:
+        save(connection, find_project(connection, None), SETTINGS)
+    with store.reading() as connection:
+        write_page(connection, find_project(connection, None), folder / "page")
+    return folder / "page"
+
+
+@pytest.fixture
+def grouped(page, arranged):
+    page.open((arranged / "index.html").as_uri())
+    yield page
+    assert page.complaints() == []
+
+
+def headings(page):
+    return [e.text.split("\n")[1] for e in page.all(".row.module")]
+
+
+def test_it_opens_with_the_groups_that_were_set(grouped):
+    assert headings(grouped) == ["Layers", "Rest", "Tests without a backend"]
+    assert grouped.rows() == ["test_linear", "conv1d", "conv2d"], "the rest is folded"
+    assert [e.text.split("\n")[0] for e in grouped.all(".card")] == [
+        "NumPy",
+        "torch 2.6",
+        "torch 2.13",
+    ]
+    assert grouped.find('[data-status="never run"] .number').text == "0"
+    line = grouped.js(
+        "return [...document.querySelectorAll('.row.line')].find(r => r.innerText.includes('conv2d'))"
+    )
+    assert line.text.split() == [
+        *("▸", "conv2d", "2", "NumPy:", "✓", "success", "2/2"),
+        *("torch", "2.6:", "✕", "failure", "1/2", "torch", "2.13:", "✓", "success", "2/2"),
+    ]
+    line.click()
+    assert grouped.rows()[2:] == ["conv2d", "test_a[conv2d: a]", "test_b[conv2d: b]"]
+    grouped.all(".row.module")[-1].find_element("css selector", ".name").click()
+    assert grouped.rows()[-4:] == [f"test_plain_{i}" for i in range(4)]
+    assert grouped.all(".row .wide")[-1].text.split()[:5] == [
+        *("without", "a", "backend:", "✓", "success")
+    ]
+
+
+def test_columns_of_one_framework_stand_under_its_name(grouped):
+    heads = [e.text.split("\n") for e in grouped.all("#grid-head > *")]
+    assert heads == [["Test"], ["NumPy"], ["torch", "2.6"], ["torch", "2.13"]]
+    visible = [e.get_attribute("class") for e in grouped.all("#grid-head span:first-child")]
+    assert visible == ["family", "hidden"], "the name of the framework is shown once"
+
+
+def test_searching_unfolds(grouped):
+    grouped.find("#search").send_keys("test_2")
+    assert grouped.rows() == ["all the rest", "test_2"]
+    grouped.find("#reset").click()
+    grouped.find("#search").send_keys("conv1d")
+    assert grouped.rows() == ["conv1d", "test_a[conv1d: a]", "test_b[conv1d: b]"]
+    grouped.find("#reset").click()
+    grouped.choose("#module", "group:Rest")
+    assert "test_0" in grouped.rows()
+
+
+def test_card_and_badge_say_the_same(grouped, arranged):
+    cards = {e.text.split("\n")[0]: e.text.split("\n")[-1] for e in grouped.all(".card")}
+    for name, file in (
+        ("NumPy", "numpy"),
+        ("torch 2.6", "torch.2.6"),
+        ("torch 2.13", "torch.2.13"),
+    ):
+        svg = (arranged / "badges" / f"backend.{file}.svg").read_text()
+        green, of = re.search(r": (\d+) / (\d+)</title>", svg).groups()
+        assert cards[name] == f"{green} of {of} green"
+    assert not list((arranged / "badges").glob("*sqlite*")), "a hidden column has no badge"
+
+
+def test_another_branch_can_be_looked_at(grouped, page, arranged):
+    assert grouped.cell("test_linear", "NumPy").text.split()[2] == "success"
+    grouped.choose("#branch", "feature")
+    grouped.wait("return document.getElementById('subtitle').textContent.includes('feature')")
+    assert grouped.cell("test_linear", "NumPy").text.split()[2] == "failure"
+    assert "test_new" in grouped.rows()
+    assert "branch=feature" in grouped.driver.current_url
+    grouped.cell("test_linear", "NumPy").click()
+    grouped.wait("return document.querySelectorAll('#details .history tbody tr').length === 1")
+    address = grouped.driver.current_url
+    page.open(address)  # a link to the cell, on its branch
+    page.wait("return document.querySelectorAll('#details .history tbody tr').length === 1")
+    assert "failure" in page.text("#details .verdict")
+
+
+def test_branches_are_compared(grouped):
+    grouped.find("#tab-compare").click()
+    grouped.choose("#head", "branch:feature")
+    grouped.choose("#base", "branch:main")
+    grouped.wait("return document.querySelector('#compare-status').textContent.includes('reg')")
+    assert grouped.text("#compare-status") == "2 regressions, 4 changes"
+    red = [e.text.split("\n") for e in grouped.all("#changes .failure li")]
+    assert [(e[1], e[2]) for e in red] == [("test_linear", "numpy"), ("test_new", "numpy")]
+
+
+def test_a_cell_has_a_permanent_address(grouped, page):
+    grouped.cell("test_linear", "torch\n2.13").click()
+    grouped.wait("return document.querySelectorAll('#details .history tbody tr').length === 2")
+    link = grouped.find("#permalink").get_attribute("href")
+    assert "test=test_linear" in link
+    grouped.find("#details .close").click()
+    assert "test=" not in grouped.driver.current_url
+    page.open(link)
+    page.wait("return document.querySelectorAll('#details .history tbody tr').length === 2")
+    assert page.text("#details-title") == "test_linear"
+    page.js("location.hash = '#of=layers&test=gone&on=numpy'")
+    page.wait("return !document.getElementById('problem').hidden")
+    assert page.text("#problem") == "This board has no cell gone on numpy."
+
+
+def test_a_cell_leads_to_its_known_issue(grouped):
+    assert "#" in grouped.cell("test_linear", "torch\n2.13").text
+    assert "#" not in grouped.cell("test_linear", "torch\n2.6").text, "a green cell has no issue"
+    grouped.cell("test_linear", "torch\n2.13").click()
+    grouped.wait("return document.querySelector('#details .known a')")
+    issue = grouped.find("#details .known a")
+    assert issue.text == "Linear is not linear"
+    assert issue.get_attribute("href") == "https://example.org/issues/7"
+
+
+def test_over_time(grouped):
+    ActionChains(grouped.driver).send_keys("t").perform()
+    grouped.wait("return document.querySelectorAll('#trends li').length === 3")
+    shares = [e.text.split("\n") for e in grouped.all("#trends li")]
+    assert shares[2] == ["torch 2.13", "87%", "7 of 8"]
+    assert len(grouped.all("#trends li:nth-child(3) circle")) == 2, "two runs of the default branch"
+    assert grouped.text("#flaky") == "No cell was flaky in the newest 30 runs."
+    grouped.find("#broken button").click()
+    grouped.wait("return document.querySelector('#compare-status').textContent.includes('reg')")
+    assert grouped.text("#compare-status") == "2 regressions, 2 changes"

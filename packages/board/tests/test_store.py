@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from trellis_board import migrations, schema
@@ -112,16 +112,45 @@ def test_an_old_store_is_migrated_and_keeps_its_results(address):
         for table in [*schema.metadata.tables, "board_schema"]:
             connection.execute(text(f"DROP TABLE {table}{_cascade(old)}"))
         assert migrate(connection, to_version=1) == 1
-    old.for_project("p").record(make_part("1", tanh__numpy="success"))
+        for statement in OLD_STORE:
+            connection.execute(text(statement))
     with old.reading() as connection:
         assert not inspect(connection).has_table("token")
     old.close()
     new = Store.open(address)
-    assert outcomes(new) == {("test_tanh", "numpy"): "success"}
+    assert outcomes(new) == {("test_tanh", "numpy"): "failure"}
     with new.reading() as connection:
+        tallies = {tuple(row) for row in connection.execute(select(schema.tally))}
+        assert tallies == {(1, 1, "success", 1), (2, 1, "failure", 1)}
         assert inspect(connection).has_table("token")
         assert migrations.version_of(connection) == len(MIGRATIONS)
     new.close()
+
+
+OLD_STORE = [
+    "INSERT INTO project (id, name) VALUES (1, 'p')",
+    "INSERT INTO backend (id, project_id, name) VALUES (1, 1, 'numpy')",
+    "INSERT INTO module (id, project_id, name) VALUES (1, 1, 'ops')",
+    "INSERT INTO test (id, module_id, name, position) VALUES (1, 1, 'test_tanh', 0)",
+    *(
+        statement
+        for run, outcomes in ((1, ["success"]), (2, ["success", "failure"]))
+        for statement in (
+            f"INSERT INTO run (id, project_id, name, started) VALUES ({run}, 1, '{run}', {run})",
+            *(
+                f"INSERT INTO part (id, run_id, shard, started, versions)"
+                f" VALUES ({10 * run + n}, {run}, '{n}', {run}, '{{}}')"
+                for n, _ in enumerate(outcomes)
+            ),
+            *(
+                f"INSERT INTO result"
+                f" (run_id, part_id, test_id, backend_id, outcome, attempts, message, at)"
+                f" VALUES ({run}, {10 * run + n}, 1, 1, '{outcome}', 1, '', {run})"
+                for n, outcome in enumerate(outcomes)
+            ),
+        )
+    ),
+]
 
 
 def _cascade(store: Store) -> str:
@@ -135,7 +164,8 @@ def test_migrations_build_what_the_schema_describes(any_store):
             columns = {c["name"]: bool(c["nullable"]) for c in found.get_columns(name)}
             assert columns.keys() == set(table.columns.keys())
             nullable = {c.name: bool(c.nullable) for c in table.columns if not c.primary_key}
-            assert {k: v for k, v in columns.items() if k != "id"} == nullable
+            keys = {column.name for column in table.primary_key}
+            assert {k: v for k, v in columns.items() if k not in keys} == nullable
             described = {index.name for index in table.indexes}
             unique = {c["name"] for c in found.get_unique_constraints(name)}
             assert {i["name"] for i in found.get_indexes(name)} - unique == described

@@ -1,17 +1,23 @@
 """Data types of arrays: asking, comparing, converting.
 
-Types may be given by canonical name ("float32", trellis.float32) or as dtype objects of any framework.
+Types may be given by canonical name ("float32", trellis.float32) or as dtype objects of any
+framework.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._core.arrays import is_array
 from .._core.dispatch import default_xp, xp_of, xp_of_any
-from .._core.dtypes import DType, name_of
-from .._core.typing import A, Device, DTypeLike
+from .._core.dtypes import DType, FloatLimits, IntLimits, name_of
+from .._core.typing import A, Array, Device, DTypeLike
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend
 
 
 def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
-    """The array in another data type; `copy=False` hands back `x` itself if it has that type already.
+    """The array in another data type; `copy=False` hands back `x` itself if it has that type
+    already.
 
     >>> import numpy as np, trellis
     >>> trellis.astype(np.array([1.7, -1.7]), "int32")
@@ -20,18 +26,17 @@ def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | Non
     return xp_of(x).astype(x, dtype, copy=copy, device=device)
 
 
-def can_cast(from_: Any, to: DTypeLike, /) -> bool:
+def can_cast(from_: Array | DTypeLike, to: DTypeLike, /) -> bool:
     """Whether promotion may turn the first type (or the type of an array) into the second.
 
     >>> import trellis
     >>> trellis.can_cast("int8", "int16"), trellis.can_cast("float64", "float32")
     (True, False)
     """
-    answer: bool = _xp_of_type(from_).can_cast(_array_or_name(from_), name_of(to))
-    return answer
+    return _xp_of_type(from_).can_cast(_array_or_name(from_), name_of(to))
 
 
-def dtype(x: Any, /) -> DType:
+def dtype(x: Array, /) -> DType:
     """The data type of an array by its canonical name, the same on every framework.
 
     >>> import numpy as np, trellis
@@ -41,7 +46,7 @@ def dtype(x: Any, /) -> DType:
     return DType(xp_of(x).dtype_name(x.dtype))
 
 
-def finfo(type: Any, /) -> Any:
+def finfo(type: Array | DTypeLike, /) -> FloatLimits:
     """Limits of a floating-point type: bits, eps, max, min, smallest_normal, dtype.
 
     >>> import trellis
@@ -51,7 +56,7 @@ def finfo(type: Any, /) -> Any:
     return _xp_of_type(type).finfo(_array_or_name(type))
 
 
-def iinfo(type: Any, /) -> Any:
+def iinfo(type: Array | DTypeLike, /) -> IntLimits:
     """Limits of an integer type: bits, max, min, dtype.
 
     >>> import trellis
@@ -61,7 +66,7 @@ def iinfo(type: Any, /) -> Any:
     return _xp_of_type(type).iinfo(_array_or_name(type))
 
 
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike) -> bool:
     """Whether a type is, or is of the kind, that is named; a tuple asks for any of several.
 
     Kinds: "bool", "signed integer", "unsigned integer", "integral", "real floating",
@@ -72,34 +77,28 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     (True, False)
     """
     names = tuple([name_of(k) for k in kind]) if isinstance(kind, tuple) else name_of(kind)
-    answer: bool = default_xp().isdtype(name_of(dtype), names)
-    return answer
+    return default_xp().isdtype(name_of(dtype), names)
 
 
-def result_type(*arrays_and_dtypes: Any) -> DType:
+def result_type(*arrays_and_dtypes: Array | DTypeLike) -> DType:
     """The type that a calculation with all of these has, by its canonical name.
 
     >>> import numpy as np, trellis
     >>> trellis.result_type(np.zeros(2, "float32"), "int64", 1.5)
     trellis.float32
     """
-    xp = xp_of_any(*[x for x in arrays_and_dtypes if _is_array(x)])
+    xp = xp_of_any(*[x for x in arrays_and_dtypes if is_array(x)])
     values = [_array_or_name(x) if _is_type(x) else x for x in arrays_and_dtypes]
     return DType(xp.dtype_name(xp.result_type(*values)))
 
 
-def _is_array(x: Any) -> bool:
-    # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
-    return hasattr(x, "dtype") and not isinstance(x, type)
+def _is_type(x: object) -> bool:
+    return not is_array(x) and not isinstance(x, (bool, int, float, complex))
 
 
-def _is_type(x: Any) -> bool:
-    return not _is_array(x) and not isinstance(x, (bool, int, float, complex))
+def _array_or_name(x: object) -> Any:
+    return x if is_array(x) else name_of(x)
 
 
-def _array_or_name(x: Any) -> Any:
-    return x if _is_array(x) else name_of(x)
-
-
-def _xp_of_type(x: Any) -> Any:
-    return xp_of(x) if _is_array(x) else default_xp()
+def _xp_of_type(x: object) -> "Backend":
+    return xp_of(x) if is_array(x) else default_xp()

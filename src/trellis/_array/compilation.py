@@ -39,7 +39,8 @@ class Compiled:
 
     def __repr__(self) -> str:
         done = [name.rpartition(".")[2] for name in self._by_backend]
-        return f"<compiled {getattr(self._fn, '__name__', self._fn)!s} for {', '.join(done) or 'nothing yet'}>"
+        name = getattr(self._fn, "__name__", self._fn)
+        return f"<compiled {name!s} for {', '.join(done) or 'nothing yet'}>"
 
 
 def compile(
@@ -51,14 +52,14 @@ def compile(
 ) -> Compiled:
     """The same function, compiled by the framework of the arrays it is called with.
 
-    `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on NumPy,
-    which has no compiler, the function itself. Nests and Containers may go in and out. It is compiled
-    once for each set of shapes and dtypes, and again for each value of a static argument. Called with
-    the arrays of another framework later, it compiles for that one too.
+    `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on
+    NumPy, which has no compiler, the function itself. Nests and Containers may go in and out. It is
+    compiled once for each set of shapes and dtypes, and again for each value of a static argument.
+    Called with the arrays of another framework later, it compiles for that one too.
 
-    On NumPy too, a draw without a key and a new value of a buffer or variable raise `TracingError`, as
-    under every compiler. `strict` adds, there, what only a compiler would notice otherwise: Python code
-    that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
+    On NumPy too, a draw without a key and a new value of a buffer or variable raise `TracingError`,
+    as under every compiler. `strict` adds, there, what only a compiler would notice otherwise:
+    Python code that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
 
     To debug with prints and breakpoints, switch compilation off: `TRELLIS_COMPILE=0` in the
     environment, or `with trellis.using_compilation(False):`.

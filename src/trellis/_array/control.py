@@ -9,11 +9,18 @@ from typing import Any
 from .._core.dispatch import xp_of_any
 from .._core.errors import ShapeError
 from .._core.tree import leaves
-from .._core.typing import T
+from .._core.typing import Array, Nest, T
 
 
-def cond(pred: Any, true_fn: Callable[..., T], false_fn: Callable[..., T], /, *operands: Any) -> T:
-    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same structure.
+def cond(
+    pred: Array | bool,
+    true_fn: Callable[..., T],
+    false_fn: Callable[..., T],
+    /,
+    *operands: object,
+) -> T:
+    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same
+    structure.
 
     >>> import numpy as np, trellis
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
@@ -34,8 +41,9 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     return state
 
 
-def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, /) -> tuple[Any, Any]:
-    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and all y.
+def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T, Any]:
+    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and
+    all y.
 
     >>> import numpy as np, trellis
     >>> carry, ys = trellis.scan(lambda c, x: (c + x, c * x), np.array(0.0), np.array([1.0, 2.0]))

@@ -1,6 +1,6 @@
-"""Making arrays. Where no array is present, `backend=` or the default backend says which framework."""
+"""Making arrays. Without an array among the arguments, `backend=` or the default one says where."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from .._core.dispatch import (
     SCALAR_TYPES,
@@ -13,10 +13,13 @@ from .._core.dispatch import (
 )
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
-from .._core.tree import call_leafwise
-from .._core.typing import A, Device, DTypeLike, Scalar, Shape
+from .._core.typing import A, Array, Device, DTypeLike, Scalar, Shape
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend
 
 
 def arange(
@@ -28,7 +31,7 @@ def arange(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """Numbers from `start` to before `stop`, a `step` apart; one argument counts from 0 up to it.
 
     >>> import trellis
@@ -42,18 +45,19 @@ def arange(
 
 
 def asarray(
-    obj: Any,
+    obj: object,
     /,
     *,
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     copy: bool | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of numbers, nested lists, buffers or arrays.
 
-    An array stays in its own framework unless `backend` names another one; everything else goes to the
-    default backend. Python floats get the default float. `copy=False` raises where a copy is needed.
+    An array stays in its own framework unless `backend` names another one; everything else goes to
+    the default backend. Python floats get the default float. `copy=False` raises where a copy is
+    needed.
 
     >>> import trellis
     >>> trellis.asarray([[1, 2], [3, 4]], dtype="float32")
@@ -85,7 +89,7 @@ def empty(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of that shape whose elements are not set; fill all of them before reading any.
 
     >>> import trellis
@@ -114,7 +118,7 @@ def eye(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """Ones on the diagonal number `k` (positive above the main one), zeros elsewhere.
 
     >>> import trellis
@@ -126,8 +130,13 @@ def eye(
 
 
 def from_dlpack(
-    x: Any, /, *, device: Device | None = None, copy: bool | None = None, backend: str | None = None
-) -> Any:
+    x: object,
+    /,
+    *,
+    device: Device | None = None,
+    copy: bool | None = None,
+    backend: str | None = None,
+) -> Array:
     """An array over the memory of any object with `__dlpack__`, copied only where it must be.
 
     >>> import numpy as np, trellis
@@ -139,12 +148,12 @@ def from_dlpack(
 
 def full(
     shape: Shape,
-    fill_value: Any,
+    fill_value: Array | Scalar,
     *,
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of that shape with one value everywhere; the type is that of the value.
 
     >>> import trellis
@@ -156,7 +165,12 @@ def full(
 
 
 def full_like(
-    x: A, /, fill_value: Any, *, dtype: DTypeLike | None = None, device: Device | None = None
+    x: A,
+    /,
+    fill_value: Array | Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
 ) -> A:
     """An array like `x` with one value everywhere.
 
@@ -177,7 +191,7 @@ def linspace(
     device: Device | None = None,
     endpoint: bool = True,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """`num` numbers evenly spaced from `start` to `stop`, which is included if `endpoint`.
 
     >>> import trellis
@@ -229,7 +243,7 @@ def ones(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of ones, of the default float unless `dtype` says otherwise.
 
     >>> import trellis
@@ -277,7 +291,7 @@ def zeros(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """An array of zeros, of the default float unless `dtype` says otherwise.
 
     >>> import trellis
@@ -298,12 +312,12 @@ def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
     return xp_of(x).zeros_like(x, dtype=dtype, device=device)
 
 
-def _named_or_of(backend: str | None, *values: Any) -> Any:
+def _named_or_of(backend: str | None, *values: object) -> "Backend":
     """The named backend, else that of the arrays among the values, else the default one."""
     return xp_of_any(*values) if backend is None else load(backend)
 
 
-def _home_of(obj: Any) -> Any:
+def _home_of(obj: object) -> "Backend | None":
     """The backend an object belongs to, or None. A list belongs where its first element does."""
     while isinstance(obj, (list, tuple)) and len(obj) > 0:
         obj = obj[0]

@@ -1,12 +1,10 @@
 """Where arrays live."""
 
-from typing import Any
-
 from .._core.dispatch import xp_of
-from .._core.typing import A, Device
+from .._core.typing import A, Array, Device
 
 
-def device(x: Any, /) -> Device:
+def device(x: Array, /) -> Device:
     """The device that an array lives on, as the framework names it.
 
     >>> import numpy as np, trellis
@@ -16,7 +14,7 @@ def device(x: Any, /) -> Device:
     return xp_of(x).device(x)
 
 
-def to_device(x: A, device: Device, /, *, stream: Any = None) -> A:
+def to_device(x: A, device: Device, /, *, stream: object = None) -> A:
     """The array on another device; nothing happens if it is there already.
 
     >>> import numpy as np, trellis

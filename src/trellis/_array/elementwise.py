@@ -1,7 +1,8 @@
 """Functions that work element by element; two arrays broadcast against each other.
 
-Integers beside floats take the float's type; Python numbers never widen an array. The standard leaves open
-what functions that need floats make of integers: that is the framework's own rule (docs/array_api.md).
+Integers beside floats take the float's type; Python numbers never widen an array. The standard
+leaves open what functions that need floats make of integers: that is the framework's own rule
+(docs/array_api.md).
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
@@ -522,7 +523,8 @@ def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
 def nan_to_num(
     x: A, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> A:
-    """The elements with nan and infinities replaced; by default infinities become the largest numbers.
+    """The elements with nan and infinities replaced; by default infinities become the largest
+    numbers.
 
     >>> import numpy as np, trellis
     >>> trellis.nan_to_num(np.array([np.nan, np.inf, 1.0]), posinf=9.0)

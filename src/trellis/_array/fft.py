@@ -1,4 +1,5 @@
-"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for both.
+"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for
+both.
 
 >>> import numpy as np, trellis
 >>> trellis.fft.rfft(np.array([1.0, 1.0, 1.0, 1.0]))
@@ -6,12 +7,11 @@ array([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
-from .._core.errors import ArgumentError
-from .._core.shapes import check_lengths, one_of
-from .._core.typing import A, Device, DTypeLike
+from .._core.shapes import check_lengths, check_points, one_of
+from .._core.typing import A, Array, Device, DTypeLike
 
 Norm = Literal["backward", "ortho", "forward"]
 Ints = Sequence[int] | None
@@ -129,7 +129,7 @@ def fftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `fft`, for samples `d` apart.
 
     >>> import trellis
@@ -147,7 +147,7 @@ def rfftfreq(
     dtype: DTypeLike | None = None,
     device: Device | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Array:
     """The frequencies of the terms of `rfft`, for samples `d` apart.
 
     >>> import trellis
@@ -195,5 +195,4 @@ def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
 def _check(name: str, lengths: list[int], norm: str) -> None:
     one_of(name, "norm", norm, get_args(Norm))
     for n in lengths:
-        if n < 1:
-            raise ArgumentError(f"{name}() needs at least one point along an axis, got {n}.")
+        check_points(n)

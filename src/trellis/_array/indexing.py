@@ -1,10 +1,10 @@
 """Reading and writing by index. Arrays are never modified: every update gives a new array."""
 
-from typing import Any, Generic, Literal, get_args
+from typing import Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
@@ -15,14 +15,14 @@ class At(Generic[A]):
 
     __slots__ = ("_index", "_x")
 
-    def __init__(self, x: A, index: Any):
+    def __init__(self, x: A, index: object):
         self._x, self._index = x, index
 
-    def __getitem__(self, index: Any) -> "At[A]":
+    def __getitem__(self, index: object) -> "At[A]":
         return At(self._x, index)
 
     def set(self, value: A | Scalar, /) -> A:
-        """`x` with `value` in that place; which of several values wins at a repeated index is open."""
+        """`x` with `value` in that place; which of several values wins at one index is open."""
         return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
 
     def add(self, value: A | Scalar, /) -> A:
@@ -42,8 +42,9 @@ class At(Generic[A]):
         return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
 
 
-def at(x: A, idx: Any = ..., /) -> At[A]:
-    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as it is.
+def at(x: A, idx: object = ..., /) -> At[A]:
+    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as
+    it is.
 
     `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.
 
@@ -59,10 +60,11 @@ def at(x: A, idx: Any = ..., /) -> At[A]:
 def scatter(
     x: A, indices: A, updates: A | Scalar, /, *, axis: int = 0, reduce: _Reduction = "set"
 ) -> A:
-    """`x` with slices along `axis` changed: slice `indices[i]` gets `updates[i]`. The inverse of `take`.
+    """`x` with slices along `axis` changed: slice `indices[i]` gets `updates[i]`. The inverse of
+    `take`.
 
-    The shape of `updates` is that of `take(x, indices, axis=axis)`, or broadcasts to it. With "add",
-    "multiply", "min" and "max" repeated indices accumulate.
+    The shape of `updates` is that of `take(x, indices, axis=axis)`, or broadcasts to it. With
+    "add", "multiply", "min" and "max" repeated indices accumulate.
 
     >>> import numpy as np, trellis
     >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")

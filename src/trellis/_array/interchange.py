@@ -1,16 +1,19 @@
 """Arrays from one framework to another, without copying wherever both sides allow it.
 
-On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared: what is
-written into one array shows in the other, so take `copy=True` where the source is going to be overwritten
-(a buffer that the next batch reuses, say). A copy is made where sharing is impossible:
+On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared:
+what is written into one array shows in the other, so take `copy=True` where the source is going to
+be overwritten (a buffer that the next batch reuses, say). A copy is made where sharing is
+impossible:
 
 - NumPy arrays that are read-only, on their way to any other framework;
 - memory that does not begin at a multiple of 64 bytes, on its way to JAX;
-- arrays with gaps or reversed axes, on their way to JAX and TensorFlow (PyTorch: reversed axes only);
+- arrays with gaps or reversed axes, on their way to JAX and TensorFlow (PyTorch: reversed axes
+  only);
 - bfloat16 from NumPy to JAX and TensorFlow;
 - another device.
 
-Gradients do not cross. An array that is being differentiated or traced raises instead of losing them.
+Gradients do not cross. An array that is being differentiated or traced raises instead of losing
+them.
 """
 
 from collections.abc import Callable
@@ -22,19 +25,21 @@ from .._core import tree
 from .._core.dispatch import load, xp_of
 from .._core.errors import CopyError
 from .._core.tracing import is_followed
-from .._core.typing import Device
+from .._core.typing import Array, Device
 from .creation import from_dlpack as from_dlpack
 
 _passing = (bool, int, float, complex, str, type(None))
 
 
 def to_backend(
-    x: Any, name: str, /, *, device: Device | None = None, copy: bool | None = None
+    x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
 ) -> Any:
-    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they are.
+    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they
+    are.
 
-    `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is not, and
-    `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it raises `PrecisionError`.
+    `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is
+    not, and `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it
+    raises `PrecisionError`.
 
     >>> import numpy as np, trellis
     >>> trellis.to_backend({"w": np.array([1.0, 2.0])}, "numpy")
@@ -44,8 +49,9 @@ def to_backend(
     return _map(lambda leaf: _converted(leaf, target, device, copy), x)
 
 
-def to_numpy(x: Any, /) -> Any:
-    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is possible.
+def to_numpy(x: object, /) -> Any:
+    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is
+    possible.
 
     Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
 
@@ -56,7 +62,7 @@ def to_numpy(x: Any, /) -> Any:
     return to_backend(x, "numpy")
 
 
-def shares_memory(x: Any, y: Any, /) -> bool:
+def shares_memory(x: Array, y: Array, /) -> bool:
     """Whether two arrays on the CPU, of whichever frameworks, have any memory in common.
 
     >>> import numpy as np, trellis
@@ -67,8 +73,9 @@ def shares_memory(x: Any, y: Any, /) -> bool:
     return bool(np.shares_memory(xp_of(x).to_numpy(x), xp_of(y).to_numpy(y)))
 
 
-def is_zero_copy(x: Any, name: str, /) -> bool:
-    """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a nest.
+def is_zero_copy(x: object, name: str, /) -> bool:
+    """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a
+    nest.
 
     >>> import numpy as np, trellis
     >>> trellis.interchange.is_zero_copy(np.zeros(2), "numpy")

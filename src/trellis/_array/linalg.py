@@ -167,7 +167,8 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
 
 
 def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[A]:
-    """Q with orthonormal columns and the upper triangle R, with Q @ R = x; signs are the framework's.
+    """Q with orthonormal columns and the upper triangle R, with Q @ R = x; signs are the
+    framework's.
 
     >>> import numpy as np, trellis
     >>> q, r = trellis.linalg.qr(np.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -190,7 +191,8 @@ def slogdet(x: A, /) -> SlogdetResult[A]:
 
 
 def solve(x1: A, x2: A, /) -> A:
-    """The solution y of x1 @ y = x2. Only a one-dimensional `x2` is a vector; else it holds columns.
+    """The solution y of x1 @ y = x2. Only a one-dimensional `x2` is a vector; else it holds
+    columns.
 
     >>> import numpy as np, trellis
     >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 
@@ -81,7 +81,8 @@ def pad(
     mode: Literal["constant", "reflect", "edge", "wrap"] = "constant",
     constant_values: Scalar = 0,
 ) -> A:
-    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per axis.
+    """Elements added at the ends: `pad_width` is a number, a pair (before, after) or a pair per
+    axis.
 
     >>> import numpy as np, trellis
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")

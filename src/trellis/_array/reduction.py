@@ -1,10 +1,11 @@
 """Many elements to one, along some axes or all of them, and the running forms of sum and product.
 
-Sums and products of small integers are computed in the default int, so that they do not overflow early.
+Sums and products of small integers are computed in the default int, so that they do not overflow
+early.
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
 _Axes = int | tuple[int, ...] | None
@@ -29,7 +30,8 @@ def allclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> A:
-    """Whether all elements of two arrays are close, in the sense of `isclose`; a bool of the framework.
+    """Whether all elements of two arrays are close, in the sense of `isclose`; a bool of the
+    framework.
 
     >>> import numpy as np, trellis
     >>> bool(trellis.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9])))

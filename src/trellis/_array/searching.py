@@ -3,13 +3,14 @@
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.leafwise import call_leafwise
 from .._core.shapes import check_count, normal_axis, one_of
-from .._core.tree import call_leafwise
 from .._core.typing import A, Scalar
 
 
 def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
-    """The index of the largest element, the first of several; of the flattened array if axis is None.
+    """The index of the largest element, the first of several; of the flattened array if axis is
+    None.
 
     >>> import numpy as np, trellis
     >>> trellis.argmax(np.array([[1, 5], [7, 3]]), axis=1)
@@ -19,7 +20,8 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
 
 
 def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
-    """The index of the smallest element, the first of several; of the flattened array if axis is None.
+    """The index of the smallest element, the first of several; of the flattened array if axis is
+    None.
 
     >>> import numpy as np, trellis
     >>> trellis.argmin(np.array([[1, 5], [7, 3]]), axis=1)
@@ -61,7 +63,8 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: A | None = None,
 ) -> A:
-    """Where elements of `x2` would go in the sorted vector `x1`; before or after equal ones by `side`.
+    """Where elements of `x2` would go in the sorted vector `x1`; before or after equal ones by
+    `side`.
 
     >>> import numpy as np, trellis
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
@@ -72,7 +75,8 @@ def searchsorted(
 
 
 def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A]:
-    """The `k` largest (or smallest) elements, best first, and their indices; ties by the lower index.
+    """The `k` largest (or smallest) elements, best first, and their indices; ties by the lower
+    index.
 
     >>> import numpy as np, trellis
     >>> trellis.topk(np.array([1.0, 7.0, 5.0]), 2)

@@ -9,7 +9,8 @@ from .._core.typing import A
 
 
 def unique_all(x: A, /) -> UniqueAllResult[A]:
-    """Distinct values, where each first occurs, which one each element is, and how often each occurs.
+    """Distinct values, where each first occurs, which one each element is, and how often each
+    occurs.
 
     >>> import numpy as np, trellis
     >>> trellis.unique_all(np.array([3, 1, 3])).indices

@@ -1,13 +1,14 @@
 """What a backend provides: everything that Trellis asks of a framework stands on this page.
 
-A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`) with the
-functions below beside it. mypy checks the four against `Backend` at the end of this file, and
-`tests/contract/test_contract.py` compares their names and signatures with it. How to add another one:
-`docs/new_backend.md`.
+A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`)
+with the functions below beside it. mypy checks the four against `Backend` at the end of this file,
+and `tests/contract/test_contract.py` compares their names and signatures with it. How to add
+another one: `docs/new_backend.md`.
 
-Arguments come in clean: the public functions have looked at words (modes, paddings, reductions), have turned
-axes and sizes into tuples of ints and have refused arrays of two frameworks. What the standard itself allows,
-the functions of the standard take too, since users call them through `trellis.namespace(...)`.
+Arguments come in clean: the public functions have looked at words (modes, paddings, reductions),
+have turned axes and sizes into tuples of ints and have refused arrays of two frameworks. What the
+standard itself allows, the functions of the standard take too, since users call them through
+`trellis.namespace(...)`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,8 @@ from .shared.convolution import ConvSpec, TransposedConvSpec
 from .shared.windows import WindowSpec
 
 Natives: TypeAlias = list[Native]
-# A differentiable function over a flat list of arrays; the other form also gives what is not differentiated.
+# A differentiable function over a flat list of arrays; the other form also gives what is not
+# differentiated.
 ListFn: TypeAlias = Callable[[Natives], Natives]
 AuxFn: TypeAlias = Callable[[Natives], tuple[Natives, Any]]
 # One number for each spatial axis, and (low, high) for each of them.
@@ -31,7 +33,8 @@ class DataTypes(Protocol):
     """Names of data types, and what there is beyond the standard's."""
 
     float16: Any
-    """The half-precision type; `bfloat16` stands beside it where the framework has one of its own."""
+    """The half-precision type; `bfloat16` stands beside it where the framework has one of its own.
+    """
 
     FLOAT_DTYPES: frozenset[Any]
     """The native types whose arrays can be differentiated."""
@@ -47,15 +50,18 @@ class DataTypes(Protocol):
 
 
 class Gradients(Protocol):
-    """Differentiation and vectorisation, over flat lists of arrays: nests are taken apart above the seam."""
+    """Differentiation and vectorisation, over flat lists of arrays: nests are taken apart above the
+    seam.
+    """
 
     def vjp(
         self, fn: AuxFn, xs: Natives, once: bool = False
     ) -> tuple[Natives, Any, Callable[[list[Any]], Natives]]:
-        """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to gradients.
+        """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to
+        gradients.
 
-        A cotangent None stands for an output that is not differentiated; `once` says that the map is
-        called a single time, so that what it needs may be freed then.
+        A cotangent None stands for an output that is not differentiated; `once` says that the map
+        is called a single time, so that what it needs may be freed then.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:
@@ -67,7 +73,9 @@ class Gradients(Protocol):
     def vmap(
         self, fn: ListFn, xs: Natives, axes: list[int | None], out_axes: list[int], size: int
     ) -> Natives:
-        """`fn` over the slices along `axes` (None: not sliced), the results stacked along `out_axes`."""
+        """`fn` over the slices along `axes` (None: not sliced), the results stacked along
+        `out_axes`.
+        """
 
     def custom_vjp(
         self, fn: ListFn, rule: Callable[[Natives, Natives, list[Any]], list[Any]]
@@ -92,16 +100,26 @@ class Compilation(Protocol):
         static_argnames: tuple[str, ...],
         strict: bool = False,
     ) -> Callable[..., Any]:
-        """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one would be."""
+        """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
+        would be.
+        """
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-        """`fn` in the form that is fastest when it is called again and again with arrays like `args`."""
+        """`fn` in the form that is fastest when it is called again and again with arrays like
+        `args`.
+        """
 
     def is_tracing(self) -> bool:
         """Whether a function is being traced for the compiler right now."""
 
     def is_concrete(self, x: Native) -> bool:
         """Whether the values of `x` can be looked at now."""
+
+    def lasts(self, x: Native) -> bool:
+        """Whether `x` can be kept when the running function has ended: no symbol of a compiler."""
+
+    def layer_types(self) -> tuple[type, ...]:
+        """The framework's own classes of layers, as far as they are loaded."""
 
     def cond(
         self,
@@ -129,10 +147,14 @@ class Interchange(Protocol):
     def from_numpy(
         self, x: Any, /, *, device: Device | None = None, copy: bool | None = None
     ) -> Native:
-        """An array of a NumPy array, over its memory where that can be; `copy=False` raises elsewhere."""
+        """An array of a NumPy array, over its memory where that can be; `copy=False` raises
+        elsewhere.
+        """
 
     def to_numpy(self, x: Native, /) -> Any:
-        """The values as a NumPy array, detached from gradients, over the same memory where that can be."""
+        """The values as a NumPy array, detached from gradients, over the same memory where that can
+        be.
+        """
 
     def check_leaving(self, x: Native, /) -> None:
         """Raise where an array is being differentiated or traced, which leaving would cut."""
@@ -171,7 +193,9 @@ class Arrays(Protocol):
         posinf: float | None = None,
         neginf: float | None = None,
     ) -> Native:
-        """Numbers in place of nan and infinities; None stands for the largest and lowest of the type."""
+        """Numbers in place of nan and infinities; None stands for the largest and lowest of the
+        type.
+        """
 
     def logsumexp(self, x: Native, /, *, axis: Axes = None, keepdims: bool = False) -> Native:
         """log(sum(exp(x))) without overflow."""
@@ -188,7 +212,9 @@ class Arrays(Protocol):
         mode: str = "constant",
         constant_values: Scalar = 0,
     ) -> Native:
-        """Elements added at the ends: one (low, high) per axis; "constant", "reflect", "edge", "wrap"."""
+        """Elements added at the ends: one (low, high) per axis; "constant", "reflect", "edge",
+        "wrap".
+        """
 
     def sliding_window(self, x: Native, window: int, /, *, axis: int = -1, step: int = 1) -> Native:
         """All windows along an axis, each in a new last axis."""
@@ -218,7 +244,9 @@ class Arrays(Protocol):
 
 
 class Kernels(Protocol):
-    """Layers as the framework's own kernels, where a formula over the functions above would be slower."""
+    """Layers as the framework's own kernels, where a formula over the functions above would be
+    slower.
+    """
 
     def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
         """x @ weight + bias over the last axis."""
@@ -244,7 +272,9 @@ class Kernels(Protocol):
         scale: float,
         is_causal: bool,
     ) -> Native:
-        """softmax(query @ key.T * scale) @ value; a bool mask keeps where True, another one is added."""
+        """softmax(query @ key.T * scale) @ value; a bool mask keeps where True, another one is
+        added.
+        """
 
     def attention_weights(
         self, query: Native, key: Native, mask: Native | None, *, scale: float, is_causal: bool
@@ -307,8 +337,8 @@ class Kernels(Protocol):
 class Foreach(Protocol):
     """Arithmetic of optimizers over lists of arrays, in one call where the framework can.
 
-    `ys` is a list, an array or a number. With `reuse` the first list may be overwritten: it is the caller's
-    own and nobody else sees it.
+    `ys` is a list, an array or a number. With `reuse` the first list may be overwritten: it is the
+    caller's own and nobody else sees it.
     """
 
     def foreach_add(self, xs: Natives, ys: Any, alpha: Any = 1, *, reuse: bool = False) -> Natives:
@@ -342,6 +372,9 @@ class Foreach(Protocol):
     def foreach_norm(self, xs: Natives) -> Natives:
         """The Euclidean norm of each."""
 
+    def foreach_cast(self, xs: Natives, dtype: Any) -> Natives:
+        """All in one native data type."""
+
     def foreach_detach(self, xs: Natives) -> Natives:
         """The values without their history."""
 
@@ -366,8 +399,8 @@ class Foreach(Protocol):
 class Random(Protocol):
     """Random numbers by key, the same bits everywhere: Threefry, as `jax.random` uses it.
 
-    A key is a uint32 array of shape (..., 2). Words are the 32-bit digits of 64-bit integers, for frameworks
-    that have no such integers.
+    A key is a uint32 array of shape (..., 2). Words are the 32-bit digits of 64-bit integers, for
+    frameworks that have no such integers.
     """
 
     def make_key(self, upper: int, lower: int, device: Device | None = None) -> Native:

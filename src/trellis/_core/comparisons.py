@@ -1,14 +1,14 @@
 """Who wants to know that a comparison of a test was made and held."""
 
 from collections.abc import Callable
-from typing import Any
 
 listeners: list[Callable[..., object]] = []
 """Called with the operands of each comparison. A conformance board adds itself while it records."""
 
 
-def report(*operands: Any) -> None:
-    """Say that a comparison of `operands` was made and held; helpers of a test suite may call it too.
+def report(*operands: object) -> None:
+    """Say that a comparison of `operands` was made and held; helpers of a test suite may call it
+    too.
 
     >>> from trellis.testing import listeners, report
     >>> heard = []

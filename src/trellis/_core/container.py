@@ -4,15 +4,16 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .errors import KeyChainError
+from .errors import KeyChainError, TracingError
 
 
 class Container(dict[str, Any]):
     """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
 
-    Nested dicts become Containers. Keys are kept sorted, unless made with `alphabetical_keys=False`.
-    Containers pass through `jax.jit`, `torch.compile` and `tf.function`, and a Container handed to an
-    array function maps it over its leaves.
+    Nested dicts become Containers, and so do key chains: `Container({"a/b": 1})` has `c.a.b`. Keys
+    are kept sorted, unless made with `alphabetical_keys=False`. Containers pass through `jax.jit`,
+    `torch.compile` and `tf.function`, and a Container handed to an array function maps it over its
+    leaves.
 
     >>> import trellis
     >>> c = trellis.Container({"b": 2, "a": {"w": 1}})
@@ -24,7 +25,8 @@ class Container(dict[str, Any]):
     Container(a=Container(w=10), b=20)
     """
 
-    __slots__ = ("_alphabetical",)
+    # `_is_held`: a module keeps its variables here, so that nothing may enter that does not last.
+    __slots__ = ("_alphabetical", "_is_held")
 
     def __init__(
         self,
@@ -37,14 +39,25 @@ class Container(dict[str, Any]):
         object.__setattr__(self, "_alphabetical", alphabetical_keys)
         items = dict({} if mapping is None else mapping, **entries)
         for key in sorted(items) if alphabetical_keys else items:
-            dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
+            if "/" in key:
+                self._set_chain(key, items[key])
+            else:
+                dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
 
-    # Key chains ------------------------------------------------------------------------------------
+    def _set_chain(self, chain: str, value: Any) -> None:
+        """Set a key chain, without writing into a Container that the caller still has."""
+        head = chain.partition("/")[0]
+        if isinstance(dict.get(self, head), Container):
+            dict.__setitem__(self, head, dict.__getitem__(self, head).copy())
+        self[chain] = value
 
-    def __getitem__(self, key: str) -> Any:
-        if "/" not in key and key in dict.keys(self):
-            return dict.__getitem__(self, key)
+    # Key chains -----------------------------------------------------------------------------------
+
+    # Not __getitem__, which would make each `v["w"]` a call of a Python function.
+    def __missing__(self, key: str) -> Any:
         found: Any = self
+        if not isinstance(key, str):
+            raise KeyChainError(_missing(self, key))
         for part in key.split("/"):
             if not isinstance(found, dict) or part not in dict.keys(found):
                 raise KeyChainError(_missing(self, key))
@@ -57,8 +70,15 @@ class Container(dict[str, Any]):
         if rest:
             if head not in dict.keys(self):
                 self[head] = Container(alphabetical_keys=alphabetical)
-            dict.__getitem__(self, head)[rest] = value
+            owner = dict.__getitem__(self, head)
+            if not isinstance(owner, dict):
+                raise KeyChainError(
+                    f"{head!r} is a leaf of this Container, so that there is no place for {key!r}."
+                )
+            owner[rest] = value
             return
+        if getattr(self, "_is_held", False):  # torch.compile does not go through __getattr__
+            value = _lasting(value, key)
         is_new = head not in dict.keys(self)
         dict.__setitem__(self, head, _contained(value, alphabetical))
         if is_new and alphabetical:
@@ -104,9 +124,13 @@ class Container(dict[str, Any]):
             self[key] = default
         return self[key]
 
-    def update(self, *args: Any, **entries: Any) -> None:
+    def update(self, *args: Any, **entries: object) -> None:
         for key, value in dict(*args, **entries).items():
             self[key] = value
+
+    def __ior__(self, other: Any) -> "Container":  # type: ignore[override,misc]
+        self.update(other)
+        return self
 
     def copy(self) -> "Container":
         """A new Container of the same leaves; nested Containers are copied too."""
@@ -117,9 +141,18 @@ class Container(dict[str, Any]):
 
     __copy__ = copy
 
+    def hold(self) -> None:
+        """From now on refuse values that are gone when the running function ends, here and below."""
+        object.__setattr__(self, "_is_held", True)
+        for value in dict.values(self):
+            if isinstance(value, Container):
+                value.hold()
+
     def __getattr__(self, name: str) -> Any:
         if name in dict.keys(self):
             return dict.__getitem__(self, name)
+        if name == "_is_held":  # a slot that most Containers leave empty: they are made often
+            return False
         raise AttributeError(f"{_missing(self, name)} Attributes of a Container are its keys.")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -160,7 +193,7 @@ class Container(dict[str, Any]):
             dict.__setitem__(flat, chain.replace("/", separator), self[chain])
         return flat
 
-    # Leaf-wise arithmetic --------------------------------------------------------------------------
+    # Leaf-wise arithmetic -------------------------------------------------------------------------
 
     def _map(self, fn: Callable[..., Any], *others: Any) -> "Container":
         from .tree import map as tree_map
@@ -168,43 +201,43 @@ class Container(dict[str, Any]):
         result: Container = tree_map(fn, self, *others)
         return result
 
-    def __add__(self, other: Any) -> "Container":
+    def __add__(self, other: object) -> "Container":
         return self._map(operator.add, other)
 
-    def __radd__(self, other: Any) -> "Container":
+    def __radd__(self, other: object) -> "Container":
         return self._map(lambda x, y: y + x, other)
 
-    def __sub__(self, other: Any) -> "Container":
+    def __sub__(self, other: object) -> "Container":
         return self._map(operator.sub, other)
 
-    def __rsub__(self, other: Any) -> "Container":
+    def __rsub__(self, other: object) -> "Container":
         return self._map(lambda x, y: y - x, other)
 
-    def __mul__(self, other: Any) -> "Container":
+    def __mul__(self, other: object) -> "Container":
         return self._map(operator.mul, other)
 
-    def __rmul__(self, other: Any) -> "Container":
+    def __rmul__(self, other: object) -> "Container":
         return self._map(lambda x, y: y * x, other)
 
-    def __truediv__(self, other: Any) -> "Container":
+    def __truediv__(self, other: object) -> "Container":
         return self._map(operator.truediv, other)
 
-    def __rtruediv__(self, other: Any) -> "Container":
+    def __rtruediv__(self, other: object) -> "Container":
         return self._map(lambda x, y: y / x, other)
 
-    def __floordiv__(self, other: Any) -> "Container":
+    def __floordiv__(self, other: object) -> "Container":
         return self._map(operator.floordiv, other)
 
-    def __mod__(self, other: Any) -> "Container":
+    def __mod__(self, other: object) -> "Container":
         return self._map(operator.mod, other)
 
-    def __pow__(self, other: Any) -> "Container":
+    def __pow__(self, other: object) -> "Container":
         return self._map(operator.pow, other)
 
-    def __rpow__(self, other: Any) -> "Container":
+    def __rpow__(self, other: object) -> "Container":
         return self._map(lambda x, y: y**x, other)
 
-    def __matmul__(self, other: Any) -> "Container":
+    def __matmul__(self, other: object) -> "Container":
         return self._map(operator.matmul, other)
 
     def __neg__(self) -> "Container":
@@ -216,23 +249,23 @@ class Container(dict[str, Any]):
     def __abs__(self) -> "Container":
         return self._map(operator.abs)
 
-    def __lt__(self, other: Any) -> "Container":
+    def __lt__(self, other: object) -> "Container":
         return self._map(operator.lt, other)
 
-    def __le__(self, other: Any) -> "Container":
+    def __le__(self, other: object) -> "Container":
         return self._map(operator.le, other)
 
-    def __gt__(self, other: Any) -> "Container":
+    def __gt__(self, other: object) -> "Container":
         return self._map(operator.gt, other)
 
-    def __ge__(self, other: Any) -> "Container":
+    def __ge__(self, other: object) -> "Container":
         return self._map(operator.ge, other)
 
     # `==` must answer leaf by leaf, as arrays do; dict's answer would ask arrays for their truth.
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self._map(operator.eq, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self._map(operator.ne, other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -245,7 +278,7 @@ class Container(dict[str, Any]):
         return "Container(" + ", ".join([f"{k}={v!r}" for k, v in dict.items(self)]) + ")"
 
     def __reduce__(self) -> Any:
-        return _rebuild, (dict(self), self._alphabetical)
+        return _rebuild, (tuple(dict.keys(self)), self._alphabetical, list(dict.values(self)))
 
 
 def _contained(value: Any, alphabetical: bool) -> Any:
@@ -275,8 +308,26 @@ def _missing(container: Container, key: object) -> str:
     return f"There is no {key!r} in this Container; it has: {listed or 'nothing'}."
 
 
-def _rebuild(entries: dict[str, Any], alphabetical: bool) -> Container:
-    return Container(entries, alphabetical_keys=alphabetical)
+def _lasting(value: Any, key: str) -> Any:
+    """A value for a Container in which a module keeps its variables."""
+    from .tracing import lasts
+    from .tree import leaves
+
+    if not all([lasts(leaf) for leaf in leaves(value)]):
+        raise TracingError(
+            f"The variable {key!r} of a module would become a value of the function that is being "
+            "compiled or differentiated, which is gone when it ends. Give the variables to the "
+            "call, "
+            "`y = module(x, v=v)`, return the new ones from the function, and assign them outside."
+        )
+    value = _contained(value, True)
+    if isinstance(value, Container):
+        value.hold()
+    return value
+
+
+def _rebuild(keys: tuple[str, ...], alphabetical: bool, children: list[Any]) -> Container:
+    return unflatten_container((keys, alphabetical), children)
 
 
 def flatten_container(container: Container) -> tuple[list[Any], tuple[tuple[str, ...], bool]]:
@@ -287,7 +338,8 @@ def flatten_container(container: Container) -> tuple[list[Any], tuple[tuple[str,
 def unflatten_container(static: tuple[tuple[str, ...], bool], children: Iterable[Any]) -> Container:
     """The inverse of `flatten_container`; children may be anything (tracers, specs, None)."""
     keys, alphabetical = static
-    # Not through the constructor, which sorts and looks at the values: this runs for every node at every step.
+    # Not through the constructor, which sorts and looks at the values: this runs for every node at
+    # every step.
     container = Container.__new__(Container)
     object.__setattr__(container, "_alphabetical", alphabetical)
     dict.update(container, zip(keys, children, strict=True))

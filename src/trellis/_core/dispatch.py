@@ -1,9 +1,9 @@
 """Which backend runs a call: the one its arrays belong to.
 
-`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never per
-type seen: `torch.compile` guards the length of such a table, so a growing one would recompile for ever.
-A framework that the user has not imported cannot have arrays, so it is looked up in `sys.modules` and
-never imported for him, unless he names it.
+`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never
+per type seen: `torch.compile` guards the length of such a table, so a growing one would recompile
+for ever. A framework that the user has not imported cannot have arrays, so it is looked up in
+`sys.modules` and never imported for him, unless he names it.
 """
 
 import os
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .container import Container
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
+from .leafwise import LeafwiseBackend
 from .settings import Setting
-from .tree import LeafwiseBackend
 
 if TYPE_CHECKING:
     from .._backends.interface import Backend
@@ -28,7 +28,7 @@ SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
 
-def xp_of(x: Any) -> "Backend":
+def xp_of(x: object) -> "Backend":
     """The backend module that the array `x` belongs to."""
     try:
         return _by_type[type(x)]
@@ -36,7 +36,7 @@ def xp_of(x: Any) -> "Backend":
         return _resolve(x)
 
 
-def xp_of_pair(x1: Any, x2: Any) -> "Backend":
+def xp_of_pair(x1: object, x2: object) -> "Backend":
     """The one backend of two arguments, either of which may be a Python number."""
     if type(x1) is type(x2):
         try:
@@ -46,13 +46,15 @@ def xp_of_pair(x1: Any, x2: Any) -> "Backend":
     return xp_of_all(x1, x2)
 
 
-def xp_of_all(*xs: Any) -> "Backend":
-    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are refused."""
+def xp_of_all(*xs: object) -> "Backend":
+    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are
+    refused.
+    """
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
 
-def xp_of_any(*xs: Any) -> "Backend":
+def xp_of_any(*xs: object) -> "Backend":
     """Like `xp_of_all`, but where there is no array the default backend serves."""
     found = _common(xs)
     return default_xp() if found is None else found
@@ -86,13 +88,13 @@ def _resolve(x: Any) -> "Backend":
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
-    # The modules are asked, not the table: while torch.compile traces, it still sees the table as it was
-    # before they were loaded.
-    for backend in _imported():
+    # The modules are asked, not the table: while torch.compile traces, it still sees the table as
+    # it was before they were loaded.
+    for backend in imported_backends():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
     raise ArgumentTypeError(
-        f"Expected an array of numpy, jax, torch or tensorflow, got {cls.__module__}.{cls.__qualname__}. "
+        f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
     )
 
@@ -123,7 +125,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
     )
 
 
-# Loading -------------------------------------------------------------------------------------------
+# Loading ------------------------------------------------------------------------------------------
 
 
 def load(name: str) -> "Backend":
@@ -161,21 +163,21 @@ def _require(name: str, package: str) -> None:
         )
 
 
-def _imported() -> list["Backend"]:
+def imported_backends() -> list["Backend"]:
     """The backends of those frameworks that the user has imported himself."""
     return [load(name) for name in BACKENDS if name in sys.modules]
 
 
-def register(backend: Any, types: tuple[type, ...]) -> None:
+def register(backend: object, types: tuple[type, ...]) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
     for cls in types:
         _by_type[cls] = backend
 
 
-# Public --------------------------------------------------------------------------------------------
+# Public -------------------------------------------------------------------------------------------
 
 
-def backend_of(x: Any, /) -> str:
+def backend_of(x: object, /) -> str:
     """The name of the framework that `x` belongs to.
 
     >>> import numpy as np, trellis
@@ -190,7 +192,7 @@ def backend_of(x: Any, /) -> str:
     return name
 
 
-def namespace(x: Any, /) -> "Backend":
+def namespace(x: object, /) -> "Backend":
     """The Array API namespace of one backend, by name or by one of its arrays.
 
     >>> import trellis

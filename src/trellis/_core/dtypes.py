@@ -1,11 +1,16 @@
-"""Canonical data types, the default float, and the one promotion table of the library (the standard's)."""
+"""Canonical data types, the default float, and the one promotion table of the library (the
+standard's).
+"""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import DtypeError
+from .arrays import is_array
+from .errors import ArgumentError, DtypeError
 from .settings import Setting
+from .typing import DTypeLike
 
 
 class DType(str):
@@ -32,8 +37,10 @@ class DType(str):
         return f"trellis.{self!s}"
 
 
-def name_of(dtype: Any) -> str:
-    """The canonical name of a name or of any framework's dtype object, without importing the framework."""
+def name_of(dtype: object) -> str:
+    """The canonical name of a name or of any framework's dtype object, without importing the
+    framework.
+    """
     if isinstance(dtype, str):
         return str(dtype)
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
@@ -66,7 +73,7 @@ KINDS = {
 _default_float: Setting[DType] = Setting("trellis_default_dtype", float32)
 
 
-def set_default_dtype(dtype: Any, /) -> None:
+def set_default_dtype(dtype: DTypeLike, /) -> None:
     """Choose the float type of calls that name none; float32 on every backend until changed.
 
     >>> import trellis
@@ -85,7 +92,7 @@ def default_dtype() -> DType:
     return _default_float.get()
 
 
-def using_default_dtype(dtype: Any, /) -> AbstractContextManager[None]:
+def using_default_dtype(dtype: DTypeLike, /) -> AbstractContextManager[None]:
     """Choose the default float inside a `with` block, for this thread or task only.
 
     >>> import trellis
@@ -101,7 +108,7 @@ def default_complex() -> DType:
     return complex128 if default_dtype() == float64 else complex64
 
 
-def _checked_default(dtype: Any) -> DType:
+def _checked_default(dtype: DTypeLike) -> DType:
     name = name_of(dtype)
     if name not in FLOATING:
         raise DtypeError(f"The default dtype must be one of {', '.join(FLOATING)}, got {dtype!r}.")
@@ -111,8 +118,8 @@ def _checked_default(dtype: Any) -> DType:
 def promote(a: str, b: str) -> str:
     """The type that holds both, by the standard's table; names in, name out.
 
-    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the float;
-    bool beside anything takes the other.
+    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the
+    float; bool beside anything takes the other.
 
     >>> promote("int8", "uint8")
     'int16'
@@ -154,7 +161,7 @@ for _a in _all:
             _promotion[_a, _b] = _together
 
 
-def is_kind(name: str, kind: Any, *, as_name: Any) -> bool:
+def is_kind(name: str, kind: DTypeLike, *, as_name: Callable[[Any], str]) -> bool:
     """The standard's `isdtype`, on names; `kind` is a kind, a dtype or a tuple of these."""
     if isinstance(kind, tuple):
         return any([is_kind(name, one, as_name=as_name) for one in kind])
@@ -163,8 +170,10 @@ def is_kind(name: str, kind: Any, *, as_name: Any) -> bool:
     return bool(name == as_name(kind))
 
 
-def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
-    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside them."""
+def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Callable[[Any], str]) -> str:
+    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside
+    them.
+    """
     names: list[str] = []
     scalars: list[Any] = []
     for item in arrays_and_dtypes:
@@ -184,12 +193,7 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Any) -> str:
     return result
 
 
-def is_array(x: Any) -> bool:
-    """Whether `x` has a dtype, rather than being one (NumPy's scalar types have the attribute too)."""
-    return hasattr(x, "dtype") and not isinstance(x, type)
-
-
-def with_scalar(name: str, scalar: Any) -> str:
+def with_scalar(name: str, scalar: object) -> str:
     """The type of an array of type `name` beside a Python scalar: never wider within one kind."""
     if isinstance(scalar, complex) and name not in COMPLEX:
         if name not in FLOATING:
@@ -211,6 +215,41 @@ def promote_or_raise(a: str, b: str) -> str:
     if (a, b) not in _promotion:
         raise no_common_type(a, b)
     return _promotion[a, b]
+
+
+def fitted(value: Any, name: str) -> Any:
+    """A Python number as one of type `name`; what that type cannot hold exactly is refused.
+
+    Floats are rounded to a float type as everywhere; integers must be in range.
+
+    >>> fitted(1.0, "int64")
+    1
+    """
+    kind = type(value)
+    if kind not in (bool, int, float, complex) or name in COMPLEX:
+        return value
+    if kind is complex:
+        if value.imag != 0:
+            raise refuse_value(value, name)
+        value = value.real
+    if name in INTEGER:
+        if value != value or value in (float("inf"), float("-inf")) or int(value) != value:
+            raise refuse_value(value, name)
+        bits = int(name.lstrip("uint"))
+        low, high = (
+            (0, 2**bits - 1) if name in UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        if not low <= value <= high:
+            raise refuse_value(value, name)
+        return int(value)
+    return bool(value) if name == "bool" else value
+
+
+def refuse_value(value: Any, name: str) -> ArgumentError:
+    """What every backend raises for a number that an array of type `name` cannot hold."""
+    return ArgumentError(
+        f"{value!r} does not fit into {name}. Cast the array to a wider type first."
+    )
 
 
 def of_numbers(numbers: tuple[Any, ...]) -> str:
@@ -250,7 +289,7 @@ def refuse_none() -> DtypeError:
     return DtypeError("astype() needs a data type, got None. Write for example 'float32'.")
 
 
-def names_of_kind(names: list[str], kind: Any) -> list[str]:
+def names_of_kind(names: list[str], kind: str | tuple[str, ...] | None) -> list[str]:
     """Those of `names` that are of a kind, or of one of a tuple of kinds; all of them for None."""
     if kind is None:
         return names
@@ -267,4 +306,14 @@ class FloatLimits:
     max: float
     min: float
     smallest_normal: float
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class IntLimits:
+    """What `iinfo` answers: Python ints, and the native dtype."""
+
+    bits: int
+    max: int
+    min: int
     dtype: Any

@@ -8,20 +8,21 @@ TrellisError
 │   └── MixedBackendsError                           arrays of two frameworks in one call
 ├── DtypeError                (TypeError)            a data type that cannot be used here
 ├── PrecisionError            (ValueError)           a data type the framework would silently narrow
-├── DeviceError               (ValueError)           arrays on different devices, or an unknown device
+├── DeviceError               (ValueError)           arrays on several devices, or an unknown one
 ├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
 ├── KeyChainError             (KeyError)             a missing key or key chain of a nest
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
-└── TracingError              (RuntimeError)         what would go wrong silently inside a compiled function
+└── TracingError              (RuntimeError)         what compiled code would do wrong in silence
 """
 
 
 class TrellisError(Exception):
     """Base of all errors that Trellis raises on purpose."""
 
-    # TensorFlow's AutoGraph rewrites errors raised inside tf.function; it keeps the type of those that
-    # have exactly this constructor, and makes all others a StagingError that no one can catch by name.
+    # TensorFlow's AutoGraph rewrites errors raised inside tf.function; it keeps the type of those
+    # that have exactly this constructor, and makes all others a StagingError that no one can catch
+    # by name.
     __init__ = Exception.__init__
 
 

@@ -1,7 +1,8 @@
-"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as its base.
+"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as
+its base.
 
-Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name up the slow
-way, which would cost each `trellis.exp(x)` another 50 ns.
+Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name
+up the slow way, which would cost each `trellis.exp(x)` another 50 ns.
 """
 
 import sys
@@ -38,15 +39,21 @@ def enter(name: str) -> Any:
         raise AttributeError(f"module 'trellis' has no attribute {name!r}")
     is_first, _is_opening = not _is_opening, True
     if is_first:
-        package: Any = sys.modules["trellis"]
-        for room in ROOMS:
-            import_module(f"trellis.{room}")
-        for each, room in NAMES.items():
-            setattr(package, each, getattr(getattr(package, room), each))
-        del package.__getattr__
+        try:
+            _open_all(sys.modules["trellis"])
+        finally:
+            _is_opening = False  # also after an interrupt: the next one who enters opens the rest
     if name in ROOMS:
         return import_module(f"trellis.{name}")
     return getattr(import_module(f"trellis.{NAMES[name]}"), name)
+
+
+def _open_all(package: Any) -> None:
+    for room in ROOMS:
+        import_module(f"trellis.{room}")
+    for each, room in NAMES.items():
+        setattr(package, each, getattr(getattr(package, room), each))
+    package.__dict__.pop("__getattr__", None)  # another thread may have been quicker
 
 
 def names_of_package() -> list[str]:

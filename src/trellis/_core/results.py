@@ -1,4 +1,4 @@
-"""Results with several parts, under the names of the standard; the same classes on every backend."""
+"""Results with several parts, named as in the standard; the same classes on every backend."""
 
 from typing import Generic, NamedTuple
 

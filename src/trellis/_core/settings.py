@@ -22,50 +22,76 @@ class Setting(Generic[T]):
     """
 
     # torch.compile cannot read context variables. While nobody overrides the setting it reads plain
-    # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled function,
-    # and its argument is there to be guarded.
+    # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled
+    # function, and its argument is there to be guarded.
 
     def __init__(self, name: str, default: T):
         self._process_wide = default
-        self._here: ContextVar[T | None] = ContextVar(name, default=None)
-        self._overrides = 0
+        self._here: ContextVar[_Override[T] | None] = ContextVar(name, default=None)
+        self._overrides: set[int] = set()
+        self.is_overridden = False  # by any thread or task
         self._latest: T | None = None
-        self._lock = threading.Lock()
+        # An override may be freed, by the garbage collector, while another one is being noted.
+        self._lock = threading.RLock()
 
     def get(self) -> T:
-        if self._overrides == 0:
-            return self._process_wide
-        return self._look_up(self._latest)
+        if self.is_overridden:
+            return self._look_up(self._latest)
+        return self._process_wide
 
     def _look_up(self, latest: T | None) -> T:
         here = self._here.get()
-        return self._process_wide if here is None else here
+        return self._process_wide if here is None else here.value
 
     def set(self, value: T) -> None:
-        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets a
-        # default in the main program expects worker threads to follow it.
+        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets
+        # a default in the main program expects worker threads to follow it.
         in_main_program = threading.current_thread() is threading.main_thread()
         if in_main_program and not _in_event_loop() and self._here.get() is None:
             self._process_wide = value
         else:
-            self._override(value, 1)
-            self._here.set(value)
+            self.set_here(value)
+
+    def set_here(self, value: T) -> None:
+        """Set it for this thread or task only, also in the main program."""
+        self._here.set(_Override(self, value))
+
+    def unset_here(self) -> None:
+        """Take back what was set for this thread or task only."""
+        self._here.set(None)
 
     @contextmanager
     def using(self, value: T) -> Iterator[None]:
         before = self._here.get()
-        token = self._here.set(value)
-        self._override(value, 1)
+        token = self._here.set(_Override(self, value))
         try:
             yield
         finally:
-            self._override(before, -1)
             self._here.reset(token)
+            self._latest = None if before is None else before.value
 
-    def _override(self, latest: T | None, more: int) -> None:
+    def _note(self, override: "_Override[T]", is_alive: bool) -> None:
         with self._lock:
-            self._latest = latest
-            self._overrides += more
+            if is_alive:
+                self._latest = override.value
+                self._overrides.add(id(override))
+            else:
+                self._overrides.discard(id(override))
+            self.is_overridden = len(self._overrides) > 0
+
+
+class _Override(Generic[T]):
+    """A value that counts in one thread or task; it goes when that ends, or with its `with` block."""
+
+    __slots__ = ("_setting", "value")
+
+    def __init__(self, setting: Setting[T], value: T):
+        self._setting = setting
+        self.value = value
+        setting._note(self, True)
+
+    def __del__(self) -> None:
+        self._setting._note(self, False)
 
 
 def _in_event_loop() -> bool:

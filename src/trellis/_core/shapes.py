@@ -1,13 +1,15 @@
-"""Arithmetic and checks of shapes, axes and pad widths, with one wording for each mistake. No arrays here.
+"""Arithmetic and checks of shapes, axes and pad widths, with one wording for each mistake. No
+arrays here.
 
-The public functions use them on what the standard does not have; backends use them where the standard asks
-for an error and the framework has none. A size is None where a compiler does not know it yet.
+The public functions use them on what the standard does not have; backends use them where the
+standard asks for an error and the framework has none. A size is None where a compiler does not know
+it yet.
 """
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from .errors import ArgumentError, AxisError, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -25,7 +27,7 @@ def one_of(function: str, name: str, value: object, words: Collection[object]) -
         raise ArgumentError(f"{function}() expects {name} to be {known}, got {value!r}.")
 
 
-# Axes ------------------------------------------------------------------------------------------------
+# Axes ---------------------------------------------------------------------------------------------
 
 
 def normal_axis(axis: int, ndim: int) -> int:
@@ -34,6 +36,10 @@ def normal_axis(axis: int, ndim: int) -> int:
     >>> normal_axis(-1, 3)
     2
     """
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise ArgumentTypeError(
+            f"An axis is an integer, got {axis!r} of type {type(axis).__name__}."
+        )
     if not -ndim <= axis < ndim:
         raise AxisError(f"axis {axis} is out of range for an array of {ndim} dimensions.")
     return int(axis) % ndim
@@ -55,6 +61,40 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
+def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
+    """The axes of `permute_dims` as non-negative ints: every axis once.
+
+    >>> permutation((0, -1), 2)
+    (0, 1)
+    """
+    if not isinstance(axes, (tuple, list)):
+        raise ArgumentTypeError(
+            f"permute_dims() needs the order of all axes as a tuple, got {axes!r}. "
+            f"Write for example {tuple(reversed(range(ndim)))}."
+        )
+    order = tuple([normal_axis(a, ndim) for a in axes])
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError(
+            f"permute_dims() of {ndim} axes needs each of them once, got {tuple(axes)}."
+        )
+    return order
+
+
+def check_points(n: int) -> None:
+    """Refuse a Fourier transform over no points, as `irfft` of a single one would be."""
+    if isinstance(n, int) and n < 1:
+        raise ArgumentError(
+            f"A Fourier transform needs at least one point, got n={n}. Name n: irfft() and hfft() make "
+            "2 * (points - 1) of their input otherwise."
+        )
+
+
+def check_order(n: int) -> None:
+    """Refuse a negative number of differences."""
+    if n < 0:
+        raise ArgumentError(f"diff() takes differences n >= 0 times, got n={n}.")
+
+
 def check_new_axis(axis: int, ndim: int) -> None:
     """Raise unless an array of `ndim` dimensions has room for a new axis there."""
     if not -ndim - 1 <= axis <= ndim:
@@ -72,7 +112,8 @@ def only_axis(function: str, ndim: int) -> int:
     """
     if ndim > 1:
         raise ShapeError(
-            f"{function}() of an array of {ndim} dimensions needs an axis. Write axis=0, for example."
+            f"{function}() of an array of {ndim} dimensions needs an axis. Write axis=0, for "
+            "example."
         )
     return 0
 
@@ -82,27 +123,28 @@ def check_squeezable(axes: Sequence[int], shape: Sequence[Any]) -> None:
     for a in axes:
         if shape[a] != 1 and shape[a] is not None:
             raise ShapeError(
-                f"squeeze() drops axes of length 1 only; axis {a} of shape {tuple(shape)} has {shape[a]}."
+                f"squeeze() drops axes of length 1 only; axis {a} of shape {tuple(shape)} has "
+                f"{shape[a]}."
             )
 
 
-def check_three(x1: Any, x2: Any) -> None:
+def check_three(x1: int | None, x2: int | None) -> None:
     """Raise unless both vectors of a cross product have three elements."""
     if x1 not in (3, None) or x2 not in (3, None):
         raise ShapeError(f"cross() needs vectors of 3 elements, got {x1} and {x2}.")
 
 
-def check_lengths(function: str, what: str, x1: Any, x2: Any) -> None:
+def check_lengths(function: str, what: str, x1: int | None, x2: int | None) -> None:
     """Raise unless two lengths that must be equal are."""
     if x1 != x2 and x1 is not None and x2 is not None:
         raise ShapeError(f"{function}() needs {what} of equal lengths, got {x1} and {x2}.")
 
 
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
-def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
-    """The shape that all broadcast to; raises where there is none.
+def broadcast_shapes(*shapes: Sequence[Any], function: str = "") -> tuple[Any, ...]:
+    """The shape that all broadcast to; where there is none, the error names the function.
 
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
@@ -117,7 +159,8 @@ def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
                 result[i] = size
             elif size not in (1, None, result[i]):
                 listed = ", ".join([str(tuple(shape)) for shape in shapes])
-                raise ShapeError(f"The shapes {listed} do not broadcast together.")
+                whose = f"{function}() got shapes that" if function else "These shapes"
+                raise ShapeError(f"{whose} do not broadcast together: {listed}.")
     return tuple(result)
 
 
@@ -154,7 +197,8 @@ def check_window(window: int, step: int, size: int | None) -> None:
     """Raise unless windows of that length, so far apart, fit an axis."""
     if window < 1 or step < 1 or (size is not None and window > size):
         raise ShapeError(
-            f"A window of {window} with step {step} does not fit an axis of {size}. The window has to be "
+            f"A window of {window} with step {step} does not fit an axis of {size}. The window has "
+            "to be "
             "between 1 and the axis, the step at least 1."
         )
 

@@ -1,7 +1,7 @@
 """Threefry-2x32 (Salmon et al., 2011): its constants, and the hash itself on Python integers.
 
-Every backend evaluates the same function on its own arrays; here it serves the few hashes that need no
-array at all: the next key of the global stream, the seeds of a Container's leaves.
+Every backend evaluates the same function on its own arrays; here it serves the few hashes that need
+no array at all: the next key of the global stream, the seeds of a Container's leaves.
 """
 
 from math import ceil, log
@@ -49,7 +49,8 @@ def fold_in_words(key: Words, data: int) -> Words:
 
 
 def sorting_rounds(length: int) -> int:
-    """How many sorts by 32-bit keys make a permutation; one is too few where keys may be equal. JAX's rule.
+    """How many sorts by 32-bit keys make a permutation; one is too few where keys may be equal.
+    JAX's rule.
 
     >>> sorting_rounds(1000), sorting_rounds(3000)
     (1, 2)
@@ -57,8 +58,9 @@ def sorting_rounds(length: int) -> int:
     return ceil(3 * log(max(1, length)) / log(MASK))
 
 
-# The inverse error function as in Giles, "Approximating the erfinv function" (2012): coefficients of the
-# central region and of the tails, highest power first. JAX's normals are made with the same ones.
+# The inverse error function as in Giles, "Approximating the erfinv function" (2012): coefficients
+# of the central region and of the tails, highest power first. JAX's normals are made with the same
+# ones.
 ERFINV_CENTRE_32 = (
     2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
     -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,

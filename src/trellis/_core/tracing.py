@@ -5,7 +5,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .dispatch import BACKENDS, load
+from .dispatch import BACKENDS, load, xp_of
+from .errors import ArgumentTypeError
 
 # A function that only runs as if a compiler traced it, and must refuse the same: what
 # `trellis.compile` gives on NumPy, and the second run that explains an error of torch.compile.
@@ -16,8 +17,9 @@ def _never() -> bool:
     return False
 
 
-# A compiler that follows Python itself, step by step (torch.compile): it cannot read context variables or
-# the table of modules, so it is asked first, in this one way that it can trace. Its backend enters it here.
+# A compiler that follows Python itself, step by step (torch.compile): it cannot read context
+# variables or the table of modules, so it is asked first, in this one way that it can trace. Its
+# backend enters it here.
 python_compiler: dict[str, Any] = {"backend": "", "is_compiling": _never}
 
 
@@ -25,6 +27,17 @@ def is_followed() -> bool:
     """Whether a compiler that follows Python itself is at work."""
     is_compiling: Callable[[], bool] = python_compiler["is_compiling"]
     return is_compiling()
+
+
+def lasts(x: Any) -> bool:
+    """Whether a value can be kept when the running function has ended: no symbol of a compiler."""
+    if not hasattr(x, "dtype") or isinstance(x, type):
+        return True
+    try:
+        is_lasting: bool = xp_of(x).lasts(x)
+    except ArgumentTypeError:  # not an array: a specification of one, a quantised weight, ...
+        return True
+    return is_lasting
 
 
 def tracing() -> str | None:
@@ -50,7 +63,7 @@ def is_pretended(name: str) -> bool:
 
 
 class pretending:
-    """Inside the block of this thread or task everything is refused that the compiler would refuse."""
+    """Inside the block, in this thread or task, all is refused that the compiler would refuse."""
 
     def __init__(self, name: str):
         self._name = name

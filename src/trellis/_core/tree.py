@@ -16,6 +16,8 @@ from .container import Container, flatten_container, unflatten_container
 from .errors import KeyChainError, ShapeError
 
 Structure: TypeAlias = optree.PyTreeSpec
+# A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores
+# below.
 
 _NAMESPACE = "trellis"
 
@@ -29,10 +31,13 @@ def _unflatten_node(static: Any, children: Any) -> Any:
     return unflatten_container(static, children)
 
 
-optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
+# Again, where an interrupt ended an earlier import of this file.
+_example: Any = Container()
+if optree.tree_is_leaf(_example, namespace=_NAMESPACE):
+    optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 
-def is_nest(x: Any, /) -> bool:
+def is_nest(x: object, /) -> bool:
     """Whether `x` is a dict, Container, list or tuple (and not an array or a number).
 
     >>> from trellis import tree
@@ -42,7 +47,7 @@ def is_nest(x: Any, /) -> bool:
     return isinstance(x, (dict, list, tuple))
 
 
-def flatten(tree: Any, /) -> tuple[list[Any], Structure]:
+def flatten(tree: object, /) -> tuple[list[Any], Structure]:
     """The leaves of a nest, and what is needed to put it together again.
 
     >>> from trellis import tree
@@ -50,7 +55,7 @@ def flatten(tree: Any, /) -> tuple[list[Any], Structure]:
     >>> leaves
     [2, 3, 1]
     """
-    return optree.tree_flatten(tree, namespace=_NAMESPACE)
+    return optree.tree_flatten(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
@@ -64,31 +69,31 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
-def structure(tree: Any, /) -> Structure:
+def structure(tree: object, /) -> Structure:
     """The structure of a nest without its leaves; structures can be compared with `==`.
 
     >>> from trellis import tree
     >>> tree.structure({"a": 1}) == tree.structure({"a": 5})
     True
     """
-    return optree.tree_structure(tree, namespace=_NAMESPACE)
+    return optree.tree_structure(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def leaves(tree: Any, /) -> list[Any]:
+def leaves(tree: object, /) -> list[Any]:
     """All leaves, dict entries in the order of their sorted keys.
 
     >>> from trellis import tree
     >>> tree.leaves({"b": 1, "a": (2, 3)})
     [2, 3, 1]
     """
-    return optree.tree_leaves(tree, namespace=_NAMESPACE)
+    return optree.tree_leaves(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def map(fn: Callable[..., Any], tree: Any, /, *rest: Any) -> Any:
+def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
     """Apply `fn` leaf by leaf. A plain array or number beside a nest serves every leaf.
 
-    The result has the structure and container types of the first nested argument. Different structures
-    raise; a dict and a Container with the same keys are equal.
+    The result has the structure and container types of the first nested argument. Different
+    structures raise; a dict and a Container with the same keys are equal.
 
     >>> from trellis import tree
     >>> tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": 20})
@@ -102,7 +107,8 @@ def map(fn: Callable[..., Any], tree: Any, /, *rest: Any) -> Any:
 
 
 def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
-    """For each tree the list of its leaves, all in the order of the first nest; None if there is none.
+    """For each tree the list of its leaves, all in the order of the first nest; None if there is
+    none.
 
     >>> from trellis import tree
     >>> columns, structure = tree.align((10, {"a": 1, "b": 2}))
@@ -130,7 +136,7 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
 
 
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
-    """The leaves of `tree` in the order of `lead`; a leaf in place of a sub-nest serves all of it."""
+    """The leaves of `tree` in the order of `lead`; a leaf in place of a nest serves all of it."""
     if not is_nest(lead):
         if is_nest(tree):
             raise ShapeError(
@@ -164,10 +170,10 @@ def _kind(nest: Any) -> str:
     return f"{type(nest).__name__} of length {len(nest)}" if is_nest(nest) else "a leaf"
 
 
-# Key chains ----------------------------------------------------------------------------------------
+# Key chains ---------------------------------------------------------------------------------------
 
 
-def key_chains(tree: Any, /) -> list[str]:
+def key_chains(tree: object, /) -> list[str]:
     """The name of every leaf: keys and indices joined with "/", in the order of `leaves`.
 
     >>> from trellis import tree
@@ -177,17 +183,17 @@ def key_chains(tree: Any, /) -> list[str]:
     return ["/".join([str(part) for part in path]) for path in paths(tree)]
 
 
-def paths(tree: Any, /) -> list[tuple[Any, ...]]:
+def paths(tree: object, /) -> list[tuple[Any, ...]]:
     """The keys and indices that lead to every leaf, in the order of `leaves`.
 
     >>> from trellis import tree
     >>> tree.paths({"b": 1, "a": (2, 3)})
     [('a', 0), ('a', 1), ('b',)]
     """
-    return optree.tree_paths(tree, namespace=_NAMESPACE)
+    return optree.tree_paths(tree, namespace=_NAMESPACE)  # type: ignore[arg-type]
 
 
-def map_with_key_chains(fn: Callable[..., Any], tree: Any, /) -> Any:
+def map_with_key_chains(fn: Callable[..., Any], tree: object, /) -> Any:
     """Apply `fn(key_chain, leaf)` to every leaf.
 
     >>> from trellis import tree
@@ -226,92 +232,3 @@ def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
             raise KeyChainError(f"There is no {key!r} at {list(index_chain)} in {_kind(part)}.")
         part = part[key]
     return part
-
-
-# Functions over arrays, applied to Containers ------------------------------------------------------
-
-
-def call_leafwise(
-    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], /
-) -> Any:
-    """Call `fn` once per leaf of the dicts and Containers among its arguments.
-
-    Everything else serves every leaf. A list of Containers gives each call the list of its leaves. Where
-    `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
-
-    >>> from trellis import tree
-    >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
-    ({'a': 1, 'b': 2}, {'a': 3, 'b': 1})
-    """
-    slots: list[Any] = [*args, *kwargs.values()]
-    nests: list[Any] = []
-    for slot in slots:
-        if isinstance(slot, dict):
-            nests.append(slot)
-        elif is_nest(slot):
-            nests += [item for item in slot if isinstance(item, dict)]
-    columns, spec = align(tuple(nests))
-    assert spec is not None, "call_leafwise is only called with a nest among the arguments"
-    results = []
-    for row in zip(*columns, strict=True):
-        remaining = list(row)
-        filled = [_fill(slot, remaining) for slot in slots]
-        results.append(
-            fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
-        )
-    return _gather(results, spec)
-
-
-def _fill(slot: Any, remaining: list[Any]) -> Any:
-    if isinstance(slot, dict):
-        return remaining.pop(0)
-    if isinstance(slot, (list, tuple)):
-        return type(slot)([remaining.pop(0) if isinstance(item, dict) else item for item in slot])
-    return slot
-
-
-def _gather(results: list[Any], spec: Structure) -> Any:
-    if results and isinstance(results[0], (tuple, list)):
-        lengths = [len(result) for result in results]
-        if min(lengths) != max(lengths):
-            raise ShapeError(f"The leaves give results of different lengths: {lengths}.")
-        parts = [_gather([result[i] for result in results], spec) for i in range(lengths[0])]
-        is_named = hasattr(results[0], "_fields")
-        return type(results[0])(*parts) if is_named else type(results[0])(parts)
-    return unflatten(spec, results)
-
-
-class LeafwiseBackend:
-    """The row of the dispatch table for dicts and Containers: every function maps over their leaves.
-
-    Arrays pay nothing for it: it is found by the same look-up that finds their own backend.
-    """
-
-    def __init__(self, name: str, group: str = ""):
-        self.__name__ = name
-        self._group = group
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if not self._group and name in ("linalg", "fft"):
-            return LeafwiseBackend(self.__name__, name)
-        return lambda *args, **kwargs: call_leafwise(_Leaf(self._group, name), args, kwargs)
-
-
-class _Leaf:
-    """Finds the backend of each leaf and calls its function of the same name."""
-
-    def __init__(self, group: str, name: str):
-        self._group, self._name = group, name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from .dispatch import xp_of_all
-
-        arrays: list[Any] = []
-        for arg in (*args, *kwargs.values()):
-            arrays += arg if isinstance(arg, (list, tuple)) else [arg]
-        # NumPy's scalar types (np.float32 itself) have an attribute `dtype` too.
-        xp = xp_of_all(*[x for x in arrays if hasattr(x, "dtype") and not isinstance(x, type)])
-        owner = getattr(xp, self._group) if self._group else xp
-        return getattr(owner, self._name)(*args, **kwargs)

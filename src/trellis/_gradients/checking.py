@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.comparisons import report
 from .._core.dispatch import xp_of_any
 from .transforms import jvp, vjp
@@ -20,28 +21,30 @@ def check_gradients(
     rtol: float = 1e-5,
     atol: float = 1e-7,
 ) -> None:
-    """Compare the derivatives of `fn` by all its float arguments with central differences in float64.
+    """Compare the derivatives of `fn` by all its float arguments with central differences in
+    float64.
 
-    `args` are arrays or nests of one backend; integer and bool arrays, and everything that is not an
-    array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks `jvp`
-    along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 * max(1, |x|):
-    the error of central differences is then about 1e-10 * |f|, far below the tolerances. On JAX this needs
-    64-bit types, and a function that can be compiled is: it is called many times.
+    `args` are arrays or nests of one backend; integer and bool arrays, and everything that is not
+    an array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks
+    `jvp` along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 *
+    max(1, |x|): the error of central differences is then about 1e-10 * |f|, far below the
+    tolerances. On JAX this needs 64-bit types, and a function that can be compiled is: it is called
+    many times.
 
     >>> import numpy as np
     >>> from trellis.testing import check_gradients
     >>> check_gradients(lambda x, y: np.sin(x) * y, (np.array([0.5, 1.0]), np.array([2.0, 3.0])))
     """
     leaves, spec = tree.flatten(list(args))
-    xp = xp_of_any(*[x for x in leaves if hasattr(x, "dtype")])
-    is_float = [hasattr(x, "dtype") and x.dtype in xp.FLOAT_DTYPES for x in leaves]
+    xp = xp_of_any(*[x for x in leaves if is_array(x)])
+    is_float = [is_array(x) and x.dtype in xp.FLOAT_DTYPES for x in leaves]
     start = [xp.astype(x, "float64") for x, ok in zip(leaves, is_float, strict=True) if ok]
 
     def on_floats(*floats: Any) -> list[Any]:
         remaining = list(floats)
         filled = [remaining.pop(0) if ok else x for x, ok in zip(leaves, is_float, strict=True)]
         ys = tree.leaves(fn(*tree.unflatten(spec, filled)))
-        return [y for y in ys if hasattr(y, "dtype") and y.dtype in xp.FLOAT_DTYPES]
+        return [y for y in ys if is_array(y) and y.dtype in xp.FLOAT_DTYPES]
 
     _check(on_floats, start, xp, order, tuple(modes), rtol, atol, "first")
     report(*start)
@@ -141,7 +144,8 @@ def _compare(
     if np.any(wrong):
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise AssertionError(
-            f"{what} derivative by argument {argument} is wrong at {at} ({int(wrong.sum())} of {wrong.size}): "
+            f"{what} derivative by argument {argument} is wrong at {at} ({int(wrong.sum())} of "
+            f"{wrong.size}): "
             f"got {actual[at]!r}, central differences give {expected[at]!r}"
             + (f" at x = {point!r}." if point is not None else ".")
         )

@@ -1,9 +1,10 @@
-"""`execute_with_gradients`: run a function over a nest once, and differentiate its scalar outputs."""
+"""`execute_with_gradients`: run a function over a nest, and differentiate its scalars."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError
@@ -21,12 +22,14 @@ def execute_with_gradients(
     xs_grad_idxs: IndexChains = None,
     ret_grad_idxs: IndexChains = None,
 ) -> tuple[Any, Any]:
-    """What `func(xs)` returned, and the gradients of its scalar float outputs by the leaves of `xs`.
+    """What `func(xs)` returned, and the gradients of its scalar float outputs by the leaves of
+    `xs`.
 
-    One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the index
-    chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs` parts of `xs`,
-    both as lists of index chains. An array that stands at several places of `xs` receives its total
-    derivative at each. Unless `retain_grads`, both results are constants for an enclosing gradient.
+    One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
+    index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
+    parts of `xs`, both as lists of index chains. An array that stands at several places of `xs`
+    receives its total derivative at each. Unless `retain_grads`, both results are constants for an
+    enclosing gradient.
 
     >>> import numpy as np, trellis
     >>> c = trellis.Container(a=np.array([1.0, 2.0]), b=np.array([3.0, 4.0]))
@@ -37,17 +40,17 @@ def execute_with_gradients(
     leaves, spec = tree.flatten(xs)
     paths = tree.paths(xs)
     chosen = _selected(xs, paths, xs_grad_idxs)
-    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    arrays = [x for x in leaves if is_array(x)]
     xp = xp_of_any(*arrays)
-    # The same array object at several places is one variable. Tracing gives every place an object of
-    # its own, so this is looked up before.
+    # The same array object at several places is one variable. Tracing gives every place an object
+    # of its own, so this is looked up before.
     slot_of: dict[int, int] = {}
     variables: list[Any] = []
     slots: list[int | None] = []
     for leaf, is_chosen in zip(leaves, chosen, strict=True):
         if not is_chosen:
             slots.append(None)
-        elif id(leaf) in slot_of and hasattr(leaf, "dtype"):
+        elif id(leaf) in slot_of and is_array(leaf):
             slots.append(slot_of[id(leaf)])
         else:
             slot_of[id(leaf)] = len(variables)
@@ -97,7 +100,7 @@ def _scalar_outputs(result: Any, xp: Any) -> dict[tuple[Any, ...], Any]:
     """The float arrays with one element among the outputs, by their index chains."""
     found = {}
     for path, y in zip(tree.paths(result), tree.leaves(result), strict=True):
-        is_scalar = hasattr(y, "dtype") and all([n == 1 for n in y.shape])
+        is_scalar = is_array(y) and all([n == 1 for n in y.shape])
         if is_scalar and xp_of(y) is xp and y.dtype in xp.FLOAT_DTYPES:
             found[path] = y
     return found
@@ -107,13 +110,15 @@ def _check_outputs(wanted: list[Any], found: dict[Any, Any], func: Callable[...,
     name = getattr(func, "__name__", type(func).__name__)
     if not found:
         raise ArgumentError(
-            f"{name}() returned no scalar float output to differentiate; return a loss of one element, "
+            f"{name}() returned no scalar float output to differentiate; return a loss of one "
+            "element, "
             "for example trellis.mean(...)."
         )
     for chain in wanted:
         if chain not in found:
             raise ArgumentError(
-                f"ret_grad_idxs names {list(chain)}, which is not a scalar float output of {name}(); "
+                f"ret_grad_idxs names {list(chain)}, which is not a scalar float output of "
+                f"{name}(); "
                 f"those are {[list(known) for known in found]}."
             )
 
@@ -150,4 +155,4 @@ def _is_empty(part: Any) -> bool:
 
 
 def _constant(nest: Any) -> Any:
-    return tree.map(lambda x: stop_gradient(x) if hasattr(x, "dtype") else x, nest)
+    return tree.map(lambda x: stop_gradient(x) if is_array(x) else x, nest)

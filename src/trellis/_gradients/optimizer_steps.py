@@ -1,22 +1,23 @@
 """Optimizer steps as functions: pure, over nests, differentiable.
 
-These are the formulas as they stand below, not the classes of `trellis.optim`: those follow the papers.
+These are the formulas as they stand below, not the classes of `trellis.optim`: those follow the
+papers.
 """
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .._core import tree
 from .._core.dispatch import xp_of_all
-from .._core.dtypes import FLOATING, default_dtype, name_of
-from .._core.errors import ShapeError
+from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
+from .._core.errors import DtypeError, ShapeError
+from .._core.typing import Nest, T
 from .transforms import stop_gradient
 
 
-def optimizer_update(
-    w: Any, effective_grad: Any, lr: Any, /, *, stop_gradients: bool = True
-) -> Any:
+def optimizer_update(w: T, effective_grad: Nest, lr: Nest, /, *, stop_gradients: bool = True) -> T:
     """`w - effective_grad * lr`, leaf by leaf; `w` is not modified.
 
     With `stop_gradients` the result is a constant for any enclosing gradient.
@@ -25,33 +26,37 @@ def optimizer_update(
     >>> trellis.optimizer_update(np.array([1.0, 2.0]), np.array([0.5, -0.5]), 0.1)
     array([0.95, 2.05])
     """
-    updated = tree.map(_descend, w, effective_grad, lr)
+    return _descended("optimizer_update", w, effective_grad, lr, stop_gradients)
+
+
+def _descended(who: str, w: T, g: Any, lr: Any, stop_gradients: bool) -> T:
+    updated: T = tree.map(partial(_descend, who), w, g, lr)
     return stop_gradient(updated) if stop_gradients else updated
 
 
-def _descend(w: Any, g: Any, lr: Any) -> Any:
+def _descend(who: str, w: Any, g: Any, lr: Any) -> Any:
     xp = xp_of_all(w, g, lr)
-    w, g, lr = _floats(xp, w, g, lr)
+    w, g, lr = _floats(xp, who, w, g, lr)
     return w - g * lr
 
 
-def gradient_descent_update(w: Any, dcdw: Any, lr: Any, /, *, stop_gradients: bool = True) -> Any:
+def gradient_descent_update(w: T, dcdw: Nest, lr: Nest, /, *, stop_gradients: bool = True) -> T:
     """Plain gradient descent: `w - lr * dcdw`; equal to `optimizer_update`, bit for bit.
 
     >>> import numpy as np, trellis
     >>> trellis.gradient_descent_update(np.array([1.0]), np.array([0.5]), 0.1)
     array([0.95])
     """
-    return optimizer_update(w, dcdw, lr, stop_gradients=stop_gradients)
+    return _descended("gradient_descent_update", w, dcdw, lr, stop_gradients)
 
 
 def lars_update(
-    w: Any, dcdw: Any, lr: Any, /, *, decay_lambda: float = 0, stop_gradients: bool = True
-) -> Any:
+    w: T, dcdw: Nest, lr: Nest, /, *, decay_lambda: float = 0, stop_gradients: bool = True
+) -> T:
     """`w - r * dcdw` with `r = lr * ||w|| / (||dcdw|| + 1e-12)`, norms per leaf.
 
-    With `decay_lambda > 0`, r is divided by `||w|| * decay_lambda`: this cancels `||w||` and adds no
-    weight decay. `trellis.optim.LARS` follows the paper instead.
+    With `decay_lambda > 0`, r is divided by `||w|| * decay_lambda`: this cancels `||w||` and adds
+    no weight decay. `trellis.optim.LARS` follows the paper instead.
 
     >>> import numpy as np, trellis
     >>> trellis.lars_update(np.array([3.0, 4.0]), np.array([0.6, 0.8]), 0.1)
@@ -60,28 +65,28 @@ def lars_update(
 
     def update(w: Any, g: Any, lr: Any) -> Any:
         xp = xp_of_all(w, g, lr)
-        w, g, lr = _floats(xp, w, g, lr)
+        w, g, lr = _floats(xp, "lars_update", w, g, lr)
         length = _norm(xp, w)
         ratio = length * lr / (_norm(xp, g) + 1e-12)
         if decay_lambda > 0:
             ratio = ratio / (length * decay_lambda)
         return w - _cast(xp, ratio, w) * g
 
-    updated = tree.map(update, w, dcdw, lr)
+    updated: T = tree.map(update, w, dcdw, lr)
     return stop_gradient(updated) if stop_gradients else updated
 
 
 def adam_step(
-    dcdw: Any,
-    mw: Any,
-    vw: Any,
-    step: Any,
+    dcdw: T,
+    mw: Nest,
+    vw: Nest,
+    step: Nest,
     /,
     *,
-    beta1: Any = 0.9,
-    beta2: Any = 0.999,
-    epsilon: Any = 1e-7,
-) -> tuple[Any, Any, Any]:
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-7,
+) -> tuple[T, T, T]:
     """One step of Adam's moments: `(effective_grad, mw_new, vw_new)`.
 
         m = beta1 * mw + (1 - beta1) * dcdw;  v = beta2 * vw + (1 - beta2) * dcdw**2
@@ -95,43 +100,49 @@ def adam_step(
     >>> m
     array([1. , 1.1, 1.2])
     """
-
-    def one(g: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        xp = xp_of_all(g, m, v, step)
-        g, m, v = _floats(xp, g, m, v)
-        m_new = beta1 * m + (1 - beta1) * g
-        v_new = beta2 * v + (1 - beta2) * (g * g)
-        scale = _bias_correction(xp, step, beta1, beta2, epsilon, m_new)
-        return scale * m_new / (_root(xp, v_new) + epsilon), m_new, v_new
-
+    one = partial(_adam_step, "adam_step", (beta1, beta2, epsilon))
     return _map_tuple(one, dcdw, mw, vw, step)
 
 
+def _adam_step(
+    who: str, numbers: tuple[float, float, float], g: Any, m: Any, v: Any, step: Any
+) -> tuple[Any, Any, Any]:
+    """The formula of `adam_step` for one leaf."""
+    beta1, beta2, epsilon = numbers
+    xp = xp_of_all(g, m, v, step)
+    g, m, v = _floats(xp, who, g, m, v)
+    m_new = beta1 * m + (1 - beta1) * g
+    v_new = beta2 * v + (1 - beta2) * (g * g)
+    scale = _bias_correction(xp, step, beta1, beta2, epsilon, m_new)
+    return scale * m_new / (_root(xp, v_new) + epsilon), m_new, v_new
+
+
 def adam_update(
-    w: Any,
-    dcdw: Any,
-    lr: Any,
-    mw_tm1: Any,
-    vw_tm1: Any,
-    step: Any,
+    w: T,
+    dcdw: Nest,
+    lr: Nest,
+    mw_tm1: Nest,
+    vw_tm1: Nest,
+    step: Nest,
     /,
     *,
-    beta1: Any = 0.9,
-    beta2: Any = 0.999,
-    epsilon: Any = 1e-7,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-7,
     stop_gradients: bool = True,
-) -> tuple[Any, Any, Any]:
-    """`adam_step`, then `optimizer_update`: `(w_new, mw, vw)`. Note that `lr` comes before the moments.
+) -> tuple[T, T, T]:
+    """`adam_step`, then `optimizer_update`: `(w_new, mw, vw)`; `lr` comes before the moments.
 
-    `stop_gradients` acts on `w_new` only; the moments stay differentiable. `trellis.optim.Adam` follows
-    the paper (epsilon in one denominator only).
+    `stop_gradients` acts on `w_new` only; the moments stay differentiable. `trellis.optim.Adam`
+    follows the paper (epsilon in one denominator only).
 
     >>> import numpy as np, trellis
-    >>> w, m, v = trellis.adam_update(np.array([1.0]), np.array([0.5]), 0.1, np.zeros(1), np.zeros(1), 1)
+    >>> zero = np.zeros(1)
+    >>> w, m, v = trellis.adam_update(np.array([1.0]), np.array([0.5]), 0.1, zero, zero, 1)
     >>> np.round(w, 6)
     array([0.900001])
     """
-
+    numbers = beta1, beta2, epsilon
     columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
     if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
         parts = _adam_over_lists(columns, lr, step, beta1, beta2, epsilon)
@@ -139,16 +150,14 @@ def adam_update(
         return stop_gradient(w_new), m_new, v_new
 
     def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = adam_step(
-            g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon
-        )
-        return _stopped(_descend(w, effective, lr), stop_gradients), m_new, v_new
+        effective, m_new, v_new = _adam_step("adam_update", numbers, g, m, v, step)
+        return _stopped(_descend("adam_update", w, effective, lr), stop_gradients), m_new, v_new
 
     return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
 
 
 def _are_lists_alike(columns: list[list[Any]], lr: Any, step: Any) -> bool:
-    """Many float leaves that match one by one, and one number for all: fit for multi-tensor operations."""
+    """Many float leaves that match one by one, and one number for all: fit for lists."""
     first = columns[0]
     if len(first) < 8 or tree.is_nest(lr) or tree.is_nest(step) or hasattr(lr, "dtype"):
         return False
@@ -187,38 +196,39 @@ def _adam_over_lists(
 
 
 def lamb_update(
-    w: Any,
-    dcdw: Any,
-    lr: Any,
-    mw_tm1: Any,
-    vw_tm1: Any,
-    step: Any,
+    w: T,
+    dcdw: Nest,
+    lr: Nest,
+    mw_tm1: Nest,
+    vw_tm1: Nest,
+    step: Nest,
     /,
     *,
-    beta1: Any = 0.9,
-    beta2: Any = 0.999,
-    epsilon: Any = 1e-7,
-    max_trust_ratio: Any = 10,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-7,
+    max_trust_ratio: float = 10,
     decay_lambda: float = 0,
     stop_gradients: bool = True,
-) -> tuple[Any, Any, Any]:
-    """`w - r * lr * eff` with `eff` from `adam_step` and `r = min(||w|| / (r2 + 1e-12), max_trust_ratio)`.
+) -> tuple[T, T, T]:
+    """`w - r * lr * eff` with `eff` from `adam_step`.
 
-    `r2` is `||eff + decay_lambda * w||`: the decay changes only the norm. Norms and ratio are per leaf.
-    `trellis.optim.LAMB` follows the paper instead.
+    `r = min(||w|| / (r2 + 1e-12), max_trust_ratio)`, where `r2` is `||eff + decay_lambda * w||`:
+    the decay changes only the norm. Norms and ratio are per leaf. `trellis.optim.LAMB` follows the
+    paper instead.
 
     >>> import numpy as np, trellis
-    >>> w, m, v = trellis.lamb_update(np.array([1.0]), np.array([0.5]), 0.1, np.zeros(1), np.zeros(1), 1)
+    >>> zero = np.zeros(1)
+    >>> w, m, v = trellis.lamb_update(np.array([1.0]), np.array([0.5]), 0.1, zero, zero, 1)
     >>> np.round(w, 6)
     array([0.9])
     """
+    numbers = beta1, beta2, epsilon
 
     def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = adam_step(
-            g, m, v, step, beta1=beta1, beta2=beta2, epsilon=epsilon
-        )
+        effective, m_new, v_new = _adam_step("lamb_update", numbers, g, m, v, step)
         xp = xp_of_all(w, effective, lr)
-        w, effective, lr = _floats(xp, w, effective, lr)
+        w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
         other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
         ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
         w_new = w - _cast(xp, ratio * lr, w) * effective
@@ -227,7 +237,7 @@ def lamb_update(
     return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
 
 
-# Parts -----------------------------------------------------------------------------------------------
+# Parts --------------------------------------------------------------------------------------------
 
 
 def _map_tuple(fn: Callable[..., tuple[Any, ...]], *trees: Any) -> tuple[Any, Any, Any]:
@@ -245,8 +255,15 @@ def _stopped(x: Any, stop: bool) -> Any:
     return stop_gradient(x) if stop else x
 
 
-def _floats(xp: Any, *xs: Any) -> list[Any]:
+def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
     """Integer arrays take the dtype of the float arrays beside them, or the default float."""
+    for x in xs:
+        if isinstance(x, complex) or (hasattr(x, "dtype") and name_of(x.dtype) in COMPLEX):
+            found = name_of(getattr(x, "dtype", "complex"))
+            raise DtypeError(
+                f"{who}() takes floating-point arguments, got {found}. "
+                "Update the real and the imaginary parts as two variables."
+            )
     dtypes = [x.dtype for x in xs if hasattr(x, "dtype")]
     floats = [dtype for dtype in dtypes if dtype in xp.FLOAT_DTYPES]
     if len(floats) == len(dtypes):

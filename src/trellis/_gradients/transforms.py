@@ -1,14 +1,16 @@
 """Derivatives of functions of arrays: the same transforms on four frameworks, NumPy included.
 
-Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of what
-they belong to; inputs that do not influence the output get zeros; inf and nan come back as they are. The
-conventions at kinks and ties stand in the documentation's table of gradient conventions.
+Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of
+what they belong to; inputs that do not influence the output get zeros; inf and nan come back as
+they are. The conventions at kinks and ties stand in the documentation's table of gradient
+conventions.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import is_array
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.dtypes import FLOATING, INTEGER, default_dtype, name_of
 from .._core.errors import (
@@ -43,8 +45,9 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """The value and the gradient of a function with a scalar output, in one evaluation.
 
-    `argnums` an int: the gradient is structured like that argument; a sequence: a tuple of gradients.
-    With `has_aux` the function returns `(value, aux)` and the result is `((value, aux), gradients)`.
+    `argnums` an int: the gradient is structured like that argument; a sequence: a tuple of
+    gradients. With `has_aux` the function returns `(value, aux)` and the result is `((value, aux),
+    gradients)`.
 
     >>> import numpy as np, trellis
     >>> value, g = trellis.value_and_grad(lambda x: trellis.sum(x * x))(np.array([3.0, 4.0]))
@@ -76,7 +79,8 @@ def value_and_grad(
 def vjp(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The output of `func(*primals)`, and the map from a cotangent to one gradient per primal.
 
-    The cotangent has the structure, shapes and dtypes of the output. The map may be called repeatedly.
+    The cotangent has the structure, shapes and dtypes of the output. The map may be called
+    repeatedly.
 
     >>> import numpy as np, trellis
     >>> out, pull = trellis.vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -129,8 +133,8 @@ def jvp(
 def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any], Any]:
     """The Jacobian of a function of one argument: shape `out.shape + in.shape`.
 
-    For an output nest O and an input nest I the result has structure O with structure I at each leaf.
-    `mode="forward"` costs one pass per input element instead of one per output element.
+    For an output nest O and an input nest I the result has structure O with structure I at each
+    leaf. `mode="forward"` costs one pass per input element instead of one per output element.
 
     >>> import numpy as np, trellis
     >>> trellis.jac(lambda x: x * x)(np.array([1.0, 2.0]))
@@ -196,8 +200,8 @@ def vmap(
 ) -> Callable[..., Any]:
     """Map a function over an axis of its arguments; None marks an argument that is not mapped.
 
-    The leaves of a nested argument share its entry. JAX, torch and TensorFlow vectorise; on NumPy it is
-    a loop, with its cost.
+    The leaves of a nested argument share its entry. JAX, torch and TensorFlow vectorise; on NumPy
+    it is a loop, with its cost.
 
     >>> import numpy as np, trellis
     >>> trellis.vmap(lambda a, b: trellis.sum(a * b))(np.ones((3, 2)), np.ones((3, 2)))
@@ -333,43 +337,46 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
     for x, g in zip(columns[0], columns[1], strict=True):
         if tuple(getattr(g, "shape", ())) != tuple(x.shape):
             raise ShapeError(
-                f"The custom gradient has shape {tuple(getattr(g, 'shape', ()))}, its input {tuple(x.shape)}."
+                f"The custom gradient has shape {tuple(getattr(g, 'shape', ()))}, its input "
+                f"{tuple(x.shape)}."
             )
     return list(columns[1])
 
 
-# Inputs and outputs --------------------------------------------------------------------------------
+# Inputs and outputs -------------------------------------------------------------------------------
 
 
 def _argument(args: tuple[Any, ...], n: int, func: Callable[..., Any]) -> Any:
     if not isinstance(n, int) or not -len(args) <= n < len(args):
         raise ArgumentTypeError(
-            f"argnums {n} does not name a positional argument of {_name(func)}(): it was called with {len(args)}."
+            f"argnums {n} does not name a positional argument of {_name(func)}(): it was called "
+            f"with {len(args)}."
         )
     return args[n]
 
 
 def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure]:
-    """The backend, the leaves as floats that can be differentiated, and the structure around them."""
+    """The backend, the leaves as differentiable floats, and the structure around them."""
     leaves, spec = tree.flatten(chosen)
-    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    arrays = [x for x in leaves if is_array(x)]
     if not arrays:
-        arrays = [x for x in tree.leaves(list(others)) if hasattr(x, "dtype")][:1]
+        arrays = [x for x in tree.leaves(list(others)) if is_array(x)][:1]
     xp = xp_of_any(*arrays)
     return xp, [differentiable_leaf(x, xp) for x in leaves], spec
 
 
 def differentiable_leaf(x: Any, xp: Any) -> Any:
-    """A float array to differentiate by; integers become the default float, bool and complex raise."""
+    """A float array to differentiate by; integers become the default float; others raise."""
     if isinstance(x, (bool, complex)):
         raise DtypeError(
             f"Cannot differentiate with respect to {x!r}: only floats have derivatives."
         )
-    if isinstance(x, (int, float)) and not hasattr(x, "dtype"):
+    if isinstance(x, (int, float)) and not is_array(x):
         return xp.asarray(x, dtype=default_dtype())
-    if not hasattr(x, "dtype"):
+    if not is_array(x):
         raise ArgumentTypeError(
-            f"Cannot differentiate with respect to {type(x).__name__}; expected arrays, numbers or nests of them."
+            f"Cannot differentiate with respect to {type(x).__name__}; expected arrays, numbers or "
+            "nests of them."
         )
     if x.dtype in xp.FLOAT_DTYPES:
         return x
@@ -377,7 +384,8 @@ def differentiable_leaf(x: Any, xp: Any) -> Any:
     if name in INTEGER:
         return xp.astype(x, default_dtype())
     raise DtypeError(
-        f"Cannot differentiate with respect to an array of dtype {name}; write astype(x, 'float32') first"
+        f"Cannot differentiate with respect to an array of dtype {name}; write astype(x, "
+        "'float32') first"
         + (", or differentiate by real and imaginary parts." if name.startswith("complex") else ".")
     )
 
@@ -390,20 +398,24 @@ def _value_and_aux(result: Any, func: Callable[..., Any]) -> tuple[Any, Any]:
 
 def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
     """A float array of the same backend; anything else has no derivative here."""
-    if isinstance(y, (int, float)) and not hasattr(y, "dtype"):
+    if isinstance(y, (int, float)) and not is_array(y):
         return xp.asarray(y, dtype=default_dtype())
-    if not hasattr(y, "dtype"):
+    if not is_array(y):
         raise ArgumentError(
-            f"{_name(func)}() returned {type(y).__name__}, which cannot be differentiated; expected arrays."
+            f"{_name(func)}() returned {type(y).__name__}, which cannot be differentiated; "
+            "expected arrays."
         )
     if xp_of(y) is not xp:
         raise MixedBackendsError(
-            f"{_name(func)}() was called with {_short(xp)} arrays but returned one of {_short(xp_of(y))}: the "
-            "gradient is lost there. Stay in one framework inside a function that is differentiated."
+            f"{_name(func)}() was called with {_short(xp)} arrays but returned one of "
+            f"{_short(xp_of(y))}: the "
+            "gradient is lost there. Stay in one framework inside a function that is "
+            "differentiated."
         )
     if y.dtype not in xp.FLOAT_DTYPES:
         raise ArgumentError(
-            f"{_name(func)}() returned an array of dtype {name_of(y.dtype)}; only {', '.join(FLOATING)} "
+            f"{_name(func)}() returned an array of dtype {name_of(y.dtype)}; only "
+            f"{', '.join(FLOATING)} "
             "outputs can be differentiated."
         )
     return y
@@ -412,13 +424,15 @@ def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
 def _scalar(value: Any, xp: Any, func: Callable[..., Any]) -> Any:
     if tree.is_nest(value):
         raise ShapeError(
-            f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. Return the sum "
+            f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. "
+            "Return the sum "
             "of the parts, or use has_aux=True, execute_with_gradients or jac."
         )
     y = _float_output(value, xp, func)
     if _size(y) != 1:
         raise ShapeError(
-            f"{_name(func)}() returned an array of shape {tuple(y.shape)}; a gradient needs a scalar. Write "
+            f"{_name(func)}() returned an array of shape {tuple(y.shape)}; a gradient needs a "
+            "scalar. Write "
             "trellis.sum(...) or trellis.mean(...) around the result, or use jac."
         )
     return y
@@ -443,17 +457,18 @@ def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) 
 
 
 def _tangent(t: Any, x: Any, xp: Any) -> Any:
-    if isinstance(t, (int, float)) and not hasattr(t, "dtype") and len(x.shape) == 0:
+    if isinstance(t, (int, float)) and not is_array(t) and len(x.shape) == 0:
         return xp.full_like(x, t)
-    if not hasattr(t, "dtype") or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
-        got = f"{name_of(t.dtype)} of shape {tuple(t.shape)}" if hasattr(t, "dtype") else repr(t)
+    if not is_array(t) or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
+        got = f"{name_of(t.dtype)} of shape {tuple(t.shape)}" if is_array(t) else repr(t)
         raise ShapeError(
             f"A tangent or cotangent must match its array: expected {name_of(x.dtype)} of shape "
             f"{tuple(x.shape)}, got {got}."
         )
     if xp_of(t) is not xp:
         raise MixedBackendsError(
-            f"The arrays are of {_short(xp)}, a tangent or cotangent is of {_short(xp_of(t))}; convert it with "
+            f"The arrays are of {_short(xp)}, a tangent or cotangent is of {_short(xp_of(t))}; "
+            "convert it with "
             f"trellis.to_backend(x, {_short(xp)!r})."
         )
     return t

@@ -1,14 +1,24 @@
-"""Whether Module calls differentiate their variables: a stack that belongs to the thread or task."""
+"""Whether Module calls differentiate their variables: a stack of each thread or task."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .._core.errors import ArgumentError
+from .._core.settings import Setting
 
 # An immutable tuple: a push in a thread or task is not seen outside it.
-_stack: ContextVar[tuple[bool, ...]] = ContextVar("trellis_with_grads", default=())
+grads_stack: Setting[tuple[bool, ...]] = Setting("trellis_with_grads", ())
+
+
+def are_grads_on() -> bool:
+    """The top of the stack, True if it is empty."""
+    stack = grads_stack.get()
+    return stack[-1] if stack else True
+
+
+def using_grads(is_on: bool) -> AbstractContextManager[None]:
+    """Push a bool inside a `with` block."""
+    return grads_stack.using((*grads_stack.get(), is_on))
 
 
 def with_grads(*, with_grads: bool | None = None) -> bool:
@@ -20,8 +30,7 @@ def with_grads(*, with_grads: bool | None = None) -> bool:
     """
     if with_grads is not None:
         return _checked(with_grads)
-    stack = _stack.get()
-    return stack[-1] if stack else True
+    return are_grads_on()
 
 
 def set_with_grads(with_grads: bool, /) -> None:
@@ -33,7 +42,7 @@ def set_with_grads(with_grads: bool, /) -> None:
     False
     >>> trellis.unset_with_grads()
     """
-    _stack.set((*_stack.get(), _checked(with_grads)))
+    grads_stack.set_here((*grads_stack.get(), _checked(with_grads)))
 
 
 def unset_with_grads() -> None:
@@ -44,11 +53,14 @@ def unset_with_grads() -> None:
     >>> trellis.with_grads()
     True
     """
-    _stack.set(_stack.get()[:-1])
+    rest = grads_stack.get()[:-1]
+    if rest:
+        grads_stack.set_here(rest)
+    else:
+        grads_stack.unset_here()
 
 
-@contextmanager
-def no_grads() -> Iterator[None]:
+def no_grads() -> AbstractContextManager[None]:
     """Inside the block, Module calls treat their variables as constants.
 
     >>> import trellis
@@ -56,11 +68,7 @@ def no_grads() -> Iterator[None]:
     ...     trellis.with_grads()
     False
     """
-    token = _stack.set((*_stack.get(), False))
-    try:
-        yield
-    finally:
-        _stack.reset(token)
+    return using_grads(False)
 
 
 def _checked(value: Any) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 from .._core.dispatch import xp_of_any
 from .._core.dtypes import FLOATING, default_dtype, name_of, promote
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.leafwise import call_leafwise
+from .._core.shapes import broadcast_shapes
 from .._core.threefry import fold_in_words
-from .._core.tree import call_leafwise
 from .stream import as_key, key_words, seed_array
 
 
@@ -21,26 +22,6 @@ def as_shape(shape: Any) -> tuple[int, ...]:
         if n < 0:
             raise ShapeError(f"A shape has no negative sizes, got {sizes}.")
     return sizes
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all broadcast to; raises where there is none.
-
-    >>> broadcast_shapes((3, 1), (4,))
-    (3, 4)
-    """
-    rank = max([len(shape) for shape in shapes], default=0)
-    result = []
-    for i in range(rank):
-        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {
-            1
-        }
-        if len(sizes) > 1:
-            raise ShapeError(
-                f"The shapes {', '.join([str(s) for s in shapes])} do not broadcast together."
-            )
-        result.append(sizes.pop() if sizes else 1)
-    return tuple(result)
 
 
 def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
@@ -96,13 +77,6 @@ def is_known(xp: Any, *params: Any) -> bool:
 
 def is_any(xp: Any, condition: Any) -> bool:
     return condition if isinstance(condition, bool) else bool(xp.any(condition))
-
-
-def has_nest(*params: Any) -> bool:
-    for p in params:
-        if isinstance(p, dict):
-            return True
-    return False
 
 
 def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

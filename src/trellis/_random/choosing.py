@@ -6,9 +6,9 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import INTEGER, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from .._core.shapes import normal_axis
+from .._core.shapes import broadcast_shapes, normal_axis
 from .._core.typing import A, Array, DTypeLike, Shape
-from .arguments import as_shape, broadcast_shapes, check_below, draw_dtype, is_known
+from .arguments import as_shape, check_below, draw_dtype, is_known
 from .distributions import gumbel
 from .keys import backend_of_key, key_data
 

@@ -6,10 +6,10 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import name_of
 from .._core.errors import ShapeError
+from .._core.shapes import broadcast_shapes
 from .._core.typing import A, Array, DTypeLike, Shape
 from .arguments import (
     as_shape,
-    broadcast_shapes,
     check_array,
     check_below,
     check_number,

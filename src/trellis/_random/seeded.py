@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.dtypes import INTEGER, SIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
+from .._core.leafwise import has_nest
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
 from .._core.typing import A, Device, DTypeLike, Shape
@@ -17,7 +18,6 @@ from .arguments import (
     check_float_name,
     draw_leafwise,
     float_name,
-    has_nest,
     is_any,
     is_known,
     param,

@@ -1,12 +1,13 @@
-"""Where keys come from when a draw names no seed: one stream for the process, or one for a `with` block.
+"""Where keys come from when a draw names no seed: one stream for the process, or for a `with` block.
 
-A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python integers,
-so taking a key costs nothing on any backend.
+A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python
+integers, so taking a key costs nothing on any backend. In a forked process (a worker of a data loader)
+each stream goes on with a key of its own: the hash of the parent's key and the number of the fork.
 """
 
 import os
 import threading
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from .._core.dispatch import xp_of
@@ -17,17 +18,18 @@ from .._core.tracing import is_followed, tracing
 
 
 class _GlobalStream:
-    """The process-wide stream. The lock keeps threads from racing for a counter or repeating one."""
+    """The process-wide stream. The lock keeps threads from repeating a counter."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # Until somebody seeds it, no two processes draw the same numbers.
         self._key: Words = seed_words(int.from_bytes(os.urandom(8), "big"))
         self._count = 0
+        self._forks = 0
 
     def reset(self, key: Words) -> None:
         with self._lock:
-            self._key, self._count = key, 0
+            self._key, self._count, self._forks = key, 0, 0
 
     def next(self) -> Words:
         with self._lock:
@@ -35,20 +37,29 @@ class _GlobalStream:
             self._count += 1
         return threefry(key, (count >> 32 & MASK, count & MASK))
 
+    def before_fork(self) -> None:
+        with self._lock:
+            self._forks += 1
+
+    def in_child(self) -> None:
+        # Another thread of the parent, which does not exist here, may have held the lock.
+        self._lock = threading.Lock()
+        self._key, self._count, self._forks = _words_of_child(self._key, self._forks), 0, 0
+
 
 GLOBAL = _GlobalStream()
-_current: ContextVar[Any] = ContextVar("trellis_stream", default=None)
+_current: ContextVar["stream | None"] = ContextVar("trellis_stream", default=None)
 # torch.compile cannot trace context variables, but it can trace a list that is left as it was found.
-_while_followed: list[Any] = []
+_while_followed: list["stream"] = []
 
 
 class stream:
-    """Supply keys to code that draws without naming a seed, inside a `with` block of this thread or task.
+    """Supply keys to code that draws without naming a seed, inside a `with` block.
 
-    It replaces the global stream there, and nothing else: the n-th draw of the block takes the key
-    `fold_in(key, n)`. It is pure, so inside a compiled function it is the way to draw: open the block inside
-    the function and hand the key in as an argument. Within one `scan` or `while_loop`, the body is traced
-    once: fold the step's number into the key there.
+    It replaces the global stream there, for this thread or task, and nothing else: the n-th draw of
+    the block takes the key `fold_in(key, n)`. It is pure, so inside a compiled function it is the way
+    to draw: open the block inside the function and hand the key in as an argument. Within one `scan`
+    or `while_loop`, the body is traced once: fold the step's number into the key there.
 
     >>> import trellis
     >>> key = trellis.random.key(7)
@@ -65,7 +76,9 @@ class stream:
         # A key whose value is known serves all backends; a traced one only its own.
         self._known = key_words(key)
         self._count = 0
-        self._token: Any = None
+        self._forks = 0
+        self._token: Token[stream | None] | None = None
+        self._outer: stream | None = None
         self._was_tracing = False
 
     def __enter__(self) -> "stream":
@@ -73,14 +86,16 @@ class stream:
             _while_followed.append(self)
         else:
             self._was_tracing = tracing() is not None
+            self._outer = _current.get()
             self._token = _current.set(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if is_followed():
             _while_followed.pop()
-        else:
+        elif self._token is not None:
             _current.reset(self._token)
+            self._outer = None
 
     def _next(self, xp: Any, device: Any) -> Any:
         count = self._count
@@ -89,6 +104,39 @@ class stream:
         if words is not None:
             return xp.random.make_key(*fold_in_words(words, count), device)
         return xp.random.fold_in(as_key(self._key, xp, device), count)
+
+
+# Forks -----------------------------------------------------------------------------------------------
+
+
+def _words_of_child(key: Words, fork: int) -> Words:
+    """The key with which a forked process goes on; no draw of the parent has it."""
+    return threefry(threefry(key, (MASK, MASK)), (fork >> 32 & MASK, fork & MASK))
+
+
+def _before_fork() -> None:
+    GLOBAL.before_fork()
+    here = _current.get()
+    while here is not None:
+        here._forks += 1
+        here = here._outer
+
+
+def _in_child() -> None:
+    GLOBAL.in_child()
+    here = _current.get()
+    while here is not None:
+        if here._known is not None:
+            here._known, here._count = _words_of_child(here._known, here._forks), 0
+            here._forks = 0
+        here = here._outer
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
+
+
+# The next key ----------------------------------------------------------------------------------------
 
 
 def next_key(xp: Any, device: Any = None) -> Any:
@@ -108,8 +156,8 @@ def next_key(xp: Any, device: Any = None) -> Any:
 
 def _frozen_draw(framework: str) -> TracingError:
     return TracingError(
-        f"A draw without a seed inside a function compiled by {framework} would be made once, while tracing, and "
-        "then repeat the same numbers for ever.\n"
+        f"A draw without a seed inside a function compiled by {framework} would be made once, while "
+        "tracing, and then repeat the same numbers for ever.\n"
         "    wrong:  f = compile(lambda x: x + trellis.random_normal(shape=3))\n"
         "    right:  def f(x, key):\n"
         "                with trellis.random.stream(key):\n"
@@ -169,7 +217,8 @@ def _known_integer(seed: Any) -> int | None:
 def _not_a_seed(seed: Any) -> ArgumentTypeError:
     kind = f"{type(seed).__name__} array" if hasattr(seed, "dtype") else type(seed).__name__
     return ArgumentTypeError(
-        f"A seed is an integer from 0 up, or a key made with trellis.random.key(...); got {seed!r} ({kind})."
+        "A seed is an integer from 0 up, or a key made with trellis.random.key(...); got "
+        f"{seed!r} ({kind})."
     )
 
 
@@ -185,7 +234,7 @@ def key_words(seed: Any) -> Words | None:
 
 
 def seed_array(seed: Any) -> Any:
-    """The seed if it is an array that decides the backend: a key, or a traced integer. Else None."""
+    """The seed if it is an array that decides the backend, a key or a traced integer; else None."""
     if seed is None or isinstance(seed, (int, tuple)):
         return None
     if is_key(seed):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._array.casting import dtype as dtype_of
+from .._core.arrays import is_array
 from .._core.comparisons import report
 from .._core.dispatch import backend_of, xp_of
 from .._core.dtypes import COMPLEX, FLOATING, name_of
@@ -32,12 +33,13 @@ def assert_close(
     dtype: Any = True,
     backend: str | None = None,
 ) -> None:
-    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and type.
+    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and
+    type.
 
-    `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the type
-    of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan. `dtype=True`
-    compares data types, with Python numbers only their kind; a name asks for that type; False compares
-    none. `backend` names the framework that `actual` must belong to.
+    `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the
+    type of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan.
+    `dtype=True` compares data types, with Python numbers only their kind; a name asks for that
+    type; False compares none. `backend` names the framework that `actual` must belong to.
 
     >>> import numpy as np
     >>> from trellis.testing import assert_close
@@ -56,7 +58,7 @@ def _compare(actual: Any, expected: Any, chain: str, options: dict[str, Any]) ->
     where = f"at {chain}: " if chain else ""
     if is_nest(actual):
         _compare_nests(actual, expected, chain, options)
-    elif is_nest(expected) and (isinstance(expected, dict) or not _is_array(actual)):
+    elif is_nest(expected) and (isinstance(expected, dict) or not is_array(actual)):
         raise AssertionError(f"{where}expected {_kind(expected)}, got {_kind(actual)}")
     else:
         _compare_types(actual, expected, where, options)
@@ -77,18 +79,18 @@ def _compare_nests(actual: Any, expected: Any, chain: str, options: dict[str, An
 
 def _compare_types(actual: Any, expected: Any, where: str, options: dict[str, Any]) -> None:
     wanted = options["backend"]
-    if wanted is None and _is_array(expected) and backend_of(expected) != "numpy":
+    if wanted is None and is_array(expected) and backend_of(expected) != "numpy":
         wanted = backend_of(expected)
     if wanted is not None:
-        found = backend_of(actual) if _is_array(actual) else type(actual).__name__
+        found = backend_of(actual) if is_array(actual) else type(actual).__name__
         if found != wanted:
             raise AssertionError(f"{where}expected an array of {wanted}, got {found}")
-    if options["dtype"] is False or not _is_array(actual):
+    if options["dtype"] is False or not is_array(actual):
         return
     name = str(dtype_of(actual))
     if options["dtype"] is not True:
         fits, asked = name == name_of(options["dtype"]), name_of(options["dtype"])
-    elif _is_array(expected):
+    elif is_array(expected):
         fits, asked = name == str(dtype_of(expected)), str(dtype_of(expected))
     else:
         kind = np.asarray(_with_numpy_leaves(expected)).dtype.kind
@@ -101,7 +103,7 @@ def _compare_values(actual: Any, expected: Any, where: str, options: dict[str, A
     got, want = _with_numpy_leaves(actual), np.asarray(_with_numpy_leaves(expected))
     if got.shape != want.shape:
         raise AssertionError(f"{where}expected shape {want.shape}, got {got.shape}")
-    name = str(dtype_of(actual)) if _is_array(actual) else got.dtype.name
+    name = str(dtype_of(actual)) if is_array(actual) else got.dtype.name
     is_exact = name not in TOLERANCES
     if is_exact and want.dtype.kind in "biu" and got.dtype.kind in "biu":
         rtol = atol = 0.0
@@ -119,7 +121,8 @@ def _compare_values(actual: Any, expected: Any, where: str, options: dict[str, A
         worst = np.unravel_index(int(np.argmax(order)), far.shape)
         place = tuple([int(i) for i in worst])
         raise AssertionError(
-            f"{where}values differ, worst at index {place}: got {got[worst]}, expected {want[worst]}, "
+            f"{where}values differ, worst at index {place}: got {got[worst]}, expected "
+            f"{want[worst]}, "
             f"difference {difference[worst]}\n"
             f"{int(far.sum())} of {far.size} elements beyond rtol={rtol:g}, atol={atol:g}"
         )
@@ -143,15 +146,11 @@ def _far(got: Any, want: Any, rtol: float, atol: float) -> tuple[Any, Any]:
     return ~is_close, difference
 
 
-def _is_array(x: Any) -> bool:
-    return hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type)
-
-
 def _with_numpy_leaves(x: Any) -> Any:
     """Arrays of any framework, also inside lists, as NumPy arrays; numbers as they are."""
     if isinstance(x, (list, tuple)):
         return [_with_numpy_leaves(item) for item in x]
-    if not _is_array(x):
+    if not is_array(x):
         return np.asarray(x)
     x = np.asarray(xp_of(x).to_numpy(x))
     # bfloat16 arrays of ml_dtypes have no arithmetic with others.
@@ -169,4 +168,4 @@ def _kind(x: Any) -> str:
         return f"{type(x).__name__} with keys {sorted(x)}"
     if is_nest(x):
         return f"{type(x).__name__} of length {len(x)}"
-    return f"{type(x).__name__} of shape {tuple(x.shape)}" if _is_array(x) else repr(x)
+    return f"{type(x).__name__} of shape {tuple(x.shape)}" if is_array(x) else repr(x)

@@ -1,4 +1,4 @@
-"""The functions of neural networks: activations, normalisation, pooling, losses and what else layers need."""
+"""The functions of neural networks: what layers compute, losses, and metrics."""
 
 from .._core.exports import public_names as _public_names
 from .activation import elu as elu

@@ -1,4 +1,4 @@
-"""Checks of arguments that are the same on every backend. Sizes of None are not known while tracing."""
+"""Checks of arguments, the same on every backend. Sizes of None are not known while tracing."""
 
 import operator
 from collections.abc import Sequence
@@ -9,17 +9,7 @@ from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.shapes import normal_axes
 
-
-def has_nest(*args: Any) -> bool:
-    """Whether a dict or Container is among the arguments.
-
-    >>> has_nest(1, {"a": 2})
-    True
-    """
-    return any([isinstance(arg, dict) for arg in args])
-
-
-# Numbers and words -----------------------------------------------------------------------------------
+# Numbers and words --------------------------------------------------------------------------------
 
 
 def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
@@ -74,14 +64,7 @@ def probability(name: str, what: str, value: Any) -> float:
     return number
 
 
-def one_of(name: str, what: str, value: Any, known: Sequence[str]) -> str:
-    """A word out of a few."""
-    if not isinstance(value, str) or value not in known:
-        raise ArgumentError(f"{name}() knows {what} {', '.join(map(repr, known))}, got {value!r}.")
-    return value
-
-
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
 def differ(size: int | None, other: int | None) -> bool:
@@ -121,36 +104,12 @@ def same_shape(name: str, **arrays: Any) -> None:
             )
 
 
-def broadcast_shape(name: str, *shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape that all the shapes stretch to.
-
-    >>> broadcast_shape("f", (2, 1), (3,))
-    (2, 3)
-    """
-    rank = max([len(shape) for shape in shapes])
-    result: list[Any] = [1] * rank
-    for shape in shapes:
-        for i, size in enumerate(shape, start=rank - len(shape)):
-            if result[i] == 1:
-                result[i] = size
-            elif result[i] is None or size is None:
-                result[i] = size if result[i] is None and size != 1 else result[i]
-            elif size not in (1, result[i]):
-                raise ShapeError(
-                    f"{name}() got shapes that do not broadcast: {', '.join(map(str, shapes))}."
-                )
-    return tuple(result)
-
-
 def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Axes in rising order, each once."""
-    axes = tuple(sorted(normal_axes(axis, ndim)))
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"axis={axis!r} names an axis twice in an array of {ndim} axes.")
-    return axes
+    return tuple(sorted(normal_axes(axis, ndim)))
 
 
-# Values: compiled code has none to look at, and there these checks pass ------------------------------
+# Values: compiled code has none to look at, and there these checks pass ---------------------------
 
 
 def check_range(name: str, what: str, x: Any, low: float, high: float, instead: str) -> None:

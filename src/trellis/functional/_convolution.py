@@ -69,8 +69,17 @@ def checked(name: str, dims: int, x: Any, filters: Any, given: Given) -> Checked
     strides = per_axis(name, "strides", given.strides, dims)
     dilations = per_axis(name, "dilations", given.dilations, dims)
     return Checked(
-        strides, dilations, groups, channel_first, filter_first, sizes, channels, kernel, inner, outer
-    )  # fmt: skip
+        strides,
+        dilations,
+        groups,
+        channel_first,
+        filter_first,
+        sizes,
+        channels,
+        kernel,
+        inner,
+        outer,
+    )
 
 
 def check_dims(name: str, dims: Any) -> None:

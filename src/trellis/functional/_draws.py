@@ -6,8 +6,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise
 from .._core.threefry import fold_in_words
-from .._core.tree import call_leafwise
 from .._core.typing import Seed
 from .._random.stream import as_key, key_words
 
@@ -15,9 +15,9 @@ from .._random.stream import as_key, key_words
 def keep_mask(xp: Any, like: Any, shape: tuple[Any, ...], prob: float, seed: Seed) -> Any:
     """A bool array beside `like`: True, "keep", where a uniform draw is not below `prob`.
 
-    The draws are 32-bit words, compared as integers whatever the dtype of the layer: a seed gives one
-    mask everywhere. Both words of each hashed counter are used, which halves the work that a mask
-    consists of.
+    The draws are 32-bit words, compared as integers whatever the dtype of the layer: a seed gives
+    one mask everywhere. Both words of each hashed counter are used, which halves the work that a
+    mask consists of.
     """
     if any([size is None for size in shape]):
         raise ShapeError(

@@ -13,7 +13,8 @@ def batched_inputs(
     rank = len(query.shape)
     if rank not in (2, 3) or len(key.shape) != rank or len(value.shape) != rank:
         raise ShapeError(
-            f"{name}() expects query, key and value all with two axes (length, width) or all with three, got "
+            f"{name}() expects query, key and value all with two axes (length, width) or all with "
+            "three, got "
             f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
         )
 
@@ -27,7 +28,8 @@ def batched_inputs(
     v = k if value is key else batched(value)
     if differ(q.shape[0], k.shape[0]) or differ(q.shape[0], v.shape[0]):
         raise ShapeError(
-            f"{name}() expects one batch size, got {q.shape[0]} in query, {k.shape[0]} in key and {v.shape[0]} in value."
+            f"{name}() expects one batch size, got {q.shape[0]} in query, {k.shape[0]} in key and "
+            f"{v.shape[0]} in value."
         )
     return q, k, v, rank == 3
 
@@ -47,7 +49,8 @@ def embedding_width(
     if in_w is not None:
         if q_w is not None or k_w is not None or v_w is not None:
             raise ArgumentError(f"{name}() takes in_proj_weights or q/k/v_proj_weights, not both.")
-        # With groups all rows together are heads + 2*kv_heads heads; without, they are three times E.
+        # With groups all rows together are heads + 2*kv_heads heads; without, they are three times
+        # E.
         count = heads + 2 * kv_heads if is_grouped else 3
         if len(in_w.shape) != 2 or in_w.shape[0] % count:
             wanted = (
@@ -76,7 +79,8 @@ def embedding_width(
 def check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> None:
     if len(weight.shape) != 2 or tuple(weight.shape) != (width, x.shape[-1]):
         raise ShapeError(
-            f"{name}() expects {what} of shape {(width, x.shape[-1])} for an input of width {x.shape[-1]}, "
+            f"{name}() expects {what} of shape {(width, x.shape[-1])} for an input of width "
+            f"{x.shape[-1]}, "
             f"got {tuple(weight.shape)}."
         )
 
@@ -92,7 +96,7 @@ def projected(
     static_k: Any,
     static_v: Any,
 ) -> list[Any]:
-    """Queries, keys and values; `rows` are the borders between the three in joint weights and biases."""
+    """Queries, keys and values; `rows` are the borders between them in joint weights."""
     parts: list[Any] = []
     for i, (what, x, weight, static) in enumerate(
         zip(("q", "k", "v"), inputs, weights, (None, static_k, static_v), strict=True)
@@ -112,7 +116,8 @@ def projected(
         else:
             if x.shape[-1] != width:
                 raise ShapeError(
-                    f"{name}() without {what} expects an input of width {width}, got {tuple(x.shape)}. Give {what} of "
+                    f"{name}() without {what} expects an input of width {width}, got "
+                    f"{tuple(x.shape)}. Give {what} of "
                     f"shape {(width, x.shape[-1])}."
                 )
             x = x if bias is None else x + bias
@@ -123,7 +128,7 @@ def projected(
 def split_jointly(
     xp: Any, x: Any, heads: int, kv_heads: int, rows: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
-    """Queries, keys and values from one projection; all transposed at once where they have equal heads."""
+    """Queries, keys and values from one projection; transposed at once where heads are equal."""
     if kv_heads == heads:
         n, length, width = x.shape
         apart = xp.reshape(x, (*known(n, length), 3, heads, width // (3 * heads)))
@@ -146,7 +151,8 @@ def static_heads(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, w
     shape = tuple(x.shape)
     if len(shape) != 3 or differ(shape[0], rows) or shape[2] != width:
         raise ShapeError(
-            f"{name}() expects {what} of shape (N*num_heads, S, E/num_heads) = ({rows}, S, {width}), got {shape}."
+            f"{name}() expects {what} of shape (N*num_heads, S, E/num_heads) = ({rows}, S, "
+            f"{width}), got {shape}."
         )
     return xp.reshape(x, (*known(None if rows is None else rows // heads), heads, shape[1], width))
 
@@ -155,7 +161,8 @@ def out_projection(name: str, xp: Any, out: Any, weights: Any, bias: Any, width:
     if weights is not None:
         if len(weights.shape) != 2 or weights.shape[1] != width:
             raise ShapeError(
-                f"{name}() expects out_proj_weights of shape (O, {width}), got {tuple(weights.shape)}."
+                f"{name}() expects out_proj_weights of shape (O, {width}), got "
+                f"{tuple(weights.shape)}."
             )
         width = weights.shape[0]
     if bias is not None and tuple(bias.shape) != (width,):

@@ -29,7 +29,7 @@ def is_first(name: str, what: str, value: Any, formats: Mapping[str, bool]) -> b
 
 
 def is_channel_first(name: str, data_format: Any, x: Any) -> bool:
-    """Whether the channels of `x` come before its spatial axes, of which there may be any number."""
+    """Whether the channels of `x` come before its spatial axes, however many those are."""
     return is_first(name, "data_format", data_format, all_formats(len(x.shape) - 2))
 
 
@@ -52,6 +52,22 @@ def spatial_sizes(name: str, x: Any, channel_first: bool) -> tuple[int, ...]:
             "Give tf.function a signature with them."
         )
     return sizes
+
+
+def checked_planes(name: str, x: Any, data_format: Any) -> tuple[bool, tuple[int, ...]]:
+    """Whether channels come first, and the sizes of the 1 to 3 spatial axes, none of them empty."""
+    if not 3 <= len(x.shape) <= 5:
+        raise ShapeError(
+            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, "
+            f"got {tuple(x.shape)}."
+        )
+    first = is_channel_first(name, data_format, x)
+    sizes = spatial_sizes(name, x, first)
+    if min(sizes) < 1:
+        raise ShapeError(
+            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
+        )
+    return first, sizes
 
 
 def spatial_pairs(pairs: Any, channel_first: bool) -> list[tuple[int, int]]:

@@ -4,18 +4,22 @@ from typing import Any
 
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, DtypeError, ShapeError
-from ._arguments import broadcast_shape, differ, known, shapes_differ
+from .._core.shapes import broadcast_shapes
+from ._arguments import differ, known, shapes_differ
 
 
 def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: Any) -> Any:
     kind = xp.dtype_name(mask.dtype)
     if kind != "bool" and kind not in FLOATING:
         raise DtypeError(
-            f"{name}() expects a bool mask (True keeps) or a float mask (added to the logits), got {kind}. "
+            f"{name}() expects a bool mask (True keeps) or a float mask (added to the logits), got "
+            f"{kind}. "
             "Write mask != 0 for a mask of ones and zeros."
         )
     found = tuple(mask.shape)
-    if len(found) > len(shape) or shapes_differ(broadcast_shape(name, found, shape), shape):
+    if len(found) > len(shape) or shapes_differ(
+        broadcast_shapes(found, shape, function=name), shape
+    ):
         raise ShapeError(f"{name}() expects a mask that broadcasts to {shape}, got shape {found}.")
     return mask if kind == "bool" or mask.dtype == query.dtype else xp.astype(mask, query.dtype)
 
@@ -39,14 +43,16 @@ def combined_mask(
             mask = xp.reshape(mask, (*known(n), heads, *found[1:]))
         elif len(found) not in (2, 4):
             raise ShapeError(
-                f"{name}() expects attention_mask of shape (L, S), (N*num_heads, L, S) or 4-D, got {found}."
+                f"{name}() expects attention_mask of shape (L, S), (N*num_heads, L, S) or 4-D, got "
+                f"{found}."
             )
         mask = checked_mask(name, xp, mask, shape, q)
     if key_padding_mask is None:
         return mask
     if xp.dtype_name(key_padding_mask.dtype) != "bool":
         raise DtypeError(
-            f"{name}() expects a bool key_padding_mask (True = ignore), got {xp.dtype_name(key_padding_mask.dtype)}."
+            f"{name}() expects a bool key_padding_mask (True = ignore), got "
+            f"{xp.dtype_name(key_padding_mask.dtype)}."
         )
     found = tuple(key_padding_mask.shape)
     fits = (
@@ -94,7 +100,8 @@ def with_appended_keys(
         for what, bias, rows in (("bias_k", bias_k, more_k), ("bias_v", bias_v, more_v)):
             if tuple(bias.shape) not in ((heads * head_width,), (1, 1, heads * head_width)):
                 raise ShapeError(
-                    f"{name}() expects {what} of shape {(heads * head_width,)} or {(1, 1, heads * head_width)}, "
+                    f"{name}() expects {what} of shape {(heads * head_width,)} or "
+                    f"{(1, 1, heads * head_width)}, "
                     f"got {tuple(bias.shape)}."
                 )
             row = xp.reshape(bias, (1, heads, 1, head_width))

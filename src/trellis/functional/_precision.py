@@ -6,7 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, promote
 from .._core.errors import DtypeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 
 _PRECISE = ("float32", "float64")
 

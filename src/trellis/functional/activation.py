@@ -1,13 +1,12 @@
-"""Activations. At a kink the derivative is that of the flat side, as in the frameworks' own functions."""
+"""Activations. At a kink the derivative is that of the flat side, as in the frameworks' own."""
 
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import has_nest
 from ._layout import along
 from ._precision import all_precise, applied
 
@@ -15,7 +14,7 @@ from ._precision import all_precise, applied
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-# Piecewise linear ------------------------------------------------------------------------------------
+# Piecewise linear ---------------------------------------------------------------------------------
 
 
 def relu(x: A, /) -> A:
@@ -71,7 +70,8 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
         place = normal_axis(axis, ndim)
         if len(shape) != 1 or shape[0] != x.shape[place]:
             raise ShapeError(
-                f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel along axis {axis} of x "
+                f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel "
+                f"along axis {axis} of x "
                 f"{tuple(x.shape)}, got {shape}."
             )
         weight = along(xp, weight, (place,), ndim)
@@ -125,7 +125,7 @@ def _between(xp: Any, x: Any, low: float, high: float) -> Any:
     return xp.hard_tanh(x, low=low, high=high)
 
 
-# Smooth ----------------------------------------------------------------------------------------------
+# Smooth -------------------------------------------------------------------------------------------
 
 
 def sigmoid(x: A, /) -> A:
@@ -226,7 +226,8 @@ def _elu(xp: Any, x: Any, alpha: float, scale: float) -> Any:
 def gelu(x: A, /, *, approximate: bool = False) -> A:
     """x * P(Z <= x) for a normal Z, exactly by erf; or `approximate` by tanh.
 
-    Exact: x/2 * (1 + erf(x / sqrt(2))). Approximate: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x**3))).
+    Exact: x/2 * (1 + erf(x / sqrt(2))). Approximate: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715
+    x**3))).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -274,7 +275,7 @@ def _mish(xp: Any, x: Any) -> Any:
     return x * xp.tanh(softplus_of(xp, x))
 
 
-# Along an axis ---------------------------------------------------------------------------------------
+# Along an axis ------------------------------------------------------------------------------------
 
 
 def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
@@ -346,7 +347,8 @@ def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:
     size = x.shape[place]
     if size is None or size % 2:
         raise ShapeError(
-            f"{name}() splits axis {axis} of x into two halves, but its size is {size} in {tuple(x.shape)}."
+            f"{name}() splits axis {axis} of x into two halves, but its size is {size} in "
+            f"{tuple(x.shape)}."
         )
     before = (slice(None),) * place
     return x[(*before, slice(0, size // 2))] * gate(xp, x[(*before, slice(size // 2, size))])

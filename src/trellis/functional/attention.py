@@ -5,8 +5,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import has_nest
+from .._core.shapes import broadcast_shapes
 from .._core.typing import A
-from ._arguments import broadcast_shape, differ, has_nest, known, probability
+from ._arguments import differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 from ._masks import checked_mask
 from ._precision import as_floats
@@ -25,18 +27,22 @@ def scaled_dot_product_attention(
     training: bool = False,
     seed: int | None = None,
 ) -> A:
-    """`softmax(scale * query @ key.T + mask) @ value`: (..., Q, F), (..., K, F), (..., K, F2) -> (..., Q, F2).
+    """`softmax(scale * query @ key.T + mask) @ value`.
 
-    `scale` None is 1/sqrt(F). A bool mask keeps where True, a float mask is added; `is_causal` keeps key j for
-    query i when j <= i; given together, both apply. A query that sees no key gets zeros and zero gradients.
-    Dropout acts on the weights, while `training` only.
+    query (..., Q, F), key (..., K, F) and value (..., K, F2) give (..., Q, F2).
 
-    Batch axes broadcast. Axis -3 is the one of the heads: where key and value have fewer of them than query, and
-    their number divides the query's, query heads share them in blocks (grouped-query attention): of 8 query heads
-    and 2 others, the first four see key head 0. It equals repeating each key and value head, and copies none.
+    `scale` None is 1/sqrt(F). A bool mask keeps where True, a float mask is added; `is_causal`
+    keeps key j for query i when j <= i; given together, both apply. A query that sees no key gets
+    zeros and zero gradients. Dropout acts on the weights, while `training` only.
+
+    Batch axes broadcast. Axis -3 is the one of the heads: where key and value have fewer of them
+    than query, and their number divides the query's, query heads share them in blocks
+    (grouped-query attention): of 8 query heads and 2 others, the first four see key head 0. It
+    equals repeating each key and value head, and copies none.
 
     >>> import numpy as np, trellis
-    >>> q, k, v = np.eye(2), np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([[1.0, 2], [3, 4], [5, 6]])
+    >>> q, k = np.eye(2), np.array([[1.0, 0], [0, 1], [1, 1]])
+    >>> v = np.array([[1.0, 2], [3, 4], [5, 6]])
     >>> trellis.scaled_dot_product_attention(q, k, v, scale=1).round(3)
     array([[3.   , 4.   ],
            [3.534, 4.534]])
@@ -58,7 +64,8 @@ def scaled_dot_product_attention(
     q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
     if min(len(q_shape), len(k_shape), len(v_shape)) < 2:
         raise ShapeError(
-            f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, {k_shape} and {v_shape}."
+            f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, {k_shape} "
+            f"and {v_shape}."
         )
     if differ(q_shape[-1], k_shape[-1]):
         raise ShapeError(
@@ -72,10 +79,10 @@ def scaled_dot_product_attention(
     if not (batch == k_shape[:-2] == v_shape[:-2]):
         kv_heads = _kv_heads(q_shape, k_shape, v_shape)
         if kv_heads is None:
-            batch = broadcast_shape(name, batch, k_shape[:-2], v_shape[:-2])
+            batch = broadcast_shapes(batch, k_shape[:-2], v_shape[:-2], function=name)
         else:
             _check_heads(name, q_shape, k_shape, v_shape, kv_heads)
-            lead = broadcast_shape(name, batch[:-1], k_shape[:-3], v_shape[:-3])
+            lead = broadcast_shapes(batch[:-1], k_shape[:-3], v_shape[:-3], function=name)
             batch = (*lead, q_shape[-3])
     dropout_p = probability(name, "dropout_p", dropout_p)
     query, key, value = as_floats(name, xp, query, key, value)
@@ -88,16 +95,25 @@ def scaled_dot_product_attention(
 
 
 def attend(
-    xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: Any, is_causal: bool, dropout: float, seed: Any,
+    xp: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scale: Any,
+    is_causal: bool,
+    dropout: float,
+    seed: Any,
     with_weights: bool,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """The result, and the weights where they had to be made."""
     kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if kv_heads is None:
         return _attend_alike(
             xp, query, key, value, mask, scale, is_causal, dropout, seed, with_weights
         )
-    # The query heads of a group get an axis of their own, along which their one key head broadcasts.
+    # The query heads of a group get an axis of their own, along which their one key head
+    # broadcasts.
     query = _to_groups(xp, query, kv_heads)
     key, value = xp.expand_dims(key, axis=-3), xp.expand_dims(value, axis=-3)
     if mask is not None and len(mask.shape) > 2:
@@ -110,9 +126,17 @@ def attend(
 
 
 def _attend_alike(
-    xp: Any, query: Any, key: Any, value: Any, mask: Any, scale: Any, is_causal: bool, dropout: float, seed: Any,
+    xp: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    scale: Any,
+    is_causal: bool,
+    dropout: float,
+    seed: Any,
     with_weights: bool,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """The same for batch axes that broadcast."""
     if dropout == 0 and not with_weights:
         return xp.attention(query, key, value, mask, scale=scale, is_causal=is_causal), None
@@ -131,11 +155,11 @@ def _attend_alike(
     return (xp.astype(out, dtype), xp.astype(weights, dtype)) if is_half else (out, weights)
 
 
-# Heads that share keys -------------------------------------------------------------------------------
+# Heads that share keys ----------------------------------------------------------------------------
 
 
 def _kv_heads(q_shape: Any, k_shape: Any, v_shape: Any) -> Any:
-    """How many heads key and value have, if the query has others and they are not simply broadcast."""
+    """How many heads key and value have, where the query has others and they form groups."""
     if min(len(q_shape), len(k_shape), len(v_shape)) < 3:
         return None
     heads, kv_heads = q_shape[-3], k_shape[-3] if k_shape[-3] != 1 else v_shape[-3]
@@ -147,8 +171,10 @@ def _kv_heads(q_shape: Any, k_shape: Any, v_shape: Any) -> Any:
 def _check_heads(name: str, q_shape: Any, k_shape: Any, v_shape: Any, kv_heads: int) -> None:
     if q_shape[-3] % kv_heads or v_shape[-3] not in (None, 1, kv_heads):
         raise ShapeError(
-            f"{name}() got {q_shape[-3]} heads (axis -3) in query, {k_shape[-3]} in key and {v_shape[-3]} in value: these "
-            f"neither broadcast nor form groups. Shapes: {q_shape}, {k_shape} and {v_shape}; key and value must have one "
+            f"{name}() got {q_shape[-3]} heads (axis -3) in query, {k_shape[-3]} in key and "
+            f"{v_shape[-3]} in value: these "
+            f"neither broadcast nor form groups. Shapes: {q_shape}, {k_shape} and {v_shape}; key "
+            "and value must have one "
             "number of heads, and it must divide the query's."
         )
 

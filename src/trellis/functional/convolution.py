@@ -14,9 +14,9 @@ from typing import Any
 from .._backends.shared.convolution import ConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, per_axis
+from ._arguments import per_axis
 from ._convolution import Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS, check_rank, is_first
 from ._precision import as_floats
@@ -38,11 +38,12 @@ def conv1d(
 ) -> A:
     """Convolution along one axis.
 
-    `dilations` spreads the filter, `x_dilations` inserts zeros between the elements of `x`. With "SAME" the
-    odd zero goes to the end. Integer arrays are computed in the default float.
+    `dilations` spreads the filter, `x_dilations` inserts zeros between the elements of `x`. With
+    "SAME" the odd zero goes to the end. Integer arrays are computed in the default float.
 
     >>> import numpy as np, trellis
-    >>> x, filters = np.array([1.0, 2, 3, 4, 5]).reshape(1, 5, 1), np.array([1.0, 10, 100]).reshape(3, 1, 1)
+    >>> x = np.array([1.0, 2, 3, 4, 5]).reshape(1, 5, 1)
+    >>> filters = np.array([1.0, 10, 100]).reshape(3, 1, 1)
     >>> trellis.conv1d(x, filters, 2, "SAME").ravel()
     array([210., 432.,  54.])
     """
@@ -109,7 +110,7 @@ def depthwise_conv2d(
     data_format: str = "NHWC",
     dilations: Steps = 1,
 ) -> A:
-    """Convolution along two axes, each channel with its own filter; filters (H, W, C) or (H, W, C, 1).
+    """Convolution along two axes, each channel with its own filter: (H, W, C) or (H, W, C, 1).
 
     >>> import numpy as np, trellis
     >>> x, filters = np.arange(1.0, 9).reshape(1, 2, 2, 2), np.array([[[1.0, 10]], [[2, 20]]])
@@ -153,7 +154,7 @@ def conv_general_dilated(
     dilations: Steps = 1,
     bias: A | None = None,
 ) -> A:
-    """Convolution along `dims` axes with groups of channels: output block j sees input block j only.
+    """Convolution along `dims` axes with groups: output block j sees input block j only.
 
     >>> import numpy as np, trellis
     >>> x, filters = np.arange(1.0, 9).reshape(1, 2, 4), np.arange(1.0, 9).reshape(2, 2, 2)

@@ -8,9 +8,9 @@ from typing import Any
 from .._backends.shared.convolution import TransposedConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, whole_number
+from ._arguments import whole_number
 from ._convolution import Checked, Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS
 from ._precision import as_floats
@@ -32,11 +32,12 @@ def conv1d_transpose(
 ) -> A:
     """Transposed convolution along one axis: the gradient of `conv1d` with the same padding.
 
-    Several input sizes of that `conv1d` can lead to the size of `x`; `output_shape` chooses one of them,
-    as spatial sizes or as the whole shape.
+    Several input sizes of that `conv1d` can lead to the size of `x`; `output_shape` chooses one of
+    them, as spatial sizes or as the whole shape.
 
     >>> import numpy as np, trellis
-    >>> x, filters = np.array([1.0, 2, 3]).reshape(1, 3, 1), np.array([1.0, 10, 100]).reshape(3, 1, 1)
+    >>> x = np.array([1.0, 2, 3]).reshape(1, 3, 1)
+    >>> filters = np.array([1.0, 10, 100]).reshape(3, 1, 1)
     >>> trellis.conv1d_transpose(x, filters, 2, "SAME").ravel()
     array([  1.,  10., 102.,  20., 203.,  30.])
     """

@@ -6,17 +6,18 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING
 from .._core.errors import DtypeError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import broadcast_shapes
 from .._core.typing import A, DTypeLike
-from ._arguments import broadcast_shape, differ, has_nest, known, probability
+from ._arguments import differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 
 
 def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
-    """`x @ weight.T + bias` along the last axis; a weight with more than two axes is a stack of layers.
+    """`x @ weight.T + bias` along the last axis; a weight of more than two axes stacks layers.
 
-    x has shape outer + inner + (in,), weight outer + (out, in), bias outer + (out,) or (out,); the sizes of
-    `outer` match or are 1. Integer arrays keep their dtype.
+    x has shape outer + inner + (in,), weight outer + (out, in), bias outer + (out,) or (out,); the
+    sizes of `outer` match or are 1. Integer arrays keep their dtype.
 
     >>> import numpy as np, trellis
     >>> trellis.linear(np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), bias=np.array([0.5]))
@@ -33,10 +34,11 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     n_outer = len(w_shape) - 2
     if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
         raise ShapeError(
-            f"linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got x {x_shape} and "
+            "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got "
+            f"x {x_shape} and "
             f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
         )
-    outer = broadcast_shape("linear", x_shape[:n_outer], w_shape[:-2])
+    outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
     out = w_shape[-2]
     if bias is not None:
         _check_bias(tuple(bias.shape), outer, out)
@@ -52,7 +54,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
-    """Whether all is as it mostly is: arrays of one type and dtype, a weight of two axes, sizes that fit."""
+    """Whether all is as it mostly is: one type and dtype, a weight of two axes, sizes that fit."""
     kind = type(x)
     if type(weight) is not kind or isinstance(x, dict):
         return False
@@ -106,9 +108,9 @@ def dropout(
 ) -> A:
     """Set elements to zero with probability `prob`, and divide the others by 1 - prob if `scale`.
 
-    An entry 1 of `noise_shape` shares one draw along that axis, None stands for the size of `x`. The same
-    `seed` drops the same elements on every backend and in every dtype; the leaves of a Container draw from
-    streams of their own.
+    An entry 1 of `noise_shape` shares one draw along that axis, None stands for the size of `x`.
+    The same `seed` drops the same elements on every backend and in every dtype; the leaves of a
+    Container draw from streams of their own.
 
     >>> import numpy as np, trellis
     >>> x = trellis.dropout(np.ones(1000), 0.5, seed=0)
@@ -146,7 +148,8 @@ def _noise_shape(shape: tuple[Any, ...], noise_shape: Any) -> tuple[Any, ...]:
         fits = all([w is None or w == 1 or w == n for w, n in zip(wanted, shape, strict=True)])
     if not fits:
         raise ShapeError(
-            f"dropout() expects noise_shape with one entry for each axis of x {shape}: its size, None, or 1 for one "
+            f"dropout() expects noise_shape with one entry for each axis of x {shape}: its size, "
+            "None, or 1 for one "
             f"draw along it; got {noise_shape!r}."
         )
     return tuple([n if w is None else w for w, n in zip(wanted, shape, strict=True)])

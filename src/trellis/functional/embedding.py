@@ -2,16 +2,16 @@
 
 from .._core.dispatch import xp_of_pair
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_indices, has_nest, whole_number
+from ._arguments import check_indices, whole_number
 
 
 def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> A:
     """weight[indices]: one row of `weight` (rows, ...) for each index.
 
-    The row `padding_index` gets no gradient. Indices outside 0..rows-1 raise; compiled code cannot look at them, and
-    there the result of such an index is the framework's own.
+    The row `padding_index` gets no gradient. Indices outside 0..rows-1 raise; compiled code cannot
+    look at them, and there the result of such an index is the framework's own.
 
     >>> import numpy as np
     >>> from trellis import functional as F

@@ -8,9 +8,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_range, check_signs, has_nest, probability, same_shape
+from ._arguments import check_range, check_signs, probability, same_shape
 from ._precision import all_precise, parameter
 from ._reduction import Reduction, reduced
 from .activation import softplus_of
@@ -26,19 +26,25 @@ def binary_cross_entropy(
     positive_weight: A | float | None = None,
     reduction: Reduction = "mean",
 ) -> A:
-    """-(t * log(p) + (1 - t) * log(1 - p)) for probabilities p, or for logits of them with `from_logits`.
+    """-(t * log(p) + (1 - t) * log(1 - p)) for probabilities p, or for their logits.
 
-    `positive_weight` w makes the first term w * t * log(p). Logits are stable at any size; a probability of exactly 0
-    or 1 counts as the smallest number above it, so that a sure error is large, not infinite.
+    `positive_weight` w makes the first term w * t * log(p). Logits are stable at any size; a
+    probability of exactly 0 or 1 counts as the smallest number above it, so that a sure error is
+    large, not infinite.
 
     >>> import numpy as np
     >>> from trellis import functional as F
-    >>> F.binary_cross_entropy(np.array([1e4, 0.0]), np.array([0.0, 1.0]), from_logits=True, reduction="none")
+    >>> logits, targets = np.array([1e4, 0.0]), np.array([0.0, 1.0])
+    >>> F.binary_cross_entropy(logits, targets, from_logits=True, reduction="none")
     array([1.00000000e+04, 6.93147181e-01])
     """
     if has_nest(predictions, targets, positive_weight):
-        kwargs = {"from_logits": from_logits, "label_smoothing": label_smoothing, "positive_weight": positive_weight,
-                  "reduction": reduction}  # fmt: skip
+        kwargs = {
+            "from_logits": from_logits,
+            "label_smoothing": label_smoothing,
+            "positive_weight": positive_weight,
+            "reduction": reduction,
+        }
         return call_leafwise(binary_cross_entropy, (predictions, targets), kwargs)
     name = "binary_cross_entropy"
     same_shape(name, predictions=predictions, targets=targets)
@@ -80,8 +86,8 @@ def focal_loss(
 ) -> A:
     """Binary cross entropy of logits times (1 - p_t)**gamma, which lets easy examples count less.
 
-    p_t is the probability that the logits give to the target; `alpha` weighs positives by alpha and negatives by
-    1 - alpha, None weighs none (https://arxiv.org/abs/1708.02002).
+    p_t is the probability that the logits give to the target; `alpha` weighs positives by alpha and
+    negatives by 1 - alpha, None weighs none (https://arxiv.org/abs/1708.02002).
 
     >>> import numpy as np
     >>> from trellis import functional as F

@@ -9,17 +9,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import (
-    check_indices,
-    check_range,
-    has_nest,
-    probability,
-    same_shape,
-    shapes_differ,
-)
+from ._arguments import check_indices, check_range, probability, same_shape, shapes_differ
 from ._layout import along
 from ._precision import all_precise, parameter, precise
 from ._reduction import REDUCTIONS, Reduction, reduced
@@ -39,10 +32,11 @@ def cross_entropy(
 ) -> A:
     """-sum(targets * log_softmax(logits)) along `axis`.
 
-    `targets` are class indices, of the shape of `logits` without `axis`, or probabilities (one-hot, for example) of the
-    shape of `logits`. `label_smoothing` e makes them (1 - e) * targets + e / classes. `weight` has one factor per
-    class; with indices, "mean" then divides by the sum of the weights of the targets, as in torch. Targets that
-    equal `ignore_index` do not count; if all do, the mean is 0.
+    `targets` are class indices, of the shape of `logits` without `axis`, or probabilities (one-hot,
+    for example) of the shape of `logits`. `label_smoothing` e makes them (1 - e) * targets + e /
+    classes. `weight` has one factor per class; with indices, "mean" then divides by the sum of the
+    weights of the targets, as in torch. Targets that equal `ignore_index` do not count; if all do,
+    the mean is 0.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -51,8 +45,13 @@ def cross_entropy(
     array([-0.        ,  0.69314718])
     """
     if has_nest(logits, targets, weight):
-        kwargs = {"axis": axis, "label_smoothing": label_smoothing, "weight": weight, "ignore_index": ignore_index,
-                  "reduction": reduction}  # fmt: skip
+        kwargs = {
+            "axis": axis,
+            "label_smoothing": label_smoothing,
+            "weight": weight,
+            "ignore_index": ignore_index,
+            "reduction": reduction,
+        }
         return call_leafwise(cross_entropy, (logits, targets), kwargs)
     xp = xp_of_all(logits, targets, weight)
     x, kind = precise("cross_entropy", xp, logits)
@@ -111,7 +110,8 @@ def _class_losses(
     if weight is not None:
         if tuple(weight.shape) != (classes,):
             raise ShapeError(
-                f"{name}() expects weight of shape ({classes},), one per class, got {tuple(weight.shape)}."
+                f"{name}() expects weight of shape ({classes},), one per class, got "
+                f"{tuple(weight.shape)}."
             )
         weight = parameter(xp, weight, log_probs)
     if len(targets.shape) == len(shape):
@@ -156,7 +156,8 @@ def _check_targets(name: str, targets: Any, shape: tuple[Any, ...], axis: int) -
     found = tuple(targets.shape)
     if shapes_differ(found, wanted):
         raise ShapeError(
-            f"{name}() expects targets of shape {wanted} (class indices) or {shape} (probabilities), got {found}."
+            f"{name}() expects targets of shape {wanted} (class indices) or {shape} "
+            f"(probabilities), got {found}."
         )
 
 
@@ -171,8 +172,8 @@ def kl_divergence(
 ) -> A:
     """sum(targets * (log(targets) - log_probs)) along `axis`; 0 * log(0) is 0.
 
-    `log_probs` are logarithms of the predicted probabilities; `log_targets` says that `targets` are logarithms too. The
-    "mean" is over everything but `axis` (torch calls that "batchmean").
+    `log_probs` are logarithms of the predicted probabilities; `log_targets` says that `targets` are
+    logarithms too. The "mean" is over everything but `axis` (torch calls that "batchmean").
 
     >>> import numpy as np
     >>> from trellis import functional as F

@@ -5,9 +5,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import has_nest, same_shape
+from ._arguments import same_shape
 from ._precision import all_precise
 from ._reduction import Reduction, reduced
 
@@ -80,7 +80,9 @@ def poisson_nll_loss(
     epsilon: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> A:
-    """exp(x) - targets * x for logarithms x of the rate; x - targets * log(x + epsilon) with `log_input=False`.
+    """exp(x) - targets * x for logarithms x of the rate.
+
+    With `log_input=False`, x - targets * log(x + epsilon) for the rate x itself.
 
     `full` adds Stirling's t * log(t) - t + log(2 * pi * t) / 2 where targets t are above 1.
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_indices, check_range, has_nest, whole_number
+from ._arguments import check_indices, check_range, whole_number
 from ._precision import precise
 from ._reduction import Reduction, reduced
 
@@ -26,12 +26,13 @@ def ctc_loss(
     time_major: bool = False,
     reduction: Reduction = "mean",
 ) -> A:
-    """Connectionist temporal classification: -log of the probability of all alignments of `targets`.
+    """Connectionist temporal classification: -log of the chance of all alignments of `targets`.
 
-    `log_probs` (batch, T, classes), or (T, batch, classes) with `time_major`, come from `log_softmax`; `targets`
-    (batch, S) are class indices, of which each row uses the first `target_lengths`; both lengths are (batch,). "mean"
-    divides each loss by its target length first, as in torch. A target that does not fit into its input costs inf, or 0
-    with `zero_infinity`; its gradient is 0.
+    `log_probs` (batch, T, classes), or (T, batch, classes) with `time_major`, come from
+    `log_softmax`; `targets` (batch, S) are class indices, of which each row uses the first
+    `target_lengths`; both lengths are (batch,). "mean" divides each loss by its target length
+    first, as in torch. A target that does not fit into its input costs inf, or 0 with
+    `zero_infinity`; its gradient is 0.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -115,7 +116,8 @@ def _check_ctc(
     for what, array in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if tuple(array.shape) != (batch,) or rows[0] != batch:
             raise ShapeError(
-                f"ctc_loss() expects targets and {what} for a batch of {batch} (log_probs {shape}), got {rows} and "
+                f"ctc_loss() expects targets and {what} for a batch of {batch} (log_probs "
+                f"{shape}), got {rows} and "
                 f"{tuple(array.shape)}."
             )
     if not 0 <= whole_number("ctc_loss", "blank", blank) < shape[2]:

@@ -4,9 +4,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
-from ._arguments import check_signs, has_nest, same_shape
+from ._arguments import check_signs, same_shape
 from ._precision import all_precise
 from ._reduction import Reduction, reduced
 
@@ -49,7 +49,7 @@ def cosine_loss(
     epsilon: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> A:
-    """1 - cosine_similarity(x1, x2) where `targets` are 1 or None, max(0, similarity - margin) where they are -1.
+    """1 - cosine_similarity(x1, x2), or max(0, similarity - margin) where `targets` are -1.
 
     >>> import numpy as np
     >>> from trellis import functional as F

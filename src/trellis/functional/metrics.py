@@ -1,7 +1,7 @@
 """Metrics of classifiers.
 
-Integer `predictions` are classes; others are scores along the last axis, of which the largest counts.
-`targets` are classes, or one-hot: floats or bools of the shape of the scores.
+Integer `predictions` are classes; others are scores along the last axis, of which the largest
+counts. `targets` are classes, or one-hot: floats or bools of the shape of the scores.
 """
 
 from typing import Any
@@ -9,16 +9,17 @@ from typing import Any
 from .._core.dispatch import xp_of_pair
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import check_indices, has_nest, one_of, same_shape, whole_number
+from ._arguments import check_indices, same_shape, whole_number
 
 
 def accuracy(predictions: A, targets: A, /) -> A:
     """The share of predictions that are right, in the default float.
 
-    `predictions` are classes (integers) or scores (..., classes); `targets` are classes, or one-hot in
-    the shape of the scores.
+    `predictions` are classes (integers) or scores (..., classes); `targets` are classes, or one-hot
+    in the shape of the scores.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -36,7 +37,9 @@ def accuracy(predictions: A, targets: A, /) -> A:
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
-    """The share of targets among the `k` largest of the scores (..., classes); of equal scores the lower index is first.
+    """The share of targets among the `k` largest of the scores (..., classes).
+
+    Of equal scores the one with the lower index is first.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -75,10 +78,10 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
 
 
 def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
-    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 where a class is neither there nor predicted.
+    """2 * hits / (2 * hits + misses + false alarms) of each class; 0 for one that never occurs.
 
-    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets), "micro" (counted over
-    all classes together) or "none" (one per class).
+    `average` is "macro" (the mean over classes), "weighted" (by how often they are targets),
+    "micro" (counted over all classes together) or "none" (one per class).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -87,7 +90,7 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
     """
     if has_nest(predictions, targets):
         return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
-    one_of("f1_score", "the averages", average, ("macro", "weighted", "micro", "none"))
+    one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
     xp = xp_of_pair(predictions, targets)
     counts = xp.astype(
         _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
@@ -136,7 +139,8 @@ def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, A
     else:
         raise ShapeError(
             f"{name}() expects integer predictions of the shape of targets {tuple(targets.shape)}, "
-            f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats write "
+            f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats "
+            "write "
             "astype(predictions, 'int64')."
         )
     return chosen, xp.astype(targets, chosen.dtype, copy=False)

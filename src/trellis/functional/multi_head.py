@@ -5,8 +5,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
+from .._core.leafwise import has_nest
 from .._core.typing import A
-from ._arguments import differ, has_nest, known, probability, whole_number
+from ._arguments import differ, known, probability, whole_number
 from ._draws import call_seeded_leafwise
 from ._heads import (
     batched_inputs,
@@ -56,17 +57,18 @@ def multi_head_attention(
 ) -> Any:
     """Project, split into heads, attend in each, join and project again.
 
-    query is (L, Q), (N, L, Q), or (L, N, Q) with batch_first=False; key None is query, value None is key. Weights
-    are (out, in): in_proj_weights (3E, Q) holds the rows of q, k and v, or each has its own; without any, the
-    inputs are used as they are. `attention_mask` follows the one rule of the library, True = keep (torch.nn has
-    it the other way round), and may be (L, S), (N*num_heads, L, S) or 4-D; in `key_padding_mask` (S,) or (N, S)
-    True = ignore, as everywhere. bias_k and bias_v append one key, add_zero_attn a zero key; these are never
-    masked. With return_attention_weights the result is (out, weights).
+    query is (L, Q), (N, L, Q), or (L, N, Q) with batch_first=False; key None is query, value None
+    is key. Weights are (out, in): in_proj_weights (3E, Q) holds the rows of q, k and v, or each has
+    its own; without any, the inputs are used as they are. `attention_mask` follows the one rule of
+    the library, True = keep (torch.nn has it the other way round), and may be (L, S), (N*num_heads,
+    L, S) or 4-D; in `key_padding_mask` (S,) or (N, S) True = ignore, as everywhere. bias_k and
+    bias_v append one key, add_zero_attn a zero key; these are never masked. With
+    return_attention_weights the result is (out, weights).
 
-    With `num_kv_heads`, a divisor of num_heads, blocks of query heads share one head of the keys and values, as in
-    `scaled_dot_product_attention`. Keys and values are then D = E/num_heads*num_kv_heads wide: their weights
-    (D, ..), in_proj_weights (E + 2D, Q), in_proj_bias (E + 2D,), bias_k and bias_v (D,), static_k and static_v
-    (N*num_kv_heads, S, E/num_heads).
+    With `num_kv_heads`, a divisor of num_heads, blocks of query heads share one head of the keys
+    and values, as in `scaled_dot_product_attention`. Keys and values are then D =
+    E/num_heads*num_kv_heads wide: their weights (D, ..), in_proj_weights (E + 2D, Q), in_proj_bias
+    (E + 2D,), bias_k and bias_v (D,), static_k and static_v (N*num_kv_heads, S, E/num_heads).
 
     >>> import numpy as np, trellis
     >>> x = np.array([[1.0, 0, 2, 1], [0, 1, 1, 3]])
@@ -75,19 +77,35 @@ def multi_head_attention(
            [0.378, 0.622, 1.076, 2.848]])
     """
     arrays = {
-        "key": key, "value": value, "attention_mask": attention_mask, "in_proj_weights": in_proj_weights,
-        "q_proj_weights": q_proj_weights, "k_proj_weights": k_proj_weights, "v_proj_weights": v_proj_weights,
-        "out_proj_weights": out_proj_weights, "in_proj_bias": in_proj_bias, "out_proj_bias": out_proj_bias,
-        "key_padding_mask": key_padding_mask, "bias_k": bias_k, "bias_v": bias_v, "static_k": static_k,
+        "key": key,
+        "value": value,
+        "attention_mask": attention_mask,
+        "in_proj_weights": in_proj_weights,
+        "q_proj_weights": q_proj_weights,
+        "k_proj_weights": k_proj_weights,
+        "v_proj_weights": v_proj_weights,
+        "out_proj_weights": out_proj_weights,
+        "in_proj_bias": in_proj_bias,
+        "out_proj_bias": out_proj_bias,
+        "key_padding_mask": key_padding_mask,
+        "bias_k": bias_k,
+        "bias_v": bias_v,
+        "static_k": static_k,
         "static_v": static_v,
-    }  # fmt: skip
+    }
     if has_nest(query, *arrays.values()):
         options = {
-            "batch_first": batch_first, "num_heads": num_heads, "scale": scale, "is_causal": is_causal,
-            "add_zero_attn": add_zero_attn, "return_attention_weights": return_attention_weights,
-            "average_attention_weights": average_attention_weights, "dropout": dropout, "training": training,
+            "batch_first": batch_first,
+            "num_heads": num_heads,
+            "scale": scale,
+            "is_causal": is_causal,
+            "add_zero_attn": add_zero_attn,
+            "return_attention_weights": return_attention_weights,
+            "average_attention_weights": average_attention_weights,
+            "dropout": dropout,
+            "training": training,
             "num_kv_heads": num_kv_heads,
-        }  # fmt: skip
+        }
         is_drawing = training and dropout != 0
         return call_seeded_leafwise(
             multi_head_attention, (query,), {**arrays, **options}, seed, is_drawing
@@ -98,7 +116,8 @@ def multi_head_attention(
     kv_heads = heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
     if kv_heads < 1 or heads % kv_heads:
         raise ArgumentError(
-            f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and num_heads={heads}."
+            f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
+            f"num_heads={heads}."
         )
     dropout = (
         probability(name, "dropout", dropout)
@@ -109,10 +128,39 @@ def multi_head_attention(
     value = key if value is None else value
     query, key, value, is_batched = batched_inputs(name, xp, query, key, value, batch_first)
     is_self = key is query and value is query
-    (query, key, value, in_w, q_w, k_w, v_w, in_proj_bias, out_w, out_b, bias_k, bias_v, static_k, static_v) = as_floats(
-        name, xp, query, key, value, in_proj_weights, q_proj_weights, k_proj_weights, v_proj_weights, in_proj_bias,
-        out_proj_weights, out_proj_bias, bias_k, bias_v, static_k, static_v,
-    )  # fmt: skip
+    (
+        query,
+        key,
+        value,
+        in_w,
+        q_w,
+        k_w,
+        v_w,
+        in_proj_bias,
+        out_w,
+        out_b,
+        bias_k,
+        bias_v,
+        static_k,
+        static_v,
+    ) = as_floats(
+        name,
+        xp,
+        query,
+        key,
+        value,
+        in_proj_weights,
+        q_proj_weights,
+        k_proj_weights,
+        v_proj_weights,
+        in_proj_bias,
+        out_proj_weights,
+        out_proj_bias,
+        bias_k,
+        bias_v,
+        static_k,
+        static_v,
+    )
     width = embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads, kv_heads)
     kv_width = width // heads * kv_heads
     rows = (0, width, width + kv_width, width + 2 * kv_width)

@@ -1,13 +1,13 @@
-"""Normalisation. Sums run in float32 at least, and the mean is taken off before anything is squared."""
+"""Normalisation. Sums run in float32 at least; the mean is taken off before squaring."""
 
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.tree import call_leafwise
 from .._core.typing import A
-from ._arguments import axes_of, has_nest, known, whole_number
+from ._arguments import axes_of, known, whole_number
 from ._layout import along
 from ._precision import parameter, precise
 
@@ -86,9 +86,10 @@ def batch_norm(
     """Normalise each channel: (y, new mean, new variance).
 
     While `training`, with the mean and variance of this batch, and the new running values are
-    (1 - momentum) * old + momentum * batch, where the running variance takes the unbiased one (n - 1), as in torch.
-    Otherwise with the given `mean` and `variance`, which come back as they are. No gradient flows into the new
-    values. `mean`, `variance`, `weight` and `bias` have shape (channels,).
+    (1 - momentum) * old + momentum * batch, where the running variance takes the unbiased one (n -
+    1), as in torch. Otherwise with the given `mean` and `variance`, which come back as they are. No
+    gradient flows into the new values. `mean`, `variance`, `weight` and `bias` have shape
+    (channels,).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -138,7 +139,7 @@ def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
 
 
 def _count(name: str, xp: Any, x: Any, channel: int) -> Any:
-    """How many elements a channel has: a number, or an array where a size is not known while tracing."""
+    """How many elements a channel has: a number, or an array where tracing does not know it."""
     sizes = [size for axis, size in enumerate(x.shape) if axis != channel]
     if any([size is None for size in sizes]):
         return xp.sum(xp.ones_like(x)) / x.shape[channel]
@@ -147,7 +148,8 @@ def _count(name: str, xp: Any, x: Any, channel: int) -> Any:
         count *= size
     if count < 2:
         raise ShapeError(
-            f"{name}() while training needs more than one value per channel, got x of shape {tuple(x.shape)}. Use a larger "
+            f"{name}() while training needs more than one value per channel, got x of shape "
+            f"{tuple(x.shape)}. Use a larger "
             "batch, or training=False."
         )
     return count
@@ -163,7 +165,7 @@ def group_norm(
     epsilon: float = 1e-5,
     channel_axis: int = -1,
 ) -> A:
-    """Split the channels into `groups` and normalise each group of each sample over its channels and positions.
+    """Normalise each of `groups` of channels of each sample, over its channels and positions.
 
     Axis 0 is the batch; `weight` and `bias` have shape (channels,).
 
@@ -182,11 +184,13 @@ def group_norm(
     count = whole_number("group_norm", "groups", groups)
     if ndim < 2 or channel == 0:
         raise ShapeError(
-            f"group_norm() expects x with a batch axis first, then channels, got x of shape {shape}."
+            "group_norm() expects x with a batch axis first, then channels, got x of shape "
+            f"{shape}."
         )
     if count < 1 or channels % count:
         raise ShapeError(
-            f"group_norm() cannot split {channels} channels into {groups} groups of equal size; use a divisor of {channels}."
+            f"group_norm() cannot split {channels} channels into {groups} groups of equal size; "
+            f"use a divisor of {channels}."
         )
     _check_affine("group_norm", (channels,), weight, bias)
     y, kind = precise("group_norm", xp, x)
@@ -224,7 +228,8 @@ def instance_norm(
     channel = normal_axis(channel_axis, ndim)
     if ndim < 3 or channel == 0:
         raise ShapeError(
-            f"instance_norm() expects x with a batch axis first, then positions and channels, got shape {tuple(x.shape)}."
+            "instance_norm() expects x with a batch axis first, then positions and channels, got "
+            f"shape {tuple(x.shape)}."
         )
     _check_affine("instance_norm", (x.shape[channel],), weight, bias)
     y, kind = precise("instance_norm", xp, x)
@@ -275,11 +280,12 @@ def local_response_norm(
 def spectral_norm(
     weight: A, u: A, /, *, iterations: int = 1, axis: int = 0, epsilon: float = 1e-12
 ) -> tuple[A, A]:
-    """Divide `weight` by its largest singular value, found by power iteration: (normalised weight, new u).
+    """Divide `weight` by its largest singular value, found by iteration: (new weight, new u).
 
-    `weight` counts as a matrix of `axis` by all the rest. `u` is the estimate of the left singular vector, of shape
-    (weight.shape[axis],): begin with random numbers and hand the new one to the next call; with enough iterations
-    any start will do. No gradient flows through the iteration, as in torch.
+    `weight` counts as a matrix of `axis` by all the rest. `u` is the estimate of the left singular
+    vector, of shape (weight.shape[axis],): begin with random numbers and hand the new one to the
+    next call; with enough iterations any start will do. No gradient flows through the iteration, as
+    in torch.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -297,7 +303,8 @@ def spectral_norm(
     rows = weight.shape[place]
     if tuple(u.shape) != (rows,):
         raise ShapeError(
-            f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got {tuple(u.shape)}."
+            f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got "
+            f"{tuple(u.shape)}."
         )
     if whole_number("spectral_norm", "iterations", iterations) < 1:
         raise ShapeError(f"spectral_norm() expects at least 1 iteration, got {iterations!r}.")

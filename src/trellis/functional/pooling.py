@@ -1,7 +1,7 @@
-"""Pooling, in the layouts and with the padding of the convolutions: channels last unless said otherwise.
+"""Pooling, in the layouts and with the padding of the convolutions.
 
-Padding is never chosen by a maximum and never counted by an average (unless asked for). Of equal maxima the first in
-row-major order wins, with all of the gradient.
+Padding is never chosen by a maximum and never counted by an average (unless asked for). Of equal
+maxima the first in row-major order wins, with all of the gradient.
 """
 
 from typing import Any, TypeAlias
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from .._backends.shared.windows import WindowSpec
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import LETTERS, along, check_rank, is_first, spatial_pairs, spatial_sizes
 from ._precision import precise
@@ -54,8 +54,9 @@ def max_pool2d(
 ) -> Any:
     """The largest element of every window along two axes.
 
-    `padding` is "SAME", "VALID", an int or one (low, high) pair per spatial axis. With `return_indices` the result is
-    (values, indices), where an index counts the positions of the input plane, h * W + w, padding not included.
+    `padding` is "SAME", "VALID", an int or one (low, high) pair per spatial axis. With
+    `return_indices` the result is (values, indices), where an index counts the positions of the
+    input plane, h * W + w, padding not included.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -122,7 +123,8 @@ def avg_pool2d(
 ) -> A:
     """The mean of every window along two axes, over the elements that are not padding.
 
-    With `count_include_pad` the padding counts as zeros (torch's default; TensorFlow and Keras never count it).
+    With `count_include_pad` the padding counts as zeros (torch's default; TensorFlow and Keras
+    never count it).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -184,7 +186,8 @@ def _avg_pool(
     y, kind = precise(name, xp, x)
     if any([pair != (0, 0) for pair in windows.padding]):
         y = xp.pad(y, spatial_pairs(windows.padding, first))
-    # One axis after another: a mean of means is the mean, where every row of a window counts the same.
+    # One axis after another: a mean of means is the mean, where every row of a window counts the
+    # same.
     for i in range(dims):
         axis = i + (2 if first else 1)
         window, stride, out = windows.window[i], windows.strides[i], windows.outs[i]

@@ -4,17 +4,16 @@ from typing import Any
 
 from .._backends.shared.windows import WindowSpec, larger, positions
 from .._core.dispatch import xp_of
-from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
-from ._layout import is_channel_first, spatial_sizes
+from ._layout import checked_planes
 from ._precision import precise
 from ._windows import Steps
 
 
 def adaptive_avg_pool(x: A, output_size: Steps, /, *, data_format: str = "channel_last") -> A:
-    """Means over windows that divide the input into `output_size` parts along each of its 1 to 3 spatial axes.
+    """Means over windows that divide each of the 1 to 3 spatial axes into `output_size` parts.
 
     Window i of n elements goes from floor(i * n / out) to ceil((i + 1) * n / out), as in torch.
 
@@ -47,7 +46,7 @@ def adaptive_max_pool(
     data_format: str = "channel_last",
     return_indices: bool = False,
 ) -> Any:
-    """Maxima over windows that divide the input into `output_size` parts along each of its 1 to 3 spatial axes.
+    """Maxima over windows that divide each of the 1 to 3 spatial axes into `output_size` parts.
 
     The windows are those of `adaptive_avg_pool`, the indices those of `max_pool2d`.
 
@@ -70,7 +69,8 @@ def adaptive_max_pool(
         return (values, found) if return_indices else values
     places: Any = positions(xp, x, sizes, start) if return_indices else None
     y: Any = x
-    # The last axis first: then the first of equal rows wins, and within it the first of equal elements.
+    # The last axis first: then the first of equal rows wins, and within it the first of equal
+    # elements.
     for i in reversed(range(len(sizes))):
         parts = _parts(sizes[i], outs[i])
         width = max([high - low for low, high in parts])
@@ -85,19 +85,9 @@ def adaptive_max_pool(
 
 
 def _adaptive(
-    name: str, x: Any, output_size: Any, data_format: Any
+    name: str, x: Any, output_size: Steps, data_format: str
 ) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
-    ndim = len(x.shape)
-    if not 3 <= ndim <= 5:
-        raise ShapeError(
-            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}."
-        )
-    first = is_channel_first(name, data_format, x)
-    sizes = spatial_sizes(name, x, first)
-    if min(sizes) < 1:
-        raise ShapeError(
-            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
-        )
+    first, sizes = checked_planes(name, x, data_format)
     return first, sizes, per_axis(name, "output_size", output_size, len(sizes))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import is_channel_first, spatial_sizes
 from ._precision import precise
@@ -59,7 +59,8 @@ def _spatial_axes(name: str, x: Any, data_format: Any) -> tuple[int, ...]:
     ndim = len(x.shape)
     if ndim < 3:
         raise ShapeError(
-            f"{name}() expects x of at least 3 axes, batch, positions and channels, got {tuple(x.shape)}."
+            f"{name}() expects x of at least 3 axes, batch, positions and channels, got "
+            f"{tuple(x.shape)}."
         )
     first = is_channel_first(name, data_format, x)
     return tuple(range(2, ndim)) if first else tuple(range(1, ndim - 1))

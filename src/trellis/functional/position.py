@@ -6,9 +6,9 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A, DTypeLike
-from ._arguments import has_nest, known, whole_number
+from ._arguments import known, whole_number
 from ._precision import precise
 
 
@@ -52,10 +52,11 @@ def rotary_embedding(
 ) -> A:
     """Rotate pairs of features of `x` (..., T, features) by angles position / base**(2i / width).
 
-    Queries and keys rotated like this have products that depend on the distance of their positions only
-    (https://arxiv.org/abs/2104.09864). Pairs are (i, i + width / 2), the two halves, or (2i, 2i + 1) if `interleaved`. Only
-    the first `width` features are rotated, by default all. `positions` broadcasts against x.shape[:-1]; None counts
-    0, 1, ... along the axis before the last.
+    Queries and keys rotated like this have products that depend on the distance of their positions
+    only (https://arxiv.org/abs/2104.09864). Pairs are (i, i + width / 2), the two halves, or (2i,
+    2i + 1) if `interleaved`. Only the first `width` features are rotated, by default all.
+    `positions` broadcasts against x.shape[:-1]; None counts 0, 1, ... along the axis before the
+    last.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -84,7 +85,8 @@ def rotary_embedding(
     if positions is None:
         if shape[-2] is None:
             raise ShapeError(
-                f"rotary_embedding() needs positions where the length is not known while tracing: {shape}."
+                "rotary_embedding() needs positions where the length is not known while tracing: "
+                f"{shape}."
             )
         positions = xp.arange(shape[-2], device=xp.device(x))
     angles = _angles(xp, positions, width, base, xp.dtype_name(y.dtype))

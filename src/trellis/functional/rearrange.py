@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import known, whole_number
 from ._layout import (
@@ -21,13 +21,14 @@ from ._layout import (
 )
 from ._windows import Padding, Steps, Windows, checked_windows
 
-# Pixels ----------------------------------------------------------------------------------------------
+# Pixels -------------------------------------------------------------------------------------------
 
 
 def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     """(H, W, C * factor**2) -> (H * factor, W * factor, C).
 
-    Channel c * factor**2 + i * factor + j becomes channel c at offset (i, j), in both data formats, as in torch.
+    Channel c * factor**2 + i * factor + j becomes channel c at offset (i, j), in both data formats,
+    as in torch.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -42,7 +43,8 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     )
     if channels % (r * r):
         raise ShapeError(
-            f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} in {tuple(x.shape)}."
+            f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} "
+            f"in {tuple(x.shape)}."
         )
     c = channels // (r * r)
     if first:
@@ -67,7 +69,8 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     )
     if height % r or width % r:
         raise ShapeError(
-            f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got {height} x {width}."
+            f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got "
+            f"{height} x {width}."
         )
     h, w = height // r, width // r
     if first:
@@ -88,7 +91,7 @@ def _pixels(
     return xp_of(x), r, first, batch, sizes, x.shape[1 if first else -1]
 
 
-# Patches ---------------------------------------------------------------------------------------------
+# Patches ------------------------------------------------------------------------------------------
 
 
 def unfold(
@@ -101,10 +104,10 @@ def unfold(
     dilations: Steps = 1,
     data_format: str = "channel_last",
 ) -> A:
-    """All windows of `x` (1 to 3 spatial axes) as rows, so that a convolution is one product of matrices.
+    """All windows of `x` (1 to 3 spatial axes) as rows: a convolution is then one product.
 
-    Channel last: (batch, windows, elements * channels), a row in the order of filters (H, W, C). Channel first:
-    (batch, channels * elements, windows), as in torch. Padding is zeros.
+    Channel last: (batch, windows, elements * channels), a row in the order of filters (H, W, C).
+    Channel first: (batch, channels * elements, windows), as in torch. Padding is zeros.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -144,7 +147,7 @@ def fold(
     dilations: Steps = 1,
     data_format: str = "channel_last",
 ) -> A:
-    """Windows put back at their places in an array of spatial sizes `size`; overlapping elements add up.
+    """Windows put back at their places in an array of spatial `size`; what overlaps adds up.
 
     The inverse of `unfold` where windows do not overlap, and always its transpose.
 
@@ -171,7 +174,8 @@ def fold(
     )
     if found != count or inner % elements:
         raise ShapeError(
-            f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} expects {count} patches of a multiple of {elements} "
+            f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} expects "
+            f"{count} patches of a multiple of {elements} "
             f"elements, got {tuple(patches.shape)} in {data_format!r}."
         )
     channels = inner // elements

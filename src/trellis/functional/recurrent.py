@@ -4,9 +4,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
-from .._core.tree import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import has_nest, one_of, shapes_differ
+from ._arguments import shapes_differ
 from ._precision import all_precise, as_floats
 
 
@@ -24,8 +25,9 @@ def lstm_update(
 ) -> tuple[A, tuple[A, A]]:
     """Run an LSTM over a sequence: (all hidden states, (last hidden state, last cell state)).
 
-    x is (batch..., T, in), or (T, batch..., in) with `time_major`; states (batch..., out), kernel (in, 4*out),
-    recurrent_kernel (out, 4*out). The gates lie in the order input, forget, cell, output.
+    x is (batch..., T, in), or (T, batch..., in) with `time_major`; states (batch..., out), kernel
+    (in, 4*out), recurrent_kernel (out, 4*out). The gates lie in the order input, forget, cell,
+    output.
 
     >>> import numpy as np, trellis
     >>> x, state = np.ones((1, 3, 2)), np.zeros((1, 4))
@@ -103,14 +105,15 @@ def gru_update(
 ) -> tuple[A, A]:
     """Run a GRU over a sequence: (all hidden states, last hidden state).
 
-    With a = x_t K + b and c = h R + rb, each split into three: r = sigmoid(a1 + c1), z = sigmoid(a2 + c2),
-    n = tanh(a3 + r * c3), h = (1 - z) * n + z * h. The gates lie in the order reset, update, new, as in torch.
-    x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h (batch..., out), kernel (in, 3*out),
-    recurrent_kernel (out, 3*out), biases (3*out,).
+    With a = x_t K + b and c = h R + rb, each split into three: r = sigmoid(a1 + c1), z = sigmoid(a2
+    + c2), n = tanh(a3 + r * c3), h = (1 - z) * n + z * h. The gates lie in the order reset, update,
+    new, as in torch. x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h
+    (batch..., out), kernel (in, 3*out), recurrent_kernel (out, 3*out), biases (3*out,).
 
     >>> import numpy as np
     >>> from trellis import functional as F
-    >>> hs, h = F.gru_update(np.ones((1, 3, 2)), np.zeros((1, 4)), np.ones((2, 12)), np.ones((4, 12)))
+    >>> x, state = np.ones((1, 3, 2)), np.zeros((1, 4))
+    >>> hs, h = F.gru_update(x, state, np.ones((2, 12)), np.ones((4, 12)))
     >>> hs.shape, h.shape
     ((1, 3, 4), (1, 4))
     """
@@ -141,15 +144,16 @@ def rnn_update(
     activation: str = "tanh",
     time_major: bool = False,
 ) -> tuple[A, A]:
-    """Run h = activation(x_t K + b + h R + rb) over a sequence: (all hidden states, last hidden state).
+    """Run h = activation(x_t K + b + h R + rb) over a sequence: (all hidden states, the last).
 
-    x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h (batch..., out), kernel (in, out),
-    recurrent_kernel (out, out), biases (out,). `activation` is "tanh" or "relu".
+    x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h (batch..., out), kernel
+    (in, out), recurrent_kernel (out, out), biases (out,). `activation` is "tanh" or "relu".
 
     >>> import numpy as np
     >>> from trellis import functional as F
     >>> x = np.array([[[1.0], [2.0]]])
-    >>> hs, h = F.rnn_update(x, np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1)), activation="relu")
+    >>> one = np.ones((1, 1))
+    >>> hs, h = F.rnn_update(x, 0 * one, one, one, activation="relu")
     >>> hs.tolist()
     [[[1.0], [3.0]]]
     """
@@ -161,7 +165,7 @@ def rnn_update(
             "time_major": time_major,
         }
         return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
-    one_of("rnn_update", "the activations", activation, ("tanh", "relu"))
+    one_of("rnn_update", "activation", activation, ("tanh", "relu"))
     arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
     return _run(
         "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major

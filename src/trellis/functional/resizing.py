@@ -1,10 +1,11 @@
 """Images (and lines, and volumes) at another size.
 
-Convention: elements are squares whose centres lie at half-integers, so output i of `out` looks at the coordinate
-(i + 0.5) * n / out - 0.5 of the n inputs (torch's and TensorFlow's half-pixel centres). With `align_corners` the centres
-of the first and last elements coincide instead: i * (n - 1) / (out - 1). Beyond the edge the edge is repeated. "nearest"
-takes the element in whose square the centre falls, floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic weights
-are Keys' with a = -0.75, as in torch and OpenCV. Nothing is smoothed before it is made smaller.
+Convention: elements are squares whose centres lie at half-integers, so output i of `out` looks at
+the coordinate (i + 0.5) * n / out - 0.5 of the n inputs (torch's and TensorFlow's half-pixel
+centres). With `align_corners` the centres of the first and last elements coincide instead: i * (n -
+1) / (out - 1). Beyond the edge the edge is repeated. "nearest" takes the element in whose square
+the centre falls, floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic weights are Keys' with
+a = -0.75, as in torch and OpenCV. Nothing is smoothed before it is made smaller.
 """
 
 import math
@@ -12,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError, ShapeError
-from .._core.tree import call_leafwise
+from .._core.errors import ArgumentError
+from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
-from ._layout import along, is_channel_first, spatial_sizes
+from ._layout import along, checked_planes
 from ._precision import precise
 
 _METHODS = {
@@ -42,8 +43,9 @@ def resize(
 ) -> A:
     """`x` with `size` elements along its 1 to 3 spatial axes.
 
-    `method` is "nearest", or "linear" and "cubic" for one axis, "bilinear" and "bicubic" for two, "trilinear" and
-    "tricubic" for three. Centres are half-pixel ones unless `align_corners`; see the head of this module.
+    `method` is "nearest", or "linear" and "cubic" for one axis, "bilinear" and "bicubic" for two,
+    "trilinear" and "tricubic" for three. Centres are half-pixel ones unless `align_corners`; see
+    the head of this module.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -95,27 +97,19 @@ def interpolate(
 
 
 def _checked(
-    name: str, x: Any, method: Any, align_corners: bool, data_format: Any
+    name: str, x: Any, method: Any, align_corners: bool, data_format: str
 ) -> tuple[str, bool, tuple[int, ...]]:
-    ndim = len(x.shape)
-    if not 3 <= ndim <= 5:
-        raise ShapeError(
-            f"{name}() expects x of 3 to 5 axes, batch, 1 to 3 spatial axes and channels, got {tuple(x.shape)}."
-        )
-    known = [key for key, (_, dims) in _METHODS.items() if dims in (None, ndim - 2)]
+    first, sizes = checked_planes(name, x, data_format)
+    known = [key for key, (_, dims) in _METHODS.items() if dims in (None, len(sizes))]
     if not isinstance(method, str) or method not in known:
         raise ArgumentError(
-            f"{name}() knows the methods {', '.join(map(repr, known))} for x with {ndim} axes, got {method!r}."
+            f"{name}() knows the methods {', '.join(map(repr, known))} for x with {len(x.shape)} "
+            f"axes, got {method!r}."
         )
     if method == "nearest" and align_corners:
         raise ArgumentError(
-            f"{name}() has align_corners for the linear and cubic methods only, got method 'nearest'."
-        )
-    first = is_channel_first(name, data_format, x)
-    sizes = spatial_sizes(name, x, first)
-    if min(sizes) < 1:
-        raise ShapeError(
-            f"{name}() expects at least one element along every spatial axis, got {tuple(x.shape)}."
+            f"{name}() has align_corners for the linear and cubic methods only, got method "
+            "'nearest'."
         )
     return _METHODS[method][0], first, sizes
 

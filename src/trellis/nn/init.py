@@ -1,8 +1,9 @@
-"""Initial values of variables: small callables `initialiser(shape, *, dtype, device, backend, key)`.
+"""Initial values of variables: callables `initialiser(shape, *, dtype, device, backend, key)`.
 
-Without a key they draw from the library's stream, so `trellis.seed(s)` fixes the weights of a module, equally
-on every backend. `fan_in` and `fan_out` are the numbers of connections into and out of one unit; a layer that
-knows them passes them, otherwise the last axis counts as in, the one before it as out, the rest as a window.
+Without a key they draw from the library's stream, so `trellis.seed(s)` fixes the weights of a
+module, equally on every backend. `fan_in` and `fan_out` are the numbers of connections into and out
+of one unit; a layer that knows them passes them, otherwise the last axis counts as in, the one
+before it as out, the rest as a window.
 """
 
 from math import prod, sqrt
@@ -251,7 +252,8 @@ class VarianceScaling(_Random):
     ):
         if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
             raise ArgumentError(
-                f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of {_DISTRIBUTIONS}, "
+                f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of "
+                f"{_DISTRIBUTIONS}, "
                 f"got {scale}, {mode!r}, {distribution!r}."
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
@@ -345,7 +347,7 @@ class LeCunNormal(_Named):
 
 
 class Orthogonal(_Random):
-    """Orthonormal rows or columns, times `gain`; all axes but the last count as rows (Saxe et al., 2014).
+    """Orthonormal rows or columns, times `gain` (Saxe et al., 2014); the last axis has columns.
 
     >>> from trellis.nn import init
     >>> init.Orthogonal()((8, 4)).shape
@@ -364,7 +366,9 @@ class Orthogonal(_Random):
 
 
 class Siren(_Random):
-    """For networks of sines (Sitzmann et al., 2020): uniform in +-sqrt(6 / fan_in) / w0, first layer +-1 / fan_in.
+    """For networks of sines (Sitzmann et al., 2020).
+
+    Uniform in +-sqrt(6 / fan_in) / w0, and in +-1 / fan_in in the first layer.
 
     >>> from trellis.nn import init
     >>> bool((abs(init.Siren(is_first=True)((64, 2))) <= 0.5).all())

@@ -1,8 +1,8 @@
 """Learning rates that change: functions from the step (the first is 0) to the rate.
 
-The step may be a Python number, which gives a Python number (for plots), or an array, also a traced one. An
-optimizer calls its schedule with a float array in the precision of the variables. Any function of this form
-is a schedule.
+The step may be a Python number, which gives a Python number (for plots), or an array, also a traced
+one. An optimizer calls its schedule with a float array in the precision of the variables. Any
+function of this form is a schedule; those made here can be compared, copied and pickled.
 
 >>> from trellis.optim import schedules
 >>> rate = schedules.warmup_cosine(1e-3, warmup_steps=10, steps=100)
@@ -12,90 +12,156 @@ is a schedule.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._core.dispatch import load, xp_of
 from .._core.dtypes import FLOATING, default_dtype, name_of
-from .._core.errors import ArgumentError
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .arguments import count, explained, flag, number, positive
+from .scaling import Schedule as Schedule
 
-Schedule = Callable[[Any], Any]
+
+@dataclass(frozen=True)
+class Formula:
+    """`rate(xp, t, *arguments)` with a float array t, as a function of a number or an array."""
+
+    rate: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __call__(self, step: Any) -> Any:
+        if not hasattr(step, "dtype"):
+            xp = load("numpy")
+            return float(self.rate(xp, xp.asarray(step, dtype="float64"), *self.arguments))
+        xp = xp_of(step)
+        is_float = name_of(step.dtype) in FLOATING
+        t = step if is_float else xp.astype(step, default_dtype())
+        return self.rate(xp, t, *self.arguments)
+
+    def __repr__(self) -> str:
+        return f"<schedule {self.rate.__name__.strip('_')}{self.arguments!r}>"
 
 
+@explained
 def constant(value: float) -> Schedule:
     """The same rate at every step.
+
+    Args:
+        value: The rate.
 
     >>> from trellis.optim import schedules
     >>> schedules.constant(0.1)(5)
     0.1
     """
-    return _schedule(lambda xp, t: xp.zeros_like(t) + value)
+    return Formula(_constant, (number("value", value),))
 
 
+def _constant(xp: Any, t: Any, value: float) -> Any:
+    return xp.zeros_like(t) + value
+
+
+@explained
 def step(value: float, every: int, factor: float = 0.1) -> Schedule:
     """`value * factor**(step // every)`.
+
+    Args:
+        value: The first rate.
+        every: How many steps a rate stays.
+        factor: What the rate is multiplied by then.
 
     >>> from trellis.optim import schedules
     >>> [schedules.step(1.0, every=2, factor=0.5)(i) for i in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
-    _positive("every", every)
-    return exponential(value, every, factor, staircase=True)
+    return exponential(value, count("every", every), factor, staircase=True)
 
 
+@explained
 def piecewise(value: float, factors: Mapping[int, float]) -> Schedule:
     """`value`, multiplied by each factor once the step has reached its key.
+
+    Args:
+        value: The first rate.
+        factors: From steps to factors.
 
     >>> from trellis.optim import schedules
     >>> [schedules.piecewise(1.0, {2: 0.5, 4: 0.5})(i) for i in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
-
-    def rate(xp: Any, t: Any) -> Any:
-        result = xp.zeros_like(t) + value
-        for start, factor in factors.items():
-            result = xp.where(t >= start, result * factor, result)
-        return result
-
-    return _schedule(rate)
+    if not isinstance(factors, Mapping):
+        raise ArgumentTypeError(f"factors must be a dict from steps to factors, got {factors!r}.")
+    pairs = [
+        (count("a key of factors", at, 0), number("a factor", by)) for at, by in factors.items()
+    ]
+    return Formula(_piecewise, (number("value", value), tuple(pairs)))
 
 
+def _piecewise(xp: Any, t: Any, value: float, pairs: tuple[tuple[int, float], ...]) -> Any:
+    result = xp.zeros_like(t) + value
+    for start, factor in pairs:
+        result = xp.where(t >= start, result * factor, result)
+    return result
+
+
+@explained
 def exponential(value: float, steps: int, factor: float, *, staircase: bool = False) -> Schedule:
-    """`value * factor**(step / steps)`; with `staircase` the exponent is rounded down.
+    """`value * factor**(step / steps)`.
+
+    Args:
+        value: The first rate.
+        steps: After how many steps the rate has been multiplied by `factor`.
+        factor: A number above 0.
+        staircase: Whether the exponent is rounded down.
 
     >>> from trellis.optim import schedules
     >>> schedules.exponential(1.0, 10, 0.25)(5)
     0.5
     """
-    _positive("steps", steps)
-    _positive("factor", factor)
-
-    def rate(xp: Any, t: Any) -> Any:
-        exponent = xp.floor(t / steps) if staircase else t / steps
-        return value * xp.pow(xp.zeros_like(t) + factor, exponent)
-
-    return _schedule(rate)
+    numbers = number("value", value), count("steps", steps), positive("factor", factor)
+    return Formula(_exponential, (*numbers, flag("staircase", staircase)))
 
 
+def _exponential(xp: Any, t: Any, value: float, steps: int, factor: float, staircase: bool) -> Any:
+    exponent = xp.floor(t / steps) if staircase else t / steps
+    return value * xp.pow(xp.zeros_like(t) + factor, exponent)
+
+
+@explained
 def polynomial(
     value: float, end: float, steps: int, *, power: float = 1.0, begin: int = 0
 ) -> Schedule:
-    """From `value` to `end`: `(value - end) * (1 - step / steps)**power + end`, constant before and after.
+    """From `value` to `end`: `(value - end) * (1 - step / steps)**power + end`.
+
+    Args:
+        value: The first rate, which stays until the step `begin`.
+        end: The last rate, which stays.
+        steps: How many steps lie between them.
+        power: 1 for a straight line; a number above 0.
+        begin: The step at which the change begins.
 
     >>> from trellis.optim import schedules
     >>> [schedules.polynomial(1.0, 0.0, 4)(i) for i in (0, 2, 4, 9)]
     [1.0, 0.5, 0.0, 0.0]
     """
-    _positive("steps", steps)
-
-    def rate(xp: Any, t: Any) -> Any:
-        remaining = 1 - xp.clip(t - begin, 0.0, float(steps)) / steps
-        return (value - end) * xp.pow(remaining, xp.zeros_like(t) + power) + end
-
-    return _schedule(rate)
+    ends = number("value", value), number("end", end), count("steps", steps)
+    return Formula(_polynomial, (*ends, positive("power", power), count("begin", begin, 0)))
 
 
+def _polynomial(
+    xp: Any, t: Any, value: float, end: float, steps: int, power: float, begin: int
+) -> Any:
+    remaining = 1 - xp.clip(t - begin, 0.0, float(steps)) / steps
+    return (value - end) * xp.pow(remaining, xp.zeros_like(t) + power) + end
+
+
+@explained
 def linear(value: float, end: float, steps: int) -> Schedule:
     """From `value` to `end` in a straight line, then constant.
+
+    Args:
+        value: The first rate.
+        end: The last rate, which stays.
+        steps: How many steps lie between them.
 
     >>> from trellis.optim import schedules
     >>> schedules.linear(0.0, 1.0, 4)(1)
@@ -104,39 +170,52 @@ def linear(value: float, end: float, steps: int) -> Schedule:
     return polynomial(value, end, steps)
 
 
+@explained
 def cosine(value: float, steps: int, *, end: float = 0.0) -> Schedule:
-    """From `value` down to `end` along half a wave: `end + (value - end) * (1 + cos(pi * step / steps)) / 2`.
+    """Along half a wave: `end + (value - end) * (1 + cos(pi * step / steps)) / 2`.
+
+    Args:
+        value: The first rate.
+        steps: How many steps lie between the first and the last rate.
+        end: The last rate, which stays.
 
     >>> from trellis.optim import schedules
     >>> [round(schedules.cosine(1.0, 4)(i), 6) for i in (0, 2, 4, 9)]
     [1.0, 0.5, 0.0, 0.0]
     """
-    _positive("steps", steps)
-
-    def rate(xp: Any, t: Any) -> Any:
-        wave = 0.5 * (1 + xp.cos(math.pi / steps * xp.clip(t, 0.0, float(steps))))
-        return (value - end) * wave + end
-
-    return _schedule(rate)
+    return Formula(_cosine, (number("value", value), count("steps", steps), number("end", end)))
 
 
+def _cosine(xp: Any, t: Any, value: float, steps: int, end: float) -> Any:
+    wave = 0.5 * (1 + xp.cos(math.pi / steps * xp.clip(t, 0.0, float(steps))))
+    return (value - end) * wave + end
+
+
+@explained
 def warmup_cosine(
     peak: float, warmup_steps: int, steps: int, *, start: float = 0.0, end: float = 0.0
 ) -> Schedule:
-    """A straight line from `start` to `peak` in `warmup_steps`, then a cosine to `end` at `steps` in all.
+    """A straight line from `start` to `peak`, then a cosine to `end`.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: How many steps there are before the peak.
+        steps: How many steps there are in all.
+        start: The first rate.
+        end: The last rate, which stays.
 
     >>> from trellis.optim import schedules
     >>> [round(schedules.warmup_cosine(1.0, 2, 6)(i), 6) for i in (0, 1, 2, 4, 6)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    if not 0 < warmup_steps < steps:
-        raise ArgumentError(
-            f"warmup_steps must lie between 0 and steps={steps}, got {warmup_steps!r}."
-        )
-    parts = [linear(start, peak, warmup_steps), cosine(peak, steps - warmup_steps, end=end)]
-    return join(parts, [warmup_steps])
+    turn, whole = count("warmup_steps", warmup_steps), count("steps", steps)
+    if turn >= whole:
+        raise ArgumentError(f"warmup_steps must be less than steps={steps}, got {warmup_steps!r}.")
+    start, peak, end = number("start", start), number("peak", peak), number("end", end)
+    return join([linear(start, peak, turn), cosine(peak, whole - turn, end=end)], [turn])
 
 
+@explained
 def one_cycle(
     peak: float,
     steps: int,
@@ -145,60 +224,61 @@ def one_cycle(
     division: float = 25.0,
     final_division: float = 1e4,
 ) -> Schedule:
-    """Smith's one cycle: cosines from `peak / division` up to `peak`, then down to `start / final_division`.
+    """Smith's one cycle: a cosine up to `peak`, then one down to almost nothing.
+
+    Args:
+        peak: The largest rate.
+        steps: How many steps there are in all.
+        warmup_fraction: The part of them before the peak.
+        division: The first rate is `peak / division`.
+        final_division: The last rate is the first one divided by this.
 
     >>> from trellis.optim import schedules
     >>> rate = schedules.one_cycle(1.0, 10)
     >>> round(rate(0), 6), rate(3)
     (0.04, 1.0)
     """
-    turn = int(warmup_fraction * steps)
+    turn = int(number("warmup_fraction", warmup_fraction) * count("steps", steps))
     if not 0 < turn < steps:
         raise ArgumentError(
-            f"The peak must lie inside the cycle, not at step {turn} of {steps}: change warmup_fraction."
+            f"The peak must lie inside the cycle, not at step {turn} of {steps}: change "
+            "warmup_fraction."
         )
-    start = peak / division
-    rise = cosine(start, turn, end=peak)
-    return join([rise, cosine(peak, steps - turn, end=start / final_division)], [turn])
+    start = number("peak", peak) / positive("division", division)
+    end = start / positive("final_division", final_division)
+    return join([cosine(start, turn, end=peak), cosine(peak, steps - turn, end=end)], [turn])
 
 
+@explained
 def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     """One schedule after another: each starts anew, at its step 0, when its boundary is reached.
+
+    Args:
+        schedules: Functions of the step.
+        boundaries: The steps at which the second, third, ... begins.
 
     >>> from trellis.optim import schedules
     >>> rate = schedules.join([schedules.constant(1.0), schedules.linear(1.0, 0.0, 4)], [2])
     >>> [rate(i) for i in (1, 2, 4)]
     [1.0, 1.0, 0.5]
     """
+    for name, given in (("schedules", schedules), ("boundaries", boundaries)):
+        if not isinstance(given, (list, tuple)):
+            raise ArgumentTypeError(f"{name} must be a list, got {given!r}.")
+    unfit = [schedule for schedule in schedules if not callable(schedule)]
+    if unfit:
+        raise ArgumentTypeError(f"schedules must be functions of the step, got {unfit[0]!r}.")
     if len(schedules) != len(boundaries) + 1:
         raise ArgumentError(
             f"join() needs one boundary between two schedules: {len(schedules)} schedules, "
             f"{len(boundaries)} boundaries."
         )
-
-    def rate(xp: Any, t: Any) -> Any:
-        result = schedules[0](t)
-        for schedule, boundary in zip(schedules[1:], boundaries, strict=True):
-            result = xp.where(t < boundary, result, schedule(t - boundary))
-        return result
-
-    return _schedule(rate)
+    turns = tuple([count("a boundary", boundary, 0) for boundary in boundaries])
+    return Formula(_join, (tuple(schedules), turns))
 
 
-def _schedule(rate: Callable[[Any, Any], Any]) -> Schedule:
-    """`rate(xp, t)` with a float array t, as a function of a number or an array."""
-
-    def schedule(step: Any) -> Any:
-        if not hasattr(step, "dtype"):
-            xp = load("numpy")
-            return float(rate(xp, xp.asarray(step, dtype="float64")))
-        xp = xp_of(step)
-        is_float = name_of(step.dtype) in FLOATING
-        return rate(xp, step if is_float else xp.astype(step, default_dtype()))
-
-    return schedule
-
-
-def _positive(name: str, value: float) -> None:
-    if not value > 0:
-        raise ArgumentError(f"{name} must be positive, got {value!r}.")
+def _join(xp: Any, t: Any, schedules: tuple[Schedule, ...], boundaries: tuple[int, ...]) -> Any:
+    result = schedules[0](t)
+    for schedule, boundary in zip(schedules[1:], boundaries, strict=True):
+        result = xp.where(t < boundary, result, schedule(t - boundary))
+    return result

@@ -1,8 +1,8 @@
 """Mixed precision: compute in 16 bits, keep the variables in 32.
 
-bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied by a scale,
-the gradients divided by it; steps whose gradients overflow are left out and halve the scale, a long row of
-good ones doubles it.
+bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied
+by a scale, the gradients divided by it; steps whose gradients overflow are left out and halve the
+scale, a long row of good ones doubles it.
 """
 
 from typing import Any
@@ -31,19 +31,15 @@ def checked_precision(name: str | None, backend: str) -> str | None:
         raise ArgumentError(f'mixed_precision is "bfloat16", "float16" or None, got {name!r}.')
     if backend == "numpy":
         raise NotSupportedError(
-            "NumPy has no fast 16-bit arithmetic, so there is nothing to gain from mixed precision there. Leave "
-            "mixed_precision out, or train on jax, torch or tensorflow."
+            "NumPy has no fast 16-bit arithmetic, so there is nothing to gain from mixed precision "
+            "there. Leave mixed_precision out, or train on jax, torch or tensorflow."
         )
     return name
 
 
 def cast_floats(nest: Any, name: str) -> Any:
-    """Every floating-point array of a nest in another type; gradients flow back through the cast."""
+    """Every float array of a nest in another type; gradients flow back through the cast."""
     return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
-
-
-def cast_like(nest: Any, model: Any) -> Any:
-    return tree.map(lambda x, y: astype(x, str(dtype_of(y))) if _is_float(x) else x, nest, model)
 
 
 def _is_float(x: Any) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import Connection
 
 from .api_models import CellOut, ChangeOut, DiffOut, PartIn, Problem, Recorded, RunOut
+from .branches import board_of
 from .diff import compare
 from .page_data import HISTORY_DEPTH, safe_link
 from .queries import (
@@ -26,7 +28,7 @@ from .queries import (
     runs,
 )
 from .recording import PROJECT_PATTERN
-from .refs import resolve
+from .refs import resolve, resolve_base
 from .store import Store
 from .tokens import TokenInfo, find_token
 
@@ -36,15 +38,18 @@ Answer = TypeVar("Answer")
 ProjectName = Annotated[str, Path(pattern=f"^{PROJECT_PATTERN}$")]
 Filter = Annotated[str | None, Query(max_length=1000)]
 Ref = Annotated[str, Query(min_length=1, max_length=200)]
-Bearer = Annotated[
-    HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False, bearerFormat="token"))
-]
+Credentials = HTTPAuthorizationCredentials | None
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+_TOKEN = HTTPBearer(auto_error=False, bearerFormat="token", description="board_...")
+_BUSY: dict[int | str, dict[str, Any]] = {
+    429: {"model": Problem, "description": "Too many requests"},
+}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {
+    404: {"model": Problem, "description": "No such project, run or commit"},
+}
+_NOT_ALLOWED: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "No token, or one that is wrong or revoked"},
     403: {"model": Problem, "description": "A token of another project or without this right"},
-    404: {"model": Problem, "description": "No such project, run or commit"},
-    429: {"model": Problem, "description": "Too many requests"},
 }
 
 
@@ -55,7 +60,7 @@ class Access:
         self._store = store
         self.read_openly = read_openly
 
-    def token(self, bearer: HTTPAuthorizationCredentials | None) -> TokenInfo:
+    def token(self, bearer: Credentials) -> TokenInfo:
         """The token of a request; 401 if it has none that counts."""
         found = None
         if bearer is not None:
@@ -69,25 +74,28 @@ class Access:
             )
         return found
 
-    def may_write(self, project: str, bearer: HTTPAuthorizationCredentials | None) -> None:
+    def may_write(self, project: str, bearer: Credentials) -> None:
         """Refuse the request unless its token may write to `project`."""
         token = self.token(bearer)
         if token.project != project or token.scope != "write":
             raise HTTPException(403, f"this token may not write to project {project}")
 
-    def may_read(self, project: str, bearer: HTTPAuthorizationCredentials | None) -> None:
+    def may_read(self, project: str, bearer: Credentials) -> None:
         """Refuse the request unless `project` may be read by everybody or by its token."""
         if not self.read_openly and self.token(bearer).project != project:
             raise HTTPException(403, f"this token may not read project {project}")
 
 
 def api_router(store: Store, access: Access) -> APIRouter:
-    """The routes below ``/api/v1``."""
-    router = APIRouter(prefix="/api/v1", responses=_PROBLEMS)
+    """The routes below ``/api/v1``. Where reading is open, nothing asks a reader for a token."""
+    router = APIRouter(prefix="/api/v1", responses=_BUSY)
+    write_token = Depends(_TOKEN)
+    read_token = Depends(_nobody if access.read_openly else _TOKEN)
+    to_read = _UNKNOWN if access.read_openly else _UNKNOWN | _NOT_ALLOWED
 
     def read(
         project: str,
-        bearer: HTTPAuthorizationCredentials | None,
+        bearer: Credentials,
         answer: Callable[[Connection, int], Answer],
     ) -> Answer:
         access.may_read(project, bearer)
@@ -97,8 +105,8 @@ def api_router(store: Store, access: Access) -> APIRouter:
         except UnknownNameError as error:
             raise HTTPException(404, str(error)) from error
 
-    @router.get("/projects")
-    def list_projects(bearer: Bearer) -> list[str]:
+    @router.get("/projects", responses={} if access.read_openly else _NOT_ALLOWED)
+    def list_projects(bearer: Credentials = read_token) -> list[str]:
         """The projects that may be read."""
         if not access.read_openly:
             return [access.token(bearer).project]
@@ -108,13 +116,20 @@ def api_router(store: Store, access: Access) -> APIRouter:
     @router.post(
         "/projects/{project}/parts",
         status_code=201,
-        responses={
+        responses=_NOT_ALLOWED
+        | {
             400: {"model": Problem, "description": "A body that is no JSON or no gzip"},
-            409: {"model": Problem, "description": "The run belongs to another commit"},
+            408: {"model": Problem, "description": "The body came to a halt"},
+            409: {
+                "model": Problem,
+                "description": "The run belongs to another commit, or to the future",
+            },
             413: {"model": Problem, "description": "Too large"},
         },
     )
-    def record_part(project: ProjectName, part: PartIn, bearer: Bearer) -> Recorded:
+    def record_part(
+        project: ProjectName, part: PartIn, bearer: Credentials = write_token
+    ) -> Recorded:
         """Record one part of a run, whole or not at all; a named shard replaces itself."""
         access.may_write(project, bearer)
         try:
@@ -123,49 +138,56 @@ def api_router(store: Store, access: Access) -> APIRouter:
             raise HTTPException(409, str(error)) from error
         return Recorded(run=part.run, shard=part.shard, cells=len(part.results))
 
-    @router.get("/projects/{project}/runs")
+    @router.get("/projects/{project}/runs", responses=to_read)
     def list_runs(
-        project: ProjectName, bearer: Bearer, limit: Annotated[int, Query(ge=1, le=1000)] = 50
+        project: ProjectName,
+        branch: Filter = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+        bearer: Credentials = read_token,
     ) -> list[RunOut]:
-        """The runs of a project, newest first."""
-        return read(
-            project,
-            bearer,
-            lambda connection, id: [_run_out(run) for run in runs(connection, id, limit)],
-        )
+        """The runs of a project, newest first; of all branches or of one."""
 
-    @router.get("/projects/{project}/cells")
+        def answer(connection: Connection, id: int) -> list[RunOut]:
+            of = None if branch is None else board_of(connection, id, branch)
+            return [_run_out(run) for run in runs(connection, id, limit, of)]
+
+        return read(project, bearer, answer)
+
+    @router.get("/projects/{project}/cells", responses=to_read, response_model=list[CellOut])
     def list_cells(
         project: ProjectName,
-        bearer: Bearer,
         module: Filter = None,
         test: Filter = None,
         backend: Filter = None,
         outcome: Filter = None,
-    ) -> list[CellOut]:
-        """The latest result of every cell that fits the filters."""
+        branch: Filter = None,
+        bearer: Credentials = read_token,
+    ) -> Response:
+        """The latest result of every cell that fits the filters, on the default or another branch."""
+        wanted = {"module": module, "test": test, "backend": backend, "outcome": outcome}
+        asked = {key: value for key, value in wanted.items() if value is not None}
 
-        def answer(connection: Connection, id: int) -> list[CellOut]:
-            wanted = {"module": module, "test": test, "backend": backend, "outcome": outcome}
+        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
             return [
                 cell
-                for cell in _cells_out(connection, id, latest(connection, id))
-                if all(value in (None, getattr(cell, key)) for key, value in wanted.items())
+                for cell in _cells_out(connection, id, latest(connection, id, branch))
+                if all(cell[key] == value for key, value in asked.items())
             ]
 
-        return read(project, bearer, answer)
+        return _plain(read(project, bearer, answer))
 
-    @router.get("/projects/{project}/history")
+    @router.get("/projects/{project}/history", responses=to_read, response_model=list[CellOut])
     def cell_history(
         project: ProjectName,
-        bearer: Bearer,
         module: Annotated[str, Query(max_length=1000)],
         test: Annotated[str, Query(max_length=1000)],
         backend: Annotated[str, Query(max_length=200)],
-    ) -> list[CellOut]:
+        branch: Filter = None,
+        bearer: Credentials = read_token,
+    ) -> Response:
         """The results of one cell, newest first."""
 
-        def answer(connection: Connection, id: int) -> list[CellOut]:
+        def answer(connection: Connection, id: int) -> list[dict[str, Any]]:
             ids = [
                 test_id
                 for found in modules(connection, id)
@@ -173,22 +195,21 @@ def api_router(store: Store, access: Access) -> APIRouter:
                 for test_id, name in found.tests.items()
                 if name == test
             ]
-            results = history(connection, id, ids, HISTORY_DEPTH)
-            return [c for c in _cells_out(connection, id, results) if c.backend == backend]
+            results = history(connection, id, ids, HISTORY_DEPTH, branch)
+            return [c for c in _cells_out(connection, id, results) if c["backend"] == backend]
 
-        return read(project, bearer, answer)
+        return _plain(read(project, bearer, answer))
 
-    @router.get("/projects/{project}/diff")
-    def diff(project: ProjectName, bearer: Bearer, base: Ref, head: Ref = "latest") -> DiffOut:
+    @router.get("/projects/{project}/diff", responses=to_read)
+    def diff(
+        project: ProjectName, base: Ref, head: Ref = "latest", bearer: Credentials = read_token
+    ) -> DiffOut:
         """What changed between two runs, commits or branches."""
 
         def answer(connection: Connection, id: int) -> DiffOut:
-            found = compare(
-                connection,
-                id,
-                resolve(connection, id, base, ask_git=False),
-                resolve(connection, id, head, ask_git=False),
-            )
+            after = resolve(connection, id, head, ask_git=False)
+            before = resolve_base(connection, id, base, after, ask_git=False)
+            found = compare(connection, id, before, after)
             return DiffOut(
                 base=[_run_out(run) for run in found.base],
                 head=[_run_out(run) for run in found.head],
@@ -212,31 +233,45 @@ def api_router(store: Store, access: Access) -> APIRouter:
     return router
 
 
+def _nobody() -> None:
+    """The token of a reader where none is asked for."""
+
+
+def _plain(cells: list[dict[str, Any]]) -> Response:
+    # Already what `CellOut` describes; to check 60,000 of them one by one would take seconds.
+    return Response(json.dumps(cells, separators=(",", ":")), media_type="application/json")
+
+
 def _run_out(run: RunInfo) -> RunOut:
     return RunOut(name=run.name, commit=run.commit, branch=run.branch, started=run.started)
 
 
 def _cells_out(
     connection: Connection, project: int, results: Iterable[CellResult]
-) -> list[CellOut]:
+) -> list[dict[str, Any]]:
+    """Results in the form of `CellOut`."""
     names = {t: (m.name, name) for m in modules(connection, project) for t, name in m.tests.items()}
     backends = backend_names(connection, project)
-    run_by_id = {run.id: run for run in runs(connection, project)}
-    links = {id: part.link for id, part in parts(connection, project).items()}
-    return [
-        CellOut(
-            module=names[c.test_id][0],
-            test=names[c.test_id][1],
-            backend=backends[c.backend_id],
-            outcome=c.outcome,  # type: ignore[arg-type]  # the database holds no other
-            duration=c.duration,
-            comparisons=c.comparisons,
-            attempts=c.attempts,
-            message=c.message,
-            at=c.at,
-            run=run_by_id[c.run_id].name,
-            commit=run_by_id[c.run_id].commit,
-            link=safe_link(c.link if c.link is not None else links[c.part_id]),
+    run_by_id = {run.id: (run.name, run.commit) for run in runs(connection, project)}
+    links = {id: safe_link(part.link) for id, part in parts(connection, project).items()}
+    cells = []
+    for c in results:
+        module, test = names[c.test_id]
+        run, commit = run_by_id[c.run_id]
+        cells.append(
+            {
+                "module": module,
+                "test": test,
+                "backend": backends[c.backend_id],
+                "outcome": c.outcome,
+                "duration": c.duration,
+                "comparisons": c.comparisons,
+                "attempts": c.attempts,
+                "message": c.message,
+                "at": c.at,
+                "run": run,
+                "commit": commit,
+                "link": safe_link(c.link) if c.link is not None else links[c.part_id],
+            }
         )
-        for c in results
-    ]
+    return cells

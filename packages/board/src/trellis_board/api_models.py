@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from .outcomes import OUTCOMES
 from .records import Part
@@ -13,9 +13,7 @@ __all__ = ["CellOut", "ChangeOut", "DiffOut", "PartIn", "Problem", "Recorded", "
 
 
 def _storable(text: str) -> str:
-    """Refuse what a database cannot hold as text."""
-    if "\x00" in text:
-        raise ValueError("text must not contain a NUL character")
+    """Refuse what a database cannot hold as text, and no description can forbid."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -23,14 +21,25 @@ def _storable(text: str) -> str:
     return text
 
 
+def _number(value: object) -> object:
+    """Refuse what Python would take for a number and the description does not: true, "1.5"."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError("expected a number")
+    return value
+
+
 _Storable = AfterValidator(_storable)
-Name = Annotated[str, Field(min_length=1, max_length=1000), _Storable]
-Short = Annotated[str, Field(max_length=200), _Storable]
-Message = Annotated[str, Field(max_length=30_000), _Storable]
-Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[^\s\"<>]+$"), _Storable]
-Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+_TEXT = r"^[^\x00]*$"  # PostgreSQL takes no NUL
+Name = Annotated[str, Field(min_length=1, max_length=1000, pattern=_TEXT), _Storable]
+ShortName = Annotated[str, Field(min_length=1, max_length=200, pattern=_TEXT), _Storable]
+Short = Annotated[str, Field(max_length=200, pattern=_TEXT), _Storable]
+Message = Annotated[str, Field(max_length=30_000, pattern=_TEXT), _Storable]
+# ASCII without quotes and angles: other languages disagree with Python about what a space is.
+Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[!#-;=?-~]+$")]
+_Number = BeforeValidator(_number)
+Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False), _Number]
+Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False), _Number]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1), _Number]
 OutcomeName = Literal["success", "skipped", "xfailed", "hollow", "failure", "error"]
 assert OutcomeName.__args__ == tuple(OUTCOMES)  # type: ignore[attr-defined]
 
@@ -44,11 +53,11 @@ class ResultIn(_Strict):
 
     module: Name
     test: Name
-    backend: Annotated[str, Field(min_length=1, max_length=200), _Storable]
+    backend: ShortName
     outcome: OutcomeName
     duration: Seconds | None = None
     comparisons: Count | None = None
-    attempts: Annotated[int, Field(ge=1, le=10_000)] = 1
+    attempts: Annotated[int, Field(ge=1, le=10_000), _Number] = 1
     message: Message = ""
     at: Time | None = None
     link: Link | None = None
@@ -59,12 +68,13 @@ class BrokenModuleIn(_Strict):
 
     module: Name
     message: Message = ""
+    backends: Annotated[list[Short], Field(max_length=1000)] = []
 
 
 class PartIn(_Strict):
     """One part of a run: recorded whole or not at all."""
 
-    run: Annotated[str, Field(min_length=1, max_length=200), _Storable]
+    run: ShortName
     shard: Short
     started: Time
     commit: Short | None = None
@@ -72,7 +82,7 @@ class PartIn(_Strict):
     link: Link | None = None
     python: Short | None = None
     platform: Short | None = None
-    versions: Annotated[dict[Short, Short], Field(max_length=200)] = {}
+    versions: Annotated[dict[str, Short], Field(max_length=200)] = {}
     results: Annotated[list[ResultIn], Field(max_length=200_000)] = []
     broken: Annotated[list[BrokenModuleIn], Field(max_length=1000)] = []
 

@@ -7,14 +7,15 @@ True
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from html import escape
 
 from sqlalchemy import Connection
 
+from .layout import lay_out, score
 from .outcomes import OUTCOMES, is_red
-from .queries import backend_names, latest, modules
+from .queries import backend_names, modules, states
+from .settings import read_settings
 from .table_files import file_name
 
 __all__ = ["all_badges", "badge"]
@@ -25,37 +26,45 @@ _WIDE = set("mwMW@%")
 
 
 def all_badges(connection: Connection, project: int, project_name: str) -> dict[str, str]:
-    """All badges of a project by file name: ``all.svg``, ``backend.*.svg``, ``module.*.svg``."""
-    backends = backend_names(connection, project)
+    """All badges of a project by file name: ``all.svg``, and one each ``backend.*.svg``,
+    ``group.*.svg`` and ``module.*.svg``."""
+    settings = read_settings(connection, project)
+    layout = lay_out(backend_names(connection, project), settings)
     every_module = modules(connection, project)
-    module_of_test = {test: m.name for m in every_module for test in m.tests}
+    names = {test: (m.name, name) for m in every_module for test, name in m.tests.items()}
+    places = {test: settings.place(*name) for test, name in names.items() if settings.groups}
     whole: list[str] = []
-    by_backend: dict[str, list[str]] = {name: [] for name in backends.values()}
+    by_backend: dict[int, list[str]] = {id: [] for id in layout.columns}
+    by_group: dict[int, list[str]] = {index: [] for index, _ in enumerate(settings.groups)}
     by_module: dict[str, list[str]] = {module.name: [] for module in every_module}
-    for cell in latest(connection, project):
-        whole.append(cell.outcome)
-        by_backend[backends[cell.backend_id]].append(cell.outcome)
-        by_module[module_of_test[cell.test_id]].append(cell.outcome)
-    made = {"all.svg": _summary(project_name, whole)}
-    for kind, groups in (("backend", by_backend), ("module", by_module)):
-        for name, outcomes in groups.items():
-            made[f"{kind}.{file_name(name)}.svg"] = _summary(name, outcomes)
+    for test, backend, outcome, *_ in states(connection, project):
+        if not layout.shows(backend):
+            continue
+        whole.append(outcome)
+        by_module[names[test][0]].append(outcome)
+        if backend in layout.columns:
+            by_backend[backend].append(outcome)
+        if place := places.get(test):
+            by_group[place[0]].append(outcome)
+    made = {"all.svg": _summary(settings.title or project_name, whole)}
+    backends = backend_names(connection, project)
+    for id, outcomes in by_backend.items():
+        made[f"backend.{file_name(backends[id])}.svg"] = _summary(layout.columns[id], outcomes)
+    for index, outcomes in by_group.items():
+        name = settings.groups[index].name
+        made[f"group.{file_name(name)}.svg"] = _summary(name, outcomes)
+    for name, outcomes in by_module.items():
+        made[f"module.{file_name(name)}.svg"] = _summary(name, outcomes)
     return made
 
 
 def _summary(label: str, outcomes: Iterable[str]) -> str:
-    """How many of the cells that could be green are: skipped ones could not."""
-    counts = Counter(outcomes)
-    total = counts.total() - counts["skipped"]
-    if not total:
+    found = score(outcomes)
+    if not found.of:
         return badge(label, "never run", _GREY)
-    if any(is_red(outcome) for outcome in counts):
-        colour = OUTCOMES["failure"].colour
-    elif counts["hollow"]:
-        colour = OUTCOMES["hollow"].colour
-    else:
-        colour = OUTCOMES["success"].colour
-    return badge(label, f"{counts['success']} / {total}", colour)
+    worst = found.worst or "success"
+    tone = "failure" if is_red(worst) else "hollow" if worst == "hollow" else "success"
+    return badge(label, f"{found.green} / {found.of}", OUTCOMES[tone].colour)
 
 
 def badge(label: str, value: str, colour: str) -> str:

@@ -1,7 +1,10 @@
 """Which cell of the board a test belongs to: its module, its row and its backend.
 
->>> split_row("test_tanh[numpy-float32]", "numpy")
-'test_tanh[float32]'
+The row of a parametrised test is its name without the id of the backend, and the column is that id,
+both as pytest writes them.
+
+>>> without_word("numpy-float32", "numpy")
+'float32'
 >>> cell_from_node_id("tests/test_ops.py::TestUnary::test_tanh[numpy]", ["numpy"])
 ('tests/test_ops', 'TestUnary::test_tanh', 'numpy')
 """
@@ -9,64 +12,141 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from enum import Enum
+from functools import wraps
 from typing import Any
 
 import pytest
 
-__all__ = ["PLAIN", "backend_name", "cell_from_node_id", "cell_of_item", "module_of", "split_row"]
+from .columns import PLAIN
 
-PLAIN = "any"
-"""The column of tests that have no backend argument."""
+__all__ = [
+    *("Cell", "backend_name", "cell_from_node_id", "cell_of_item", "module_of"),
+    *("remember_parametrizations", "without_word"),
+]
 
 Cell = tuple[str, str, str]
 
+# Node id of a test function -> the argument names of each of its parametrizations, in their order.
+_parametrizations: dict[str, list[tuple[str, ...]]] = {}
 
-def cell_of_item(item: pytest.Item, backend_argument: str) -> Cell:
-    """The cell of a collected test; a `board` marker may name another module or row."""
+
+def remember_parametrizations() -> None:
+    """Note which arguments belong to which part of a test's id: pytest itself does not keep it."""
+    parametrize = pytest.Metafunc.parametrize
+    if hasattr(parametrize, "__wrapped__"):
+        return
+
+    @wraps(parametrize)
+    def noting(self: Any, argnames: Any, *args: Any, **kwargs: Any) -> None:
+        names = argnames.split(",") if isinstance(argnames, str) else argnames
+        parametrize(self, argnames, *args, **kwargs)
+        # A function that is collected again has a new `Metafunc`, and its parametrizations again.
+        groups = vars(self).setdefault("_board_parametrizations", [])
+        groups.append(tuple(name.strip() for name in names if name.strip()))
+        _parametrizations[self.definition.nodeid] = groups
+
+    pytest.Metafunc.parametrize = noting  # type: ignore[method-assign]
+
+
+def cell_of_item(item: pytest.Item, arguments: Sequence[str], backend: str | None = None) -> Cell:
+    """The cell of a collected test.
+
+    `arguments` are the names of backend arguments: the first one that the test has counts.
+    `backend` is that of tests without one. A `board` marker may name another module or row.
+    """
     module, row = _module_and_row(item.nodeid)
-    backend = PLAIN
+    column = backend or PLAIN
     callspec = getattr(item, "callspec", None)
-    if callspec is not None and backend_argument in callspec.params:
-        backend = backend_name(callspec.params[backend_argument])
-        row = split_row(row, backend)
+    if callspec is not None:
+        argument = next((name for name in arguments if name in callspec.params), None)
+        name = row.partition("[")[0]
+        found, ids = _without_backend(item, callspec, argument)
+        column = found or column
+        row = f"{name}[{'-'.join(ids)}]" if ids else name
     marker = item.get_closest_marker("board")
     if marker is not None:
         module = marker.kwargs.get("module", module)
         row = marker.kwargs.get("row", row)
-    return module, row, backend
+    return module, row, column
+
+
+def _without_backend(
+    item: pytest.Item, callspec: Any, argument: str | None
+) -> tuple[str | None, list[str]]:
+    """The name of the backend and the other ids of a parametrised test."""
+    ids = list(callspec._idlist)
+    params = callspec.params
+    parent = item.parent.nodeid if item.parent is not None else ""
+    groups = _parametrizations.get(f"{parent}::{getattr(item, 'originalname', '')}", [])
+    if len(groups) != len(ids):  # one is hidden: each id for itself, if that fits
+        groups = [(name,) for name in params] if len(params) == len(ids) else []
+    # parametrize() with an empty list makes one skipped test whose values are pytest's NOTSET.
+    empty = [all(_is_not_set(params[name]) for name in group) for group in groups]
+    backend, place = None, None
+    if argument is not None and not _is_not_set(params[argument]):
+        number = f"{argument}{callspec.indices[argument]}"  # what pytest calls a nameless object
+        backend = backend_name(params[argument]) or number
+        for index, group in enumerate(groups):
+            if group == (argument,):
+                place = index
+                backend = backend if ids[index] == number else ids[index]
+            elif argument in group:
+                ids[index] = without_word(ids[index], backend)
+                empty[index] = not ids[index]
+        if not groups:
+            ids = [without_word("-".join(ids), backend)]
+    rest = [
+        id
+        for index, id in enumerate(ids)
+        if id and index != place and not (groups and empty[index])
+    ]
+    return backend, rest
+
+
+def _is_not_set(value: object) -> bool:
+    return isinstance(value, Enum) and type(value).__name__ == "NotSetType"
 
 
 def cell_from_node_id(node_id: str, backends: Collection[str]) -> Cell:
     """The cell as far as a node id tells: for a test whose worker died before it said anything."""
     module, row = _module_and_row(node_id)
-    brackets = re.search(r"\[(.*)\]$", row)
-    for word in brackets.group(1).split("-") if brackets else ():
-        if word in backends:
-            return module, split_row(row, word), word
+    name, bracket, ids = row.partition("[")
+    ids = ids.removesuffix("]")
+    for backend in sorted(backends, key=len, reverse=True):
+        rest = without_word(ids, backend)
+        if bracket and rest != ids:
+            return module, f"{name}[{rest}]" if rest else name, backend
     return module, row, PLAIN
 
 
 def backend_name(value: Any) -> str:
-    """The name of a backend given as a string, an enum member, a module or a named object."""
+    """The name that pytest would give to a backend, or that it has; empty if it has none.
+
+    >>> import math
+    >>> backend_name("jax"), backend_name(math), backend_name(object())
+    ('jax', 'math', '')
+    """
     if isinstance(value, str):
-        return value
-    for attribute in ("name", "__name__"):
+        return str.__str__(value)
+    if isinstance(value, (Enum, int, float)):
+        return str(value)
+    for attribute in ("__name__", "name", "framework_name"):
         name = getattr(value, attribute, None)
         if isinstance(name, str):
-            return name.rpartition(".")[2]
-    return str(value)
+            return name
+    return ""
 
 
-def split_row(row: str, backend: str) -> str:
-    """`row` without the backend in its parameter list."""
-    name, bracket, parameters = row.partition("[")
-    if not bracket:
-        return row
-    # The backend must stand as a whole between dashes: "torch" is no part of "torchvision".
-    pattern = rf"(^|-){re.escape(backend)}(?=-|$)"
-    rest = re.sub(pattern, "", parameters.removesuffix("]"), count=1).removeprefix("-")
-    return f"{name}[{rest}]" if rest else name
+def without_word(ids: str, word: str) -> str:
+    """`ids` without `word`, which must stand as a whole between dashes.
+
+    >>> without_word("torchvision-torch", "torch")
+    'torchvision'
+    """
+    pattern = rf"(^|-){re.escape(word)}(?=-|$)"
+    return re.sub(pattern, "", ids, count=1).removeprefix("-")
 
 
 def module_of(node_id: str) -> str:

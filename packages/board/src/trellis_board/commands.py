@@ -10,7 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import __version__
+from . import __version__, store_commands
+from .store_commands import add_store_commands
 
 __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 
@@ -24,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     def command(name: str, help: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=help, description=help)
         added.set_defaults(board_command=name)
-        store = os.environ.get("BOARD_STORE")
+        # What a matrix of jobs left becomes one store, so there a name may be taken for granted.
+        store = os.environ.get("BOARD_STORE", "board.sqlite" if name == "merge" else None)
         added.add_argument(
             "--store",
             default=store,
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     new = command("markdown", "write one Markdown table per module")
     new.add_argument("--module", help="only this module")
+    new.add_argument("--branch", help="of this branch; of the default branch if not given")
     new.add_argument("--like", help="in the tables of this other project of the store")
     new.add_argument("--out", type=Path, help="a folder; without it, tables are printed")
 
@@ -49,13 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     new = command("diff", "say what changed; exit 1 on a regression")
     new.add_argument("--base", required=True, help="a run, commit, branch, tag or 'previous'")
-    new.add_argument("--head", default="latest", help="the same; the latest run if not given")
+    new.add_argument("--head", default="newest", help="the same; the newest run if not given")
     new.add_argument("--markdown", action="store_true", help="as a pull-request comment")
 
     new = command("beside", "set the tables of another project beside this one")
     new.add_argument("--other", required=True, help="the project whose tables give the rows")
     new.add_argument("--out", type=Path, help="a Markdown file; without it, the page is printed")
     new.add_argument("--strict", action="store_true", help="exit 1 unless every cell is green")
+
+    add_store_commands(command)
 
     new = command("serve", "serve the page and the HTTP API")
     new.add_argument("--host", default="127.0.0.1", help="address to listen on")
@@ -88,10 +93,27 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"trellis-board: {error}; pip install 'trellis-board[server]'", file=sys.stderr)
         return 2
     try:
-        return _COMMANDS[arguments.board_command](arguments)
+        merged = arguments.files if arguments.board_command == "merge" else []
+        for address in (arguments.store, *merged):
+            _recover(address)
+        return (_COMMANDS | store_commands.COMMANDS)[arguments.board_command](arguments)
     except (queries.UnknownNameError, StoreTooNewError, OSError, ValueError) as error:
         print(f"trellis-board {arguments.board_command}: {error}", file=sys.stderr)
         return 2
+
+
+def _recover(address: str) -> None:
+    """Record what sessions that died have left beside a store: see `journal`."""
+    from . import journal
+    from .records import Part
+    from .store import Store
+
+    def record(project: str, part: Part) -> None:
+        Store.open(address).for_project(project).record(part)
+
+    place = journal.place_for(address, cache=None)
+    for line in journal.recover(place, record) if place else ():
+        print(f"board: {line}", file=sys.stderr)
 
 
 def _markdown(arguments: argparse.Namespace) -> int:
@@ -106,7 +128,7 @@ def _markdown(arguments: argparse.Namespace) -> int:
         if arguments.like:
             tables = tables_like(connection, find_project(connection, arguments.like), project)
         else:
-            tables = export_tables(connection, project, arguments.module)
+            tables = export_tables(connection, project, arguments.module, arguments.branch)
     if arguments.out is not None:
         print(f"{len(write_tables(tables, arguments.out))} tables written to {arguments.out}")
     elif arguments.module in tables:
@@ -149,13 +171,17 @@ def _diff(arguments: argparse.Namespace) -> int:
     from .diff import compare
     from .diff_text import as_markdown, as_text
     from .queries import find_project
-    from .refs import resolve
+    from .refs import NothingBeforeError, resolve, resolve_base
     from .store import Store
 
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
-        base = resolve(connection, project, arguments.base)
         head = resolve(connection, project, arguments.head)
+        try:
+            base = resolve_base(connection, project, arguments.base, head)
+        except NothingBeforeError as error:
+            print(f"{'### Board: ' if arguments.markdown else ''}nothing to compare yet: {error}")
+            return 0
         found = compare(connection, project, base, head)
     print(as_markdown(found) if arguments.markdown else as_text(found))
     return 1 if found.regressions else 0

@@ -8,13 +8,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from .outcomes import is_red, severity
-from .queries import CellResult, RunInfo, backend_names, modules, results_of_runs
+from .queries import RunInfo, RunState, backend_names, messages, modules, states_of_runs
 
 __all__ = ["Change", "Diff", "compare", "kind_of_change"]
 
@@ -75,20 +75,33 @@ def compare(
     connection: Connection, project: int, base: Sequence[RunInfo], head: Sequence[RunInfo]
 ) -> Diff:
     """Compare the results of two sets of runs, cell by cell."""
-    before = _by_cell(results_of_runs(connection, project, [run.id for run in base]))
-    after = _by_cell(results_of_runs(connection, project, [run.id for run in head]))
+    before = states_of_runs(connection, project, {run.id for run in base})
+    after = states_of_runs(connection, project, {run.id for run in head})
+    # Few cells differ, so names and messages are looked up for those alone.
+    different = {
+        cell: change
+        for cell in before.keys() | after.keys()
+        if (change := _change(before.get(cell), after.get(cell))) is not None
+    }
+    said = messages(connection, [after[cell].result_id for cell in different if cell in after])
     backends = backend_names(connection, project)
     diff = Diff(base, head)
-    for module in modules(connection, project):
+    for module in modules(connection, project) if different else []:
         for test, name in module.tests.items():
             for backend, backend_name in backends.items():
-                change = _change(
-                    (module.name, name, backend_name),
-                    before.get((test, backend)),
-                    after.get((test, backend)),
-                )
-                if change is not None:
-                    diff.changes.append(change)
+                kind = different.get((test, backend))
+                if kind is not None:
+                    old, new = before.get((test, backend)), after.get((test, backend))
+                    diff.changes.append(
+                        Change(
+                            kind,
+                            *(module.name, name, backend_name),
+                            before=old.outcome if old else None,
+                            after=new.outcome if new else None,
+                            message=said[new.result_id] if new and kind != "slower" else "",
+                            seconds=_seconds(old, new) if kind == "slower" else None,
+                        )
+                    )
     return diff
 
 
@@ -107,20 +120,18 @@ def kind_of_change(before: str | None, after: str | None) -> str | None:
     return "newly skipped" if before is not None else None
 
 
-def _change(
-    cell: tuple[str, str, str], before: CellResult | None, after: CellResult | None
-) -> Change | None:
+def _change(before: RunState | None, after: RunState | None) -> str | None:
     old = before.outcome if before else None
     new = after.outcome if after else None
-    kind = kind_of_change(old, new)
-    if kind is not None:
-        return Change(kind, *cell, before=old, after=new, message=after.message if after else "")
-    if before and after and before.duration is not None and after.duration is not None:
-        seconds = before.duration, after.duration
-        if seconds[1] > _SLOWER_FACTOR * seconds[0] and seconds[1] - seconds[0] > _SLOWER_SECONDS:
-            return Change("slower", *cell, before=old, after=new, seconds=seconds)
+    if old != new:
+        return kind_of_change(old, new)
+    seconds = _seconds(before, after)
+    if seconds and seconds[1] > _SLOWER_FACTOR * seconds[0]:
+        return "slower" if seconds[1] - seconds[0] > _SLOWER_SECONDS else None
     return None
 
 
-def _by_cell(results: Iterable[CellResult]) -> dict[tuple[int, int], CellResult]:
-    return {(result.test_id, result.backend_id): result for result in results}
+def _seconds(before: RunState | None, after: RunState | None) -> tuple[float, float] | None:
+    if before and after and before.duration is not None and after.duration is not None:
+        return before.duration, after.duration
+    return None

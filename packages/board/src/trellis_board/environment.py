@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import subprocess
 import uuid
 from collections.abc import Iterable, Mapping
@@ -67,8 +68,23 @@ def commit(env: Mapping[str, str], root: Path) -> str | None:
 
 
 def branch(env: Mapping[str, str], root: Path) -> str | None:
-    """The branch under test."""
-    for name in ("BOARD_BRANCH", "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"):
+    """The branch under test.
+
+    A pull request has its number in its name: the branch of a fork may be called ``main`` too, and
+    what is in it must not pass for what is in the project.
+
+    >>> branch({"GITHUB_HEAD_REF": "main", "GITHUB_REF": "refs/pull/7/merge"}, Path())
+    'pull/7/main'
+    """
+    if env.get("BOARD_BRANCH"):
+        return env["BOARD_BRANCH"]
+    if env.get("GITHUB_HEAD_REF"):
+        number = re.match(r"refs/pull/(\d+)/", env.get("GITHUB_REF", ""))
+        return f"pull/{number.group(1) if number else '?'}/{env['GITHUB_HEAD_REF']}"
+    if env.get("CI_MERGE_REQUEST_IID"):
+        source = env.get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") or env.get("CI_COMMIT_REF_NAME", "")
+        return f"merge/{env['CI_MERGE_REQUEST_IID']}/{source}"
+    for name in ("GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"):
         if env.get(name):
             return env[name]
     name = _git(root, "rev-parse", "--abbrev-ref", "HEAD")

@@ -1,4 +1,4 @@
-"""What every request must pass: a size limit, a rate limit, and headers that tame the browser."""
+"""What every request must pass: limits of size, time and rate, and headers that tame the browser."""
 
 from __future__ import annotations
 
@@ -6,53 +6,59 @@ import json
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
+import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BodyLimit", "RateLimit", "SafeHeaders"]
+__all__ = ["BodyLimit", "RateLimit", "Refused", "SafeHeaders"]
 
 _MOST_CLIENTS = 10_000
+_SLOWEST = 20_000  # bytes a second
+_DROPPED_BYTES = 1_000_000
+
+
+class Refused(Exception):
+    """A request that may not send its body: the status and the reason it is answered with."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
 
 
 class BodyLimit:
-    """Refuses bodies above `most_bytes`, packed or unpacked, and unpacks gzip."""
+    """Takes a body only from those who may send one, while it is small enough and in time.
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+    `check` is asked before the first byte is read: it says whether the request may have a body at
+    all, and raises `Refused` if its sender may not. Bodies may have `most_bytes`, packed or
+    unpacked; gzip is unpacked. A body must arrive with 20 kB a second after the first `patience`
+    seconds, so that connections that send nothing end by themselves.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most_bytes: int,
+        check: Callable[[Scope], Awaitable[bool]],
+        patience: float = 10.0,
+    ) -> None:
         self.app = app
         self.most_bytes = most_bytes
+        self.check = check
+        self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.most_bytes:
-                await self._too_large(send)
-                return
-        whole = bytes(body)
-        if headers.get(b"content-encoding") == b"gzip":
-            try:
-                unpacker = zlib.decompressobj(wbits=31)
-                whole = unpacker.decompress(whole, self.most_bytes + 1)
-            except zlib.error:
-                await _refuse(send, 400, "the body says it is gzip and is not")
-                return
-            if len(whole) > self.most_bytes:
-                await self._too_large(send)
-                return
-            if not unpacker.eof:
-                await _refuse(send, 400, "the gzip body ends too early")
-                return
+        try:
+            body = await self._read(scope, receive) if await self.check(scope) else b""
+        except Refused as refused:
+            await _refuse_body(send, receive, refused)
+            return
+        except ConnectionResetError:
+            return
         handed_over = False
 
         async def receive_whole() -> Message:
@@ -60,12 +66,44 @@ class BodyLimit:
             if handed_over:
                 return {"type": "http.disconnect"}
             handed_over = True
-            return {"type": "http.request", "body": whole, "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         await self.app(scope, receive_whole, send)
 
-    async def _too_large(self, send: Send) -> None:
-        await _refuse(send, 413, f"a body may have {self.most_bytes} bytes; send smaller parts")
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        body = bytearray()
+        begun = time.monotonic()
+        more = True
+        while more:
+            left = begun + self.patience + len(body) / _SLOWEST - time.monotonic()
+            with anyio.move_on_after(left) as waiting:
+                message = await receive()
+            if waiting.cancelled_caught:
+                raise Refused(408, f"the body came to a halt after {len(body)} bytes")
+            if message["type"] == "http.disconnect":
+                raise ConnectionResetError
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.most_bytes:
+                raise self._too_large()
+        if dict(scope["headers"]).get(b"content-encoding") == b"gzip":
+            return self._unpack(body)
+        return bytes(body)
+
+    def _unpack(self, body: bytearray) -> bytes:
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            whole = unpacker.decompress(body, self.most_bytes + 1)
+        except zlib.error:
+            raise Refused(400, "the body says it is gzip and is not") from None
+        if len(whole) > self.most_bytes:
+            raise self._too_large()
+        if not unpacker.eof:
+            raise Refused(400, "the gzip body ends too early")
+        return whole
+
+    def _too_large(self) -> Refused:
+        return Refused(413, f"a body may have {self.most_bytes} bytes; send smaller parts")
 
 
 class RateLimit:
@@ -129,12 +167,36 @@ class SafeHeaders:
 async def _refuse(
     send: Send, status: int, detail: str, headers: dict[str, str] | None = None
 ) -> None:
-    all_headers = {"content-type": "application/json", **(headers or {})}
+    await _begin(send, status, detail, headers)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _refuse_body(send: Send, receive: Receive, refused: Refused) -> None:
+    """Answer, and close the connection instead of waiting for the rest of the body.
+
+    A little of what is under way is taken and dropped first: a client that is still sending when
+    the connection goes away may never read the answer.
+    """
+    headers = {**(refused.headers or {}), "connection": "close"}
+    await _begin(send, refused.status, refused.detail, headers)
+    dropped = 0
+    with anyio.move_on_after(1.0):
+        while dropped < _DROPPED_BYTES:
+            message = await receive()
+            dropped += len(message.get("body", b""))
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                break
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _begin(send: Send, status: int, detail: str, headers: dict[str, str] | None) -> None:
+    body = json.dumps({"detail": detail}).encode()
+    fixed = {"content-type": "application/json", "content-length": str(len(body))}
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [(k.encode(), v.encode()) for k, v in all_headers.items()],
+            "headers": [(k.encode(), v.encode()) for k, v in (fixed | (headers or {})).items()],
         }
     )
-    await send({"type": "http.response.body", "body": json.dumps({"detail": detail}).encode()})
+    await send({"type": "http.response.body", "body": body, "more_body": True})

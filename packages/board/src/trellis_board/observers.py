@@ -7,12 +7,15 @@ framework is imported only to be watched.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.abc
 import importlib.machinery
+import inspect
+import re
 import sys
 import unittest
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -22,32 +25,22 @@ from . import comparisons
 
 __all__ = ["install"]
 
-WATCHED: dict[str, tuple[str, ...]] = {
-    "numpy.testing": (
-        "assert_",
-        "assert_allclose",
-        "assert_almost_equal",
-        "assert_approx_equal",
-        "assert_array_almost_equal",
-        "assert_array_almost_equal_nulp",
-        "assert_array_compare",
-        "assert_array_equal",
-        "assert_array_less",
-        "assert_array_max_ulp",
-        "assert_equal",
-        "assert_raises",
-        "assert_raises_regex",
-        "assert_string_equal",
-    ),
-    "torch.testing": ("assert_close",),
-    "jax.test_util": ("check_grads", "check_jvp", "check_vjp"),
-    "pandas.testing": (
-        "assert_frame_equal",
-        "assert_index_equal",
-        "assert_series_equal",
-    ),
-}
+# Modules for tests: all their functions called assert_something are watched.
+_TESTING = frozenset({"testing", "_testing", "test_util", "test_utils", "testing_utils", "chex"})
+_ASSERTS = re.compile(r"(xp_)?assert")
 
+# Functions that compare and are not found by these names.
+WATCHED: dict[str, tuple[str, ...]] = {
+    "jax.test_util": ("check_grads", "check_jvp", "check_vjp"),
+    "dask.array.utils": ("assert_eq",),
+    "dask.dataframe.utils": ("assert_eq",),
+    "scipy._lib._array_api": ("xp_assert_close", "xp_assert_equal", "xp_assert_less"),
+}
+# Classes whose methods compare.
+WATCHED_METHODS: dict[str, tuple[str, str]] = {
+    "unittest.mock": ("NonCallableMock", r"assert_"),
+    "_pytest.pytester": ("LineMatcher", r"(no_)?(fnmatch|re_match)_line"),
+}
 # Modules with a list `listeners` of functions to be called with the operands of each comparison.
 ANNOUNCING = ("trellis.testing",)
 
@@ -56,9 +49,9 @@ def install() -> None:
     """Wrap what is loaded already and wait for the rest. A second call changes nothing."""
     if any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
         return
-    for name in (*WATCHED, *ANNOUNCING):
-        if name in sys.modules:
-            _observe(sys.modules[name])
+    for name, module in list(sys.modules.items()):
+        if _is_watched(name) and module is not None:
+            _observe(module)
     sys.meta_path.insert(0, _AfterImport())
     # The classes of these context managers have no public names.
     _wrap_exit(type(pytest.raises(ZeroDivisionError)))
@@ -69,10 +62,20 @@ def install() -> None:
     _wrap_exit(type(case.assertRaises(ValueError)))  # noqa: PT027
     _wrap_exit(type(case.assertWarns(UserWarning)))
     _wrap_exit(type(case.assertLogs()))
-    for method in dir(unittest.TestCase):
-        if method.startswith("assert"):
-            original = getattr(unittest.TestCase, method)
-            setattr(unittest.TestCase, method, _noting(original, skip_first=True))
+    _wrap_methods(unittest.TestCase, "assert")
+
+
+def watch_test_case(cls: type) -> None:
+    """Let the assert methods that a test case and its bases have added be noted too."""
+    for base in cls.__mro__:
+        if issubclass(base, unittest.TestCase) and base is not unittest.TestCase:
+            _wrap_methods(base, "assert")
+
+
+def _is_watched(name: str) -> bool:
+    if name in WATCHED or name in WATCHED_METHODS or name in ANNOUNCING or name == "doctest":
+        return True
+    return name.rpartition(".")[2] in _TESTING
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
@@ -81,7 +84,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in WATCHED and fullname not in ANNOUNCING:
+        if not _is_watched(fullname):
             return None
         for finder in sys.meta_path:
             if finder is self:
@@ -104,28 +107,76 @@ def _wrap_after(loader: Any) -> None:
 
 
 def _observe(module: ModuleType) -> None:
-    if module.__name__ in ANNOUNCING:
+    name = module.__name__
+    if name in ANNOUNCING:
         module.listeners.append(comparisons.note)
-    for name in WATCHED.get(module.__name__, ()):
-        function = getattr(module, name, None)
-        if function is not None:
-            setattr(module, name, _noting(function))
+        return
+    if name == "doctest":
+        _wrap_doctest(module)
+    if name in WATCHED_METHODS:
+        cls, pattern = WATCHED_METHODS[name]
+        _wrap_methods(getattr(module, cls), pattern)
+    wanted = set(WATCHED.get(name, ()))
+    if name.rpartition(".")[2] in _TESTING:
+        wanted |= {key for key, value in vars(module).items() if _is_comparison(key, value)}
+    for key in wanted:
+        if hasattr(module, key):
+            setattr(module, key, _noting(getattr(module, key)))
+
+
+def _is_comparison(name: str, value: object) -> bool:
+    return _ASSERTS.match(name) is not None and inspect.isfunction(value)
+
+
+def _wrap_methods(cls: type, pattern: str) -> None:
+    for name, value in list(vars(cls).items()):
+        if re.match(pattern, name) and inspect.isfunction(value):
+            setattr(cls, name, _noting(value, skip_first=True))
+
+
+def _wrap_doctest(module: ModuleType) -> None:
+    """`testmod(raise_on_error=True)` compares by itself; otherwise the caller looks at the result."""
+    for name in ("testmod", "testfile"):
+        setattr(module, name, _noting_examples(getattr(module, name)))
+
+
+def _noting_examples(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        result = function(*args, **kwargs)
+        if kwargs.get("raise_on_error") and result.attempted:
+            comparisons.note()
+        return result
+
+    return run
 
 
 def _noting(function: Callable[..., Any], skip_first: bool = False) -> Callable[..., Any]:
     """`function`, which reports a comparison of its arguments after it returned."""
+    if hasattr(function, "_board_notes"):
+        return function
 
     @functools.wraps(function)
     def compare(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         result = function(*args, **kwargs)
-        # assertRaises(E) without a callable only prepares a `with` block, which reports itself.
         operands = args[1:] if skip_first else args
-        if not (hasattr(result, "__enter__") and len(operands) <= 1):
-            comparisons.note(*operands, *kwargs.values())
+        if isinstance(result, contextlib.AbstractContextManager) and len(operands) <= 1:
+            # It only prepares a `with` block; unittest's report themselves.
+            return result if skip_first else _noting_block(result)
+        comparisons.note(*operands, *kwargs.values())
         return result
 
+    compare._board_notes = True  # type: ignore[attr-defined]
     return compare
+
+
+@contextlib.contextmanager
+def _noting_block(block: Any) -> Iterator[Any]:
+    with block as value:
+        yield value
+    comparisons.note()
 
 
 def _wrap_exit(context_class: type[Any]) -> None:

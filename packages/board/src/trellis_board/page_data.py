@@ -1,89 +1,126 @@
 """The documents behind the web page, as plain JSON values.
 
-Three kinds, so that the page opens fast and the rest comes when it is asked for:
+Small ones first, so that the page opens fast and the rest comes when it is asked for:
 
-- ``overview``: all names, all runs and the latest state of every cell;
-- ``history-<module id>``: the history of every cell of one module;
-- ``run-<run id>``: outcome and duration of every cell in one run, for comparisons.
+- ``overview``: all names, all runs and the latest state of every cell of the default branch;
+  ``overview-<branch id>`` is the same for another branch;
+- ``history-<module id>``: the history of every cell of one module; ``history-<module>-<branch>``;
+- ``run-<run id>``: outcome and duration of every cell in one run, for comparisons;
+- ``health``: what becomes of the board over time: green shares, flaky cells, regressions.
 
 Cells are flat lists of numbers: 10,000 rows of 6 backends stay around one megabyte.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from . import schema
+from .branches import board_of, branches, default_branch
+from .layout import lay_out
 from .outcomes import OUTCOMES
 from .queries import (
     CellResult,
+    RunInfo,
     UnknownNameError,
     backend_names,
     history,
-    latest,
+    messages,
     modules,
     parts,
-    results_of_runs,
     runs,
+    states,
+    states_of_run,
 )
+from .settings import Settings, read_settings
+from .trouble import flaky_cells, regressions
 
-__all__ = ["document", "document_names", "history_of_module", "overview", "run_cells"]
+__all__ = ["document", "document_names", "history_of_module", "overview", "run_cells", "safe_link"]
 
 _CODES = {name: code for code, name in enumerate(OUTCOMES)}
 COMPARABLE_RUNS = 40
 HISTORY_DEPTH = 50
+# The page in a folder has the boards of this many other branches; a server has all.
+OTHER_BRANCHES = 5
+TREND_RUNS = 60
 
 
 def document(connection: Connection, project: int, project_name: str, name: str) -> dict[str, Any]:
     """The document called `name`; an `UnknownNameError` if there is none."""
-    kind, _, id = name.partition("-")
-    if name == "overview":
-        return overview(connection, project, project_name)
-    if kind == "history" and id.isdecimal() and len(id) < 10:
-        return history_of_module(connection, project, int(id))
-    if kind == "run" and id.isdecimal() and len(id) < 10:
-        return run_cells(connection, project, int(id))
+    found = re.fullmatch(r"(overview|health|history|run)(?:-(\d{1,9}))?(?:-(\d{1,9}))?", name)
+    kind, first, second = found.groups() if found else ("", None, None)
+    if kind == "health" and first is None:
+        return health(connection, project)
+    if kind == "overview" and second is None:
+        branch = _branch(connection, project, first)
+        return overview(connection, project, project_name, branch)
+    if kind == "history" and first is not None:
+        branch = _branch(connection, project, second)
+        return history_of_module(connection, project, int(first), branch)
+    if kind == "run" and first is not None and second is None:
+        return run_cells(connection, project, int(first))
     raise UnknownNameError(
-        f"no document {name!r}; expected overview, history-<module id> or run-<run id>"
+        f"no document {name!r}; expected overview, overview-<branch id>, health, "
+        "history-<module id>, history-<module id>-<branch id> or run-<run id>"
     )
 
 
 def document_names(connection: Connection, project: int) -> list[str]:
-    """All documents of a project; runs that are too old to be offered for comparison have none."""
+    """The documents of the page in a folder; old runs and old branches have none."""
+    usual = default_branch(connection, project)
+    others = [b.id for b in branches(connection, project) if b.name != usual][:OTHER_BRANCHES]
+    every = modules(connection, project)
     return [
         "overview",
-        *(f"history-{module.id}" for module in modules(connection, project)),
-        *(f"run-{run.id}" for run in runs(connection, project, COMPARABLE_RUNS)),
+        "health",
+        *(f"history-{module.id}" for module in every),
+        *(f"run-{run.id}" for run in _comparable(connection, project)),
+        *(f"overview-{branch}" for branch in others),
+        *(f"history-{module.id}-{branch}" for branch in others for module in every),
     ]
 
 
-def overview(connection: Connection, project: int, project_name: str) -> dict[str, Any]:
-    """Names, runs and latest cells."""
-    every_module = modules(connection, project)
-    every_run = runs(connection, project)
+def overview(
+    connection: Connection, project: int, project_name: str, branch: str | None = None
+) -> dict[str, Any]:
+    """Names, runs and latest cells of one branch's board."""
+    settings = read_settings(connection, project)
+    names = backend_names(connection, project)
+    layout = lay_out(names, settings)
+    usual = default_branch(connection, project)
     return {
         "project": project_name,
+        "title": settings.title,
+        "branch": branch or usual,
+        "default": usual,
+        "branches": [[b.id, b.name] for b in branches(connection, project)],
+        "kept_branches": OTHER_BRANCHES,
         "outcomes": [[outcome.name, outcome.meaning] for outcome in OUTCOMES.values()],
-        "backends": [[id, name] for id, name in backend_names(connection, project).items()],
+        "backends": [[id, name] for id, name in names.items()],
+        "columns": [[id, label] for id, label in layout.columns.items()],
+        "plain": layout.plain,
+        "groups": [[group.name, group.folded] for group in settings.groups],
         "modules": [
-            [module.id, module.name, [[id, name] for id, name in module.tests.items()]]
-            for module in every_module
+            [module.id, module.name, _rows(settings, module.name, module.tests)]
+            for module in modules(connection, project)
         ],
-        "runs": [[r.id, r.name, r.commit, r.branch, _seconds(r.started)] for r in every_run],
-        "comparable": COMPARABLE_RUNS,
+        "runs": _runs(runs(connection, project, of=board_of(connection, project, branch))),
+        "comparable": _runs(_comparable(connection, project)),
+        "issues": [[issue.title, issue.link] for issue in settings.issues],
+        "linked": _known_issues(connection, project, settings, branch),
         # test, backend, outcome, run, milliseconds, time; and again for the next cell
         "cells": [
             value
-            for c in latest(connection, project)
+            for test, backend, outcome, run, duration, at in states(connection, project, branch)
+            if layout.shows(backend)
             for value in (
-                c.test_id,
-                c.backend_id,
-                _CODES[c.outcome],
-                c.run_id,
-                _milliseconds(c.duration),
-                round(c.at),
+                *(test, backend, _CODES[outcome], run),
+                None if duration is None else round(duration * 1000, 2),
+                round(at),
             )
         ],
     }
@@ -91,21 +128,25 @@ def overview(connection: Connection, project: int, project_name: str) -> dict[st
 
 def run_cells(connection: Connection, project: int, run: int) -> dict[str, Any]:
     """Outcome and duration of every cell in one run."""
+    if all(known.id != run for known in runs(connection, project)):
+        raise UnknownNameError(f"this project has no run number {run}")
     return {
         "cells": [
             value
-            for c in results_of_runs(connection, project, [run])
-            for value in (c.test_id, c.backend_id, _CODES[c.outcome], _milliseconds(c.duration))
+            for cell, state in states_of_run(connection, run).items()
+            for value in (*cell, _CODES[state.outcome], _milliseconds(state.duration))
         ]
     }
 
 
-def history_of_module(connection: Connection, project: int, module: int) -> dict[str, Any]:
+def history_of_module(
+    connection: Connection, project: int, module: int, branch: str | None = None
+) -> dict[str, Any]:
     """The newest results of every cell of one module, with all that is known about each."""
     found = modules(connection, project, only=module)
     if not found:
         raise UnknownNameError(f"this project has no module number {module}")
-    results = history(connection, project, found[0].tests, HISTORY_DEPTH)
+    results = history(connection, project, found[0].tests, HISTORY_DEPTH, branch)
     return {
         "parts": _parts(connection, project, results),
         "results": [
@@ -127,6 +168,32 @@ def history_of_module(connection: Connection, project: int, module: int) -> dict
     }
 
 
+def health(connection: Connection, project: int) -> dict[str, Any]:
+    """Green shares over the newest runs of the default branch, flaky cells, regressions."""
+    newest = runs(connection, project, TREND_RUNS, of=board_of(connection, project))
+    tally = schema.tally
+    counted = select(tally).where(tally.c.run_id.in_([run.id for run in newest]))
+    return {
+        "runs": _runs(newest),
+        # run, backend, outcome, number of cells; and again
+        "tallies": [
+            value
+            for row in connection.execute(counted)
+            for value in (row.run_id, row.backend_id, _CODES[row.outcome], row.cells)
+        ],
+        "flaky": [
+            [
+                *(f.test_id, f.backend_id, f.turns, f.same_commit, f.reruns, f.results),
+                _CODES[f.outcome],
+            ]
+            for f in flaky_cells(connection, project)
+        ],
+        "regressions": [
+            [broken.run.id, len(broken.changes)] for broken in regressions(connection, project)
+        ],
+    }
+
+
 def safe_link(link: str | None) -> str | None:
     """A link that a page may follow, or None: old tables say ``null``, others might say worse.
 
@@ -134,6 +201,68 @@ def safe_link(link: str | None) -> str | None:
     (True, True)
     """
     return link if link and link.startswith(("https://", "http://")) else None
+
+
+def _branch(connection: Connection, project: int, id: str | None) -> str | None:
+    """The name of the branch with this id; None for the default one."""
+    if id is None:
+        return None
+    for branch in branches(connection, project):
+        if branch.id == int(id):
+            return branch.name
+    raise UnknownNameError(f"this project has no branch number {id}")
+
+
+def _comparable(connection: Connection, project: int) -> list[RunInfo]:
+    """The runs offered for comparison: half of them of the default branch, if it has so many."""
+    board = board_of(connection, project)
+    usual = {run.id for run in runs(connection, project, COMPARABLE_RUNS // 2, of=board)}
+    every = runs(connection, project)
+    for run in every:
+        if len(usual) < COMPARABLE_RUNS:
+            usual.add(run.id)
+    return [run for run in every if run.id in usual]
+
+
+def _rows(settings: Settings, module: str, tests: dict[int, str]) -> list[list[Any]]:
+    """Id and name of each test; and its group, its place in it and its shared row, if it has."""
+    if not settings.groups:
+        return [[test, name] for test, name in tests.items()]
+    places = {test: settings.place(module, name) or () for test, name in tests.items()}
+    return [[test, name, *places[test]] for test, name in tests.items()]
+
+
+def _runs(some: Iterable[RunInfo]) -> list[list[Any]]:
+    return [[run.id, run.name, run.commit, run.branch, round(run.started, 3)] for run in some]
+
+
+def _known_issues(
+    connection: Connection, project: int, settings: Settings, branch: str | None
+) -> list[int]:
+    """Test, backend and number of the first issue that explains a cell that is not green."""
+    if not settings.issues:
+        return []
+    cell = schema.cell
+    query = select(cell.c.test_id, cell.c.backend_id, cell.c.result_id).where(
+        cell.c.project_id == project,
+        cell.c.branch.in_(board_of(connection, project, branch)),
+        cell.c.outcome != "success",
+    )
+    rows = connection.execute(query).all()
+    said = messages(connection, [row.result_id for row in rows])
+    backends = backend_names(connection, project)
+    tests = {
+        test: f"{module.name}::{name}"
+        for module in modules(connection, project)
+        for test, name in module.tests.items()
+    }
+    linked: list[int] = []
+    for test, backend, result in rows:
+        for number, issue in enumerate(settings.issues):
+            if issue.explains(tests[test], backends[backend], said[result]):
+                linked += [test, backend, number]
+                break
+    return linked
 
 
 def _parts(connection: Connection, project: int, results: Iterable[CellResult]) -> dict[str, Any]:
@@ -153,7 +282,3 @@ def _parts(connection: Connection, project: int, results: Iterable[CellResult]) 
 
 def _milliseconds(duration: float | None) -> float | None:
     return None if duration is None else round(duration * 1000, 2)
-
-
-def _seconds(time: float) -> float:
-    return round(time, 3)

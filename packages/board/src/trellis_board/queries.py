@@ -6,29 +6,35 @@ Every function takes a connection from `Store.reading` and the id of a project.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, Row, Select, case, func, select
 
 from . import schema
-from .outcomes import OUTCOMES
+from .branches import NAMELESS, board_of
+from .outcomes import OUTCOMES, severity
 
 __all__ = [
     "CellResult",
     "ModuleNames",
     "PartInfo",
     "RunInfo",
+    "RunState",
     "UnknownNameError",
     "backend_names",
     "find_project",
+    "history",
     "latest",
+    "messages",
     "modules",
     "parts",
     "project_names",
-    "results_of_runs",
     "runs",
+    "states",
+    "states_of_run",
+    "states_of_runs",
 ]
 
 
@@ -54,6 +60,14 @@ class CellResult:
     message: str
     at: float
     link: str | None
+
+
+class RunState(NamedTuple):
+    """How a cell went in a run."""
+
+    outcome: str
+    duration: float | None
+    result_id: int
 
 
 @dataclass(frozen=True)
@@ -136,11 +150,18 @@ def modules(connection: Connection, project: int, only: int | None = None) -> li
     return list(found.values())
 
 
-def runs(connection: Connection, project: int, limit: int | None = None) -> list[RunInfo]:
-    """The runs of the project, newest first."""
+def runs(
+    connection: Connection,
+    project: int,
+    limit: int | None = None,
+    of: Collection[str] | None = None,
+) -> list[RunInfo]:
+    """The runs of the project, newest first; all, or those of some branches (see `board_of`)."""
     table = schema.run
     query = select(table.c.id, table.c.name, table.c.commit, table.c.branch, table.c.started)
     query = query.where(table.c.project_id == project)
+    if of is not None:
+        query = query.where(_branch().in_(list(of)))
     query = query.order_by(table.c.started.desc(), table.c.id.desc()).limit(limit)
     return [RunInfo(*row) for row in connection.execute(query)]
 
@@ -168,53 +189,121 @@ def parts(connection: Connection, project: int) -> dict[int, PartInfo]:
     }
 
 
-def latest(connection: Connection, project: int) -> list[CellResult]:
-    """For every cell, its result in the newest run that has one."""
-    return _read(connection, _ranked(project), depth=1)
+def states(
+    connection: Connection, project: int, branch: str | None = None
+) -> list[tuple[int, int, str, int, float | None, float]]:
+    """Every cell of a branch's board: test, backend, outcome, run, duration and time.
+
+    This and `latest` read the summary rows; their cost does not grow with the history.
+    """
+    cell = schema.cell
+    columns = (
+        *(cell.c.test_id, cell.c.backend_id, cell.c.outcome, cell.c.run_id),
+        *(cell.c.duration, cell.c.at),
+    )
+    return [tuple(row[:6]) for row in _newest(connection, project, branch, select(*columns))]
 
 
-def results_of_runs(
-    connection: Connection, project: int, run_ids: Iterable[int]
-) -> list[CellResult]:
-    """For every cell, its result in the newest of some runs."""
+def latest(connection: Connection, project: int, branch: str | None = None) -> list[CellResult]:
+    """For every cell of a branch's board, all that is known of its newest result."""
+    result, cell = schema.result, schema.cell
+    query = select(*(result.c[name] for name in CellResult.__slots__))
+    query = query.select_from(cell.join(result, result.c.id == cell.c.result_id))
+    width = len(CellResult.__slots__)
+    return [CellResult(*row[:width]) for row in _newest(connection, project, branch, query)]
+
+
+def _newest(
+    connection: Connection, project: int, branch: str | None, query: Select[Any]
+) -> list[Row[Any]]:
+    """The rows of `query` for one board. Its first two columns are test and backend.
+
+    The default board is made of two branches, its own and the one without a name; where both have
+    a cell, the newer run counts.
+    """
+    cell = schema.cell
+    query = query.add_columns(cell.c.started, cell.c.run_id.label("newest_run"))
+    query = query.where(cell.c.project_id == project)
+    sources = [
+        connection.execute(query.where(cell.c.branch == name)).all()
+        for name in board_of(connection, project, branch)
+    ]
+    full = [rows for rows in sources if rows]
+    if len(full) < 2:
+        return list(full[0]) if full else []
+    chosen: dict[tuple[int, int], Row[Any]] = {}
+    for row in (row for rows in full for row in rows):
+        known = chosen.get((row[0], row[1]))
+        if known is None or tuple(row[-2:]) > tuple(known[-2:]):
+            chosen[row[0], row[1]] = row
+    return list(chosen.values())
+
+
+def states_of_runs(
+    connection: Connection, project: int, run_ids: Collection[int]
+) -> dict[tuple[int, int], RunState]:
+    """For every cell, how it went in the newest of some runs that has it."""
+    chosen: dict[tuple[int, int], RunState] = {}
+    for run in reversed([run for run in runs(connection, project) if run.id in run_ids]):
+        chosen.update(states_of_run(connection, run.id))
+    return chosen
+
+
+def states_of_run(connection: Connection, run: int) -> dict[tuple[int, int], RunState]:
+    """Every cell of one run; where several of its parts have a cell, the worst."""
     # By part, because that is where results have an index; one more would slow every recording.
-    of_runs = select(schema.part.c.id).where(schema.part.c.run_id.in_(list(run_ids)))
-    chosen = _ranked(project).where(schema.result.c.part_id.in_(of_runs))
-    return _read(connection, chosen, depth=1)
+    result = schema.result
+    of_run = select(schema.part.c.id).where(schema.part.c.run_id == run)
+    query = select(
+        *(result.c.test_id, result.c.backend_id),
+        *(result.c.outcome, result.c.duration, result.c.id),
+    ).where(result.c.part_id.in_(of_run))
+    cells: dict[tuple[int, int], RunState] = {}
+    for test, backend, *state in connection.execute(query):
+        known = cells.get((test, backend))
+        if known is None or severity(state[0]) > severity(known.outcome):
+            cells[test, backend] = RunState(*state)
+    return cells
+
+
+def messages(connection: Connection, result_ids: Iterable[int]) -> dict[int, str]:
+    """What some results have to say, by their ids."""
+    result = schema.result
+    ids = list(result_ids)
+    found: dict[int, str] = {}
+    for start in range(0, len(ids), 500):
+        some = ids[start : start + 500]
+        query = select(result.c.id, result.c.message).where(result.c.id.in_(some))
+        found.update({row.id: row.message for row in connection.execute(query)})
+    return found
 
 
 def history(
-    connection: Connection, project: int, test_ids: Iterable[int] | None = None, depth: int = 50
+    connection: Connection,
+    project: int,
+    test_ids: Iterable[int],
+    depth: int = 50,
+    branch: str | None = None,
 ) -> list[CellResult]:
-    """The newest `depth` results of every cell, newest first within each cell."""
-    query = _ranked(project)
-    if test_ids is not None:
-        query = query.where(schema.result.c.test_id.in_(list(test_ids)))
-    return _read(connection, query, depth)
-
-
-def _ranked(project: int) -> Select[Any]:
-    """All results, numbered within their cell: newest run first, and within a run the worst.
-
-    The worst comes first because tests that share a cell may have run in different shards.
-    """
+    """The newest `depth` results of some tests' cells on a board, newest first in each cell."""
     result, run = schema.result, schema.run
     bad = case({name: rank for rank, name in enumerate(OUTCOMES)}, value=result.c.outcome)
     newest = (run.c.started.desc(), run.c.id.desc(), bad.desc(), result.c.id.desc())
     place = func.row_number().over(
         partition_by=(result.c.test_id, result.c.backend_id), order_by=newest
     )
-    columns = [result.c[name] for name in CellResult.__slots__]
-    return (
-        select(*columns, place.label("place"))
+    ranked = (
+        select(*(result.c[name] for name in CellResult.__slots__), place.label("place"))
         .join(run, run.c.id == result.c.run_id)
-        .where(run.c.project_id == project)
+        .where(run.c.project_id == project, result.c.test_id.in_(list(test_ids)))
+        .where(_branch().in_(board_of(connection, project, branch)))
+        .subquery()
     )
-
-
-def _read(connection: Connection, ranked: Select[Any], depth: int) -> list[CellResult]:
-    inner = ranked.subquery()
-    columns = [inner.c[name] for name in CellResult.__slots__]
-    query = select(*columns).where(inner.c.place <= depth)
-    query = query.order_by(inner.c.test_id, inner.c.backend_id, inner.c.place)
+    query = select(*(ranked.c[name] for name in CellResult.__slots__))
+    query = query.where(ranked.c.place <= depth)
+    query = query.order_by(ranked.c.test_id, ranked.c.backend_id, ranked.c.place)
     return [CellResult(*row) for row in connection.execute(query).all()]
+
+
+def _branch() -> Any:
+    return func.coalesce(schema.run.c.branch, NAMELESS)

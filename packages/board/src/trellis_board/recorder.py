@@ -1,29 +1,34 @@
-"""From test reports to results: attempts, phases, crashes.
+"""From test reports to results: attempts, phases, subtests, crashes.
 
 One test sends up to three reports per attempt (setup, call, teardown). A new setup report starts a
-new attempt, which replaces the one before: that is what rerunning plugins do. A worker that dies
+new attempt, which replaces the one before: that is what rerunning plugins do. Reports of subtests
+come before that of the call; a failed one fails the test, whatever the call says. A worker that dies
 sends nothing more; xdist then reports a failure of no particular phase, which becomes an error.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from .cells import PLAIN, Cell, cell_from_node_id, module_of
+from .cells import Cell, cell_from_node_id, module_of
+from .columns import PLAIN
 from .records import BrokenModule, Result, merge
 
-__all__ = ["Recorder"]
+__all__ = ["Attempt", "Recorder", "Verdict", "is_subtest"]
 
 _LONGEST_MESSAGE = 20_000
 
+Verdict = tuple[int | None, str | None]
+"""How many comparisons a test made, and why its pass would be hollow; None if not known."""
 
-@dataclass
-class _Attempt:
+
+@dataclass(slots=True)
+class Attempt:
     """The state of one test in its newest attempt."""
 
     number: int = 1
@@ -33,44 +38,61 @@ class _Attempt:
     duration: float | None = None
     comparisons: int | None = None
     at: float | None = None
+    failed_subtests: str = ""
+    skipped_subtests: int = 0
 
 
 class Recorder:
     """Collects the reports of a session; `results` are its cells.
 
-    Messages name files from `root` on: a board is public, and where a checkout lies is nobody's business.
+    Messages name files from `root` on: a board is public, and where a checkout lies is nobody's
+    business. `cells` are those of the collected tests, as far as they are known in this process.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, cells: Mapping[str, Cell]) -> None:
         self._root = f"{root}{os.sep}"
-        self._attempts: dict[str, _Attempt] = {}
-        self._broken: dict[str, str] = {}
+        self._cells = cells
+        self._attempts: dict[str, Attempt] = {}
+        self.broken: dict[str, str] = {}
 
     def collected(self, report: pytest.CollectReport) -> None:
-        """Take the report of a module that was collected, or could not be."""
+        """Take the report of a module or folder that was collected, or could not be."""
         if report.failed:
-            self._broken[module_of(report.nodeid)] = _shorten(report.longreprtext)
+            message = _shorten(report.longreprtext).replace(self._root, "")
+            self.broken[module_of(report.nodeid)] = message
 
-    def reported(self, report: pytest.TestReport) -> None:
-        """Take the report of one phase of one test."""
-        attempt = self._attempts.get(report.nodeid)
+    def reported(self, report: pytest.TestReport, verdict: Verdict) -> Attempt:
+        """Take the report of one phase of one test; `verdict` is that of its call."""
+        node_id, when = report.nodeid, report.when
+        attempt = self._attempts.get(node_id)
         if attempt is None:
-            attempt = self._attempts[report.nodeid] = _Attempt()
-        elif report.when == "setup":
-            attempt = self._attempts[report.nodeid] = _Attempt(number=attempt.number + 1)
-        cell = getattr(report, "board_cell", None)
-        if cell is not None:
-            attempt.cell = tuple(cell)
+            attempt = self._attempts[node_id] = Attempt(cell=self._cells.get(node_id))
+        elif when == "setup":
+            attempt = Attempt(attempt.number + 1, cell=attempt.cell)
+            self._attempts[node_id] = attempt
         attempt.at = getattr(report, "stop", None) or attempt.at
-        if report.when == "setup":
+        if is_subtest(report):
+            _take_subtest(attempt, report)
+        elif when == "setup":
             if report.outcome != "passed":
-                _conclude(attempt, report, failed="error")
+                _conclude(attempt, report, (None, None), failed="error")
                 attempt.duration = report.duration
-        elif report.when == "call":
-            _conclude(attempt, report, failed="failure")
+        elif when == "call":
+            _conclude(attempt, report, verdict, failed="failure")
             attempt.duration = report.duration
         elif report.outcome == "failed":  # teardown, or a crash that belongs to no phase
             attempt.outcome, attempt.message = "error", _shorten(report.longreprtext)
+        return attempt
+
+    def has_lost_tests(self) -> bool:
+        """Whether there are tests whose cell nobody has told: their worker died."""
+        return any(attempt.cell is None for attempt in self._attempts.values())
+
+    def place(self, node_id: str, cell: Cell) -> None:
+        """Say which cell a test is in, if nobody knew before."""
+        attempt = self._attempts.get(node_id)
+        if attempt is not None and attempt.cell is None:
+            attempt.cell = cell
 
     def results(self, known_backends: Collection[str] = ()) -> list[Result]:
         """One result per cell, in the order in which the tests were first reported."""
@@ -79,42 +101,64 @@ class Recorder:
         by_cell: dict[Cell, Result] = {}
         for node_id, attempt in self._attempts.items():
             cell = attempt.cell or cell_from_node_id(node_id, known)
-            result = Result(
-                *cell,
-                outcome=attempt.outcome,
-                duration=attempt.duration,
-                comparisons=attempt.comparisons,
-                attempts=attempt.number,
-                message=attempt.message.replace(self._root, ""),
-                at=attempt.at,
-            )
+            result = self.result(attempt, cell)
             by_cell[cell] = merge(by_cell[cell], result) if cell in by_cell else result
         return list(by_cell.values())
 
-    def broken_modules(self) -> list[BrokenModule]:
-        """The modules that could not be collected."""
+    def result(self, attempt: Attempt, cell: Cell) -> Result:
+        """What an attempt means for a cell."""
+        return Result(
+            *cell,
+            outcome=attempt.outcome,
+            duration=attempt.duration,
+            comparisons=attempt.comparisons,
+            attempts=attempt.number,
+            message=attempt.message.replace(self._root, "") if attempt.message else "",
+            at=attempt.at,
+        )
+
+    def broken_modules(self, backends: Collection[str] = ()) -> list[BrokenModule]:
+        """The modules that could not be collected; `backends` are those this session is about."""
         return [
-            BrokenModule(module, message.replace(self._root, ""))
-            for module, message in self._broken.items()
+            BrokenModule(module, message, sorted(backends))
+            for module, message in self.broken.items()
         ]
 
 
-def _conclude(attempt: _Attempt, report: pytest.TestReport, failed: str) -> None:
-    """Set the outcome that this report means; `failed` is what a failure is called in its phase."""
-    attempt.comparisons, why_hollow = getattr(report, "board_tally", (None, None))
-    expected_failure = getattr(report, "wasxfail", None)
+def is_subtest(report: pytest.TestReport) -> bool:
+    """Whether a report is that of a subtest, of pytest itself or of pytest-subtests."""
+    return "context" in vars(report)
+
+
+def _take_subtest(attempt: Attempt, report: pytest.TestReport) -> None:
     if report.outcome == "failed":
+        attempt.failed_subtests += f"{report.head_line}\n{_shorten(report.longreprtext)}\n"
+    elif report.outcome == "skipped":
+        attempt.skipped_subtests += 1
+
+
+def _conclude(attempt: Attempt, report: pytest.TestReport, verdict: Verdict, failed: str) -> None:
+    """Set the outcome that this report means; `failed` is what a failure is called in its phase."""
+    attempt.comparisons, why_hollow = verdict
+    expected_failure = getattr(report, "wasxfail", None)
+    if attempt.failed_subtests and expected_failure is None:
+        # Told first: pytest says of the whole test at most that it has failed subtests.
+        own = report.longreprtext if report.outcome == "failed" else ""
+        attempt.outcome, attempt.message = failed, _shorten(f"{attempt.failed_subtests}{own}")
+    elif report.outcome == "failed":
         attempt.outcome, attempt.message = failed, _shorten(report.longreprtext)
     elif report.outcome == "skipped" and expected_failure is not None:
         attempt.outcome, attempt.message = "xfailed", expected_failure.removeprefix("reason: ")
     elif report.outcome == "skipped":
         attempt.outcome, attempt.message = "skipped", _skip_reason(report)
-    elif why_hollow:
-        attempt.outcome, attempt.message = "hollow", why_hollow
     elif report.outcome == "passed":
-        unexpected = expected_failure is not None
-        attempt.outcome = "success"
-        attempt.message = f"passed although marked xfail: {expected_failure}" if unexpected else ""
+        attempt.outcome, attempt.message = "success", ""
+        if attempt.skipped_subtests:
+            attempt.message = f"{attempt.skipped_subtests} subtests were skipped"
+        if why_hollow:
+            attempt.outcome, attempt.message = "hollow", why_hollow
+        elif expected_failure is not None:
+            attempt.message = f"passed although marked xfail: {expected_failure}"
 
 
 def _skip_reason(report: pytest.TestReport) -> str:

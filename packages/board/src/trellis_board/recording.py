@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from . import schema
+from . import schema, summaries
 from .records import Part, Result, merge
 
 __all__ = ["PROJECT_PATTERN", "ensure_tests", "project_id", "record_part"]
 
 PROJECT_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
+# Clocks differ, but not by more than this; a run of next year would hide all others until then.
+_CLOCKS_DIFFER_SECONDS = 3600.0
 
 
 def project_id(connection: Connection, name: str) -> int:
@@ -39,24 +42,37 @@ def project_id(connection: Connection, name: str) -> int:
 
 def record_part(connection: Connection, project: int, part: Part) -> int:
     """Insert `part` and its results; returns the id of the part."""
-    run = _run_id(connection, project, part)
-    part_id = _fresh_part(connection, run, part)
+    _refuse_the_future(part)
+    run, moved = _run_id(connection, project, part)
+    part_id, replaced = _fresh_part(connection, run, part)
     backends = _ensure_backends(connection, project, part)
     by_cell: dict[tuple[str, str, str], Result] = {}
     for result in part.results:
         cell = result.cell
         by_cell[cell] = merge(by_cell[cell], result) if cell in by_cell else result
     tests = ensure_tests(connection, project, ((m, t) for m, t, _ in by_cell))
-    rows = [
-        _row(
-            run, part, part_id, tests[result.module, result.test], backends[result.backend], result
-        )
-        for result in by_cell.values()
-    ]
+    cells = {(tests[r.module, r.test], backends[r.backend]): r for r in by_cell.values()}
     for test, backend, result in _results_of_broken_modules(connection, project, part):
-        rows.append(_row(run, part, part_id, test, backend, result))
+        cells.setdefault((test, backend), result)
+    rows = [
+        _row(run, part, part_id, test, backend, result) for (test, backend), result in cells.items()
+    ]
     _insert_results(connection, rows)
+    if moved or replaced:
+        summaries.refresh_run(connection, project, run, moved)
+    else:
+        summaries.add_part(connection, project, run, part_id)
     return part_id
+
+
+def _refuse_the_future(part: Part) -> None:
+    newest = max([part.started, *(result.at for result in part.results if result.at is not None)])
+    if newest > time.time() + _CLOCKS_DIFFER_SECONDS:
+        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(min(newest, 1e11)))
+        raise ValueError(
+            f"run {part.run!r} is dated {when} UTC, which is in the future: "
+            "it would hide every later run; check the clock of the machine it ran on"
+        )
 
 
 # In the order of the table's columns, without its id.
@@ -119,13 +135,14 @@ def _append_tests(connection: Connection, module: int, names: list[str]) -> None
     )
 
 
-def _run_id(connection: Connection, project: int, part: Part) -> int:
+def _run_id(connection: Connection, project: int, part: Part) -> tuple[int, bool]:
+    """The id of the part's run, and whether an old run now has another start or branch."""
     run = schema.run
     found = connection.execute(
         select(run).where(run.c.project_id == project, run.c.name == part.run)
     ).one_or_none()
     if found is None:
-        return _add(
+        added = _add(
             connection,
             run,
             project_id=project,
@@ -134,32 +151,32 @@ def _run_id(connection: Connection, project: int, part: Part) -> int:
             branch=part.branch,
             started=part.started,
         )
+        return added, False
     if part.commit and found.commit and part.commit != found.commit:
         raise ValueError(
             f"run {part.run!r} belongs to commit {found.commit}, this part to {part.commit}: "
             "a run has one commit, so give this part another run id"
         )
+    branch, started = found.branch or part.branch, min(found.started, part.started)
     connection.execute(
         update(run)
         .where(run.c.id == found.id)
-        .values(
-            commit=found.commit or part.commit,
-            branch=found.branch or part.branch,
-            started=min(found.started, part.started),
-        )
+        .values(commit=found.commit or part.commit, branch=branch, started=started)
     )
-    return int(found.id)
+    return int(found.id), (branch, started) != (found.branch, found.started)
 
 
-def _fresh_part(connection: Connection, run: int, part: Part) -> int:
+def _fresh_part(connection: Connection, run: int, part: Part) -> tuple[int, bool]:
+    """The id of a new row for the part, and whether it takes the place of an older one."""
     table = schema.part
     old = connection.execute(
         select(table.c.id).where(table.c.run_id == run, table.c.shard == part.shard)
     ).scalar()
     if old is not None:
-        connection.execute(delete(schema.result).where(schema.result.c.part_id == old))
+        for of_part in (schema.result, schema.broken):
+            connection.execute(delete(of_part).where(of_part.c.part_id == old))
         connection.execute(delete(table).where(table.c.id == old))
-    return _add(
+    added = _add(
         connection,
         table,
         run_id=run,
@@ -170,6 +187,15 @@ def _fresh_part(connection: Connection, run: int, part: Part) -> int:
         platform=part.platform,
         versions=json.dumps(part.versions, sort_keys=True),
     )
+    for broken in part.broken:
+        values = {
+            "part_id": added,
+            "module": broken.module,
+            "message": broken.message,
+            "backends": json.dumps(broken.backends),
+        }
+        connection.execute(insert(schema.broken).values(values))
+    return added, old is not None
 
 
 def _ensure_backends(connection: Connection, project: int, part: Part) -> dict[str, int]:
@@ -184,15 +210,21 @@ def _results_of_broken_modules(
     connection: Connection, project: int, part: Part
 ) -> Iterator[tuple[int, int, Result]]:
     """An error for every cell that a module had before it stopped being collectable."""
-    result, test, module = schema.result, schema.test, schema.module
+    shown, test, module, backend = schema.cell, schema.test, schema.module, schema.backend
     for broken in part.broken:
-        cells = connection.execute(
-            select(result.c.test_id, result.c.backend_id)
+        # A folder whose conftest.py fails takes all modules in it along.
+        is_inside = module.c.name.startswith(f"{broken.module}/", autoescape=True)
+        query = (
+            select(shown.c.test_id, shown.c.backend_id)
             .distinct()
-            .join(test, test.c.id == result.c.test_id)
+            .join(test, test.c.id == shown.c.test_id)
             .join(module, module.c.id == test.c.module_id)
-            .where(module.c.project_id == project, module.c.name == broken.module)
-        ).all()
+            .join(backend, backend.c.id == shown.c.backend_id)
+            .where(module.c.project_id == project, (module.c.name == broken.module) | is_inside)
+        )
+        if broken.backends:
+            query = query.where(backend.c.name.in_(broken.backends))
+        cells = connection.execute(query).all()
         message = f"the module could not be collected:\n{broken.message}"
         error = Result(broken.module, "", "", outcome="error", message=message)
         for cell in cells:

@@ -57,10 +57,15 @@ class Result:
 
 @dataclass
 class BrokenModule:
-    """A test module that could not be collected: every cell it had becomes an error."""
+    """A test module, or a folder of them, that could not be collected.
+
+    Every cell it had becomes an error; where only some backends were tested, their cells.
+    """
 
     module: str
     message: str
+    backends: list[str] = field(default_factory=list)
+    """Names of columns; all if empty."""
 
 
 @dataclass

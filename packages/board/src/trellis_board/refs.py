@@ -1,31 +1,40 @@
-"""Naming runs: a run id, a commit, a branch, ``latest`` or ``previous``."""
+"""Naming runs: a run id, a commit, a branch, ``latest``, ``previous`` or ``newest``."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from .branches import USUAL, board_of, default_branch
 from .queries import RunInfo, UnknownNameError, runs
 
-__all__ = ["resolve"]
+__all__ = ["NothingBeforeError", "resolve", "resolve_base"]
 
 _SHORTEST_COMMIT = 4
+
+
+class NothingBeforeError(UnknownNameError):
+    """The first run of a branch has nothing to be compared with."""
 
 
 def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True) -> list[RunInfo]:
     """The runs that `ref` names, newest first; a commit may have several.
 
-    Asked in this order: ``latest`` and ``previous``, a run id, the beginning of a commit, a branch
-    (its newest run), and last whatever git makes a commit of (``HEAD~1``, a tag); a server, whose
-    callers are strangers, does not ask git.
+    Asked in this order: ``latest`` and ``previous`` of the default branch, ``newest`` of all
+    branches, a run id, the beginning of a commit, a branch (its newest run), and last whatever git
+    makes a commit of (``HEAD~1``, a tag); a server, whose callers are strangers, does not ask git.
     """
     every = runs(connection, project)
-    if ref in ("latest", "previous"):
-        place = ("latest", "previous").index(ref)
-        if place < len(every):
-            return [every[place]]
-        raise UnknownNameError(f"there is no {ref} run: the project has {len(every)} in all")
+    if ref in ("latest", "previous", "newest"):
+        board = board_of(connection, project)
+        shown = every if ref == "newest" else runs(connection, project, of=board)
+        place = 1 if ref == "previous" else 0
+        if place < len(shown):
+            return [shown[place]]
+        where = "the project" if ref == "newest" else f"branch {board[0]}"
+        raise UnknownNameError(f"there is no {ref} run: {where} has {len(shown)} in all")
     found = [run for run in every if run.name == ref] or _of_commit(every, ref)
     if not found:
         found = [run for run in every if run.branch == ref][:1]
@@ -38,6 +47,30 @@ def resolve(connection: Connection, project: int, ref: str, ask_git: bool = True
             f"the newest runs are {newest or 'none'}"
         )
     return found
+
+
+def resolve_base(
+    connection: Connection, project: int, ref: str, head: Sequence[RunInfo], ask_git: bool = True
+) -> list[RunInfo]:
+    """The runs that `ref` names as something to compare `head` with.
+
+    A branch and ``previous`` mean its newest run that is older than the head: a comparison of a run
+    with itself would find nothing.
+    """
+    oldest = min((run.started, run.id) for run in head)
+    named = {run.branch for run in runs(connection, project)}
+    is_branch = ref in {*named, *USUAL, default_branch(connection, project)}
+    if ref in ("previous", "latest") or is_branch:
+        board = board_of(connection, project, ref if is_branch else None)
+        earlier = [
+            run
+            for run in runs(connection, project, of=board)
+            if (run.started, run.id) < oldest and run.id not in {one.id for one in head}
+        ]
+        if not earlier:
+            raise NothingBeforeError(f"branch {board[0]} has no run before {head[0].name!r}")
+        return earlier[:1]
+    return resolve(connection, project, ref, ask_git)
 
 
 def _of_commit(every: list[RunInfo], commit: str) -> list[RunInfo]:

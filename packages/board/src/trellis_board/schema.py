@@ -3,16 +3,33 @@
 ::
 
     project --< run --< part --< result >-- test >-- module >-- project
-                                        >-- backend >-- project
+                        part --< broken >-- backend >-- project
     project --< token
+
+Two more tables hold no facts of their own: `cell` is the newest result of every cell on every
+branch, `tally` counts the outcomes of every run. `summaries` keeps them in step with the results,
+so that nobody who reads has to go through the history.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text, text
 from sqlalchemy import UniqueConstraint as Unique
 
-__all__ = ["backend", "metadata", "module", "part", "project", "result", "run", "test", "token"]
+__all__ = [
+    "backend",
+    "broken",
+    "cell",
+    "metadata",
+    "module",
+    "part",
+    "project",
+    "result",
+    "run",
+    "tally",
+    "test",
+    "token",
+]
 
 metadata = MetaData()
 
@@ -37,7 +54,17 @@ def _of(table: str) -> Column[object]:
     return Column(f"{table}_id", Integer, ForeignKey(f"{table}.id"), nullable=False)
 
 
-project = _table("project", _text("name"), Unique("name"))
+def _key(name: str) -> Column[object]:
+    return Column(name, Text if name in ("branch", "outcome") else Integer, primary_key=True)
+
+
+project = _table(
+    "project",
+    _text("name"),
+    _number("revision"),  # goes up with every change, so that a copy can be known to be old
+    _text("settings", nullable=True),  # JSON: what its board.toml says
+    Unique("name"),
+)
 
 run = _table(
     "run",
@@ -94,6 +121,41 @@ result = _table(
     _text("link", nullable=True),
     Index("result_by_cell", "test_id", "backend_id"),
     Index("result_by_part", "part_id"),
+    Index(
+        "result_in_trouble",
+        "part_id",
+        sqlite_where=text("outcome IN ('hollow', 'failure', 'error') OR attempts > 1"),
+        postgresql_where=text("outcome IN ('hollow', 'failure', 'error') OR attempts > 1"),
+    ),
+)
+
+broken = _table(
+    "broken",
+    _of("part"),
+    _text("module"),
+    _text("message"),
+    _text("backends"),  # JSON
+    Index("broken_by_part", "part_id"),
+)
+
+cell = Table(
+    "cell",
+    metadata,
+    *(_key(name) for name in ("project_id", "branch", "test_id", "backend_id")),
+    _number("run_id"),
+    _number("part_id"),
+    _number("result_id"),
+    _real("started"),  # of the run
+    _text("outcome"),
+    _real("duration", nullable=True),
+    _real("at"),
+)
+
+tally = Table(
+    "tally",
+    metadata,
+    *(_key(name) for name in ("run_id", "backend_id", "outcome")),
+    _number("cells"),
 )
 
 token = _table(

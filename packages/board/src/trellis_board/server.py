@@ -6,24 +6,29 @@ other server.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from html import escape
-from typing import Any
 
+import anyio.to_thread
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials
 from fastapi.security.utils import get_authorization_scheme_param
-from sqlalchemy import func, select
+from sqlalchemy import Connection, select
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import Scope
 
 from . import schema
 from .api import Access, ProjectName, api_router
 from .badges import all_badges
-from .limits import BodyLimit, RateLimit, SafeHeaders
+from .feed import atom_feed
+from .limits import BodyLimit, RateLimit, Refused, SafeHeaders
 from .page_data import document
 from .queries import UnknownNameError, find_project, project_names
 from .static_page import page_files
@@ -38,6 +43,7 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _MOST_CACHED = 64
+_POSTED = re.compile(r"/api/v1/projects/([^/]+)/parts")
 
 
 def make_app(
@@ -46,8 +52,9 @@ def make_app(
     read_openly: bool = True,
     most_bytes: int = 64_000_000,
     requests_per_minute: int = 600,
+    patience: float = 10.0,
 ) -> FastAPI:
-    """The application that serves `store`."""
+    """The application that serves `store`; a posted body may take its time for `patience` seconds."""
     app = FastAPI(
         title="Conformance board",
         version="1",
@@ -61,16 +68,62 @@ def make_app(
     _add_pages(app, store, access)
     app.add_exception_handler(RequestValidationError, _invalid)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, most_bytes=most_bytes)
+    check = _body_check(access)
+    app.add_middleware(BodyLimit, most_bytes=most_bytes, check=check, patience=patience)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
     app.add_middleware(RateLimit, per_minute=requests_per_minute)
     app.add_middleware(SafeHeaders)
     return app
 
 
+def _body_check(access: Access) -> Callable[[Scope], Awaitable[bool]]:
+    """Whether a request may have a body: only a posted part has one, and only from its project."""
+
+    async def check(scope: Scope) -> bool:
+        posted = _POSTED.fullmatch(scope["path"].removeprefix(scope.get("root_path", "")))
+        if scope["method"] != "POST" or not posted:
+            return False
+        headers = {key.decode("latin-1"): value for key, value in scope["headers"]}
+        bearer = _bearer(headers.get("authorization", b"").decode("latin-1"))
+        try:
+            await anyio.to_thread.run_sync(access.may_write, posted.group(1), bearer)
+        except HTTPException as error:
+            raise Refused(error.status_code, error.detail, dict(error.headers or {})) from error
+        return True
+
+    return check
+
+
+class _Cache:
+    """What was made for a project, as long as its revision stays the same."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], Mapping[str, bytes]] = OrderedDict()
+        # Two that ask for the same page at once must not make it twice.
+        self._lock = threading.Lock()
+
+    def get(
+        self,
+        connection: Connection,
+        project: int,
+        kind: str,
+        make: Callable[[], Mapping[str, bytes]],
+    ) -> Mapping[str, bytes]:
+        table = schema.project
+        revision = select(table.c.revision).where(table.c.id == project)
+        with self._lock:
+            key = (project, kind, connection.execute(revision).scalar_one())
+            if key not in self._kept:
+                self._kept[key] = make()
+            self._kept.move_to_end(key)
+            if len(self._kept) > _MOST_CACHED:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+
 def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
     files = page_files()
-    cache: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
+    cache = _Cache()
 
     @app.get("/", include_in_schema=False)
     def index() -> Response:
@@ -95,11 +148,26 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
 
     @app.get("/p/{project}/data/{name}.json", include_in_schema=False)
     def data(project: ProjectName, name: str, request: Request) -> Response:
-        return answer(request, project, "application/json", f"data/{name}", _document(name))
+        def make(connection: Connection, id: int) -> dict[str, bytes]:
+            found = document(connection, id, project, name)
+            return {name: json.dumps(found, separators=(",", ":")).encode()}
+
+        return answer(request, project, "application/json", f"data/{name}", name, make)
 
     @app.get("/p/{project}/badges/{name}", include_in_schema=False)
     def badge(project: ProjectName, name: str, request: Request) -> Response:
-        return answer(request, project, _TYPES["svg"], f"badges/{name}", _badge(name))
+        def make(connection: Connection, id: int) -> dict[str, bytes]:
+            badges = all_badges(connection, id, project)
+            return {file: svg.encode() for file, svg in badges.items()}
+
+        return answer(request, project, _TYPES["svg"], "badges", name, make)
+
+    @app.get("/p/{project}/feed.xml", include_in_schema=False)
+    def feed(project: ProjectName, request: Request) -> Response:
+        def make(connection: Connection, id: int) -> dict[str, bytes]:
+            return {"feed.xml": atom_feed(connection, id, project).encode()}
+
+        return answer(request, project, "application/atom+xml", "feed", "feed.xml", make)
 
     @app.get("/p/{project}/{file}", include_in_schema=False)
     def page_file(project: ProjectName, file: str) -> Response:
@@ -112,52 +180,29 @@ def _add_pages(app: FastAPI, store: Store, access: Access) -> None:
         request: Request,
         project: str,
         media_type: str,
+        kind: str,
         name: str,
-        make: Callable[[Any, int, str], bytes],
+        make: Callable[[Connection, int], Mapping[str, bytes]],
     ) -> Response:
-        access.may_read(project, _bearer(request))
+        access.may_read(project, _bearer(request.headers.get("authorization")))
         try:
             with store.reading() as connection:
                 id = find_project(connection, project)
-                state = connection.execute(
-                    select(func.count(schema.part.c.id), func.max(schema.part.c.id))
-                    .join(schema.run, schema.run.c.id == schema.part.c.run_id)
-                    .where(schema.run.c.project_id == id)
-                ).one()
-                key = (project, name, *state)
-                content = cache.get(key) or make(connection, id, project)
-                cache[key] = content
+                made = cache.get(connection, id, kind, lambda: make(connection, id))
         except UnknownNameError as error:
             raise HTTPException(404, str(error)) from error
-        if len(cache) > _MOST_CACHED:
-            cache.popitem(last=False)
-        tag = f'"{state[0]}-{state[1]}"'
+        if name not in made:
+            raise HTTPException(404, f"no {name!r} here")
+        content = made[name]
+        tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
         return Response(content, media_type=media_type, headers=headers)
 
 
-def _document(name: str) -> Callable[[Any, int, str], bytes]:
-    def make(connection: Any, project: int, project_name: str) -> bytes:
-        found = document(connection, project, project_name, name)
-        return json.dumps(found, separators=(",", ":")).encode()
-
-    return make
-
-
-def _badge(name: str) -> Callable[[Any, int, str], bytes]:
-    def make(connection: Any, project: int, project_name: str) -> bytes:
-        found = all_badges(connection, project, project_name).get(name)
-        if found is None:
-            raise UnknownNameError(f"no badge {name!r}")
-        return found.encode()
-
-    return make
-
-
-def _bearer(request: Request) -> HTTPAuthorizationCredentials | None:
-    scheme, value = get_authorization_scheme_param(request.headers.get("authorization"))
+def _bearer(header: str | None) -> HTTPAuthorizationCredentials | None:
+    scheme, value = get_authorization_scheme_param(header)
     if scheme.lower() != "bearer" or not value:
         return None
     return HTTPAuthorizationCredentials(scheme=scheme, credentials=value)

@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from .badges import all_badges
+from .feed import atom_feed
 from .page_data import document, document_names
 from .queries import project_names
 
@@ -40,6 +41,7 @@ def write_page(connection: Connection, project: int, out: Path) -> int:
         files[f"data/{document_name}.js"] = f'boardDocument("{document_name}",{text});\n'
     for badge_name, svg in all_badges(connection, project, name).items():
         files[f"badges/{badge_name}"] = svg
+    files["feed.xml"] = atom_feed(connection, project, name)
     for file, content in files.items():
         path = out / file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -118,7 +118,9 @@ def _teach_sqlite_transactions(engine: Engine) -> None:
         # The first pragma can itself meet a lock, so the patience comes before it.
         cursor.execute(f"PRAGMA busy_timeout = {_WAIT_FOR_LOCK_SECONDS * 1000}")
         cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = NORMAL")
+        # In WAL mode NORMAL would keep the file whole, but lose the last pushes with the power,
+        # and those were acknowledged.
+        cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
 

@@ -49,9 +49,9 @@ def import_table(store: Store, project: str, module: str, text: str, at: float) 
 
 
 def export_tables(
-    connection: Connection, project: int, module: str | None = None
+    connection: Connection, project: int, module: str | None = None, branch: str | None = None
 ) -> dict[str, Table]:
-    """The latest cells of one module, or of all, as tables."""
+    """The latest cells of one module, or of all, as tables; of the default or another branch."""
     every = modules(connection, project)
     chosen = [m for m in every if module in (None, m.name)]
     if not chosen and module is not None:
@@ -60,7 +60,7 @@ def export_tables(
     backends = backend_names(connection, project)
     links = {id: part.link for id, part in parts(connection, project).items()}
     cells: dict[int, dict[str, Cell]] = {}
-    for result in latest(connection, project):
+    for result in latest(connection, project, branch):
         link = result.link if result.link is not None else links[result.part_id]
         cell = Cell(result.outcome, link)
         cells.setdefault(result.test_id, {})[backends[result.backend_id]] = cell

@@ -34,7 +34,10 @@ from .sets import *
 from .sorting import *
 from .tracing import *
 
-# Last, when everything is there: from now on arrays of this framework find the backend.
+from . import _register as _register  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 
 __array_api_version__ = "2024.12"
+
+# Last, when everything is there: from now on arrays of this framework find the backend.
+_register.make_known()

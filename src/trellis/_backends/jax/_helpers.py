@@ -14,7 +14,7 @@ def is_array(x: Any) -> bool:
 
 
 def is_abstract(x: Any) -> bool:
-    """Whether `x` has no value yet: inside `jax.jit`, `vmap` or `scan`, but not inside `jax.grad` alone."""
+    """Whether `x` has no value yet: inside `jax.jit`, `vmap` or `scan`, not in `jax.grad` alone."""
     return isinstance(x, jax.core.Tracer) and x.to_concrete_value() is None
 
 
@@ -22,13 +22,15 @@ def refuse_abstract(x: Any, function: str, instead: str) -> None:
     """Raise where the shape of a result would depend on values that tracing does not know."""
     if is_abstract(x):
         raise TracingError(
-            f"{function}() has a result whose shape depends on the values of its input, and inside jax.jit, "
-            f"vmap or scan there are no values yet. Call it outside the compiled function, or {instead}."
+            f"{function}() has a result whose shape depends on the values of its input, and inside "
+            "jax.jit, "
+            "vmap or scan there are no values yet. Call it outside the compiled function, or "
+            f"{instead}."
         )
 
 
 def with_bias(y: Any, bias: Any) -> Any:
-    """`y + bias`; halves in float32, for the bias's derivative: a sum over a whole batch stalls in them."""
+    """`y + bias`; halves in float32, for the bias's derivative: sums over a batch stall in them."""
     if y.dtype.itemsize > 2 or not jnp.issubdtype(y.dtype, jnp.floating):
         return y + bias
     return (y.astype(jnp.float32) + bias.astype(jnp.float32)).astype(y.dtype)

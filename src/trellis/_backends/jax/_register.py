@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.tree_util import DictKey, register_pytree_with_keys
+from jax.tree_util import DictKey, all_leaves, register_pytree_with_keys
 
 from ..._core.container import Container, flatten_container, unflatten_container
 from ..._core.dispatch import register
@@ -16,9 +16,19 @@ def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
     return [(DictKey(key), child) for key, child in zip(static[0], children, strict=True)], static
 
 
-# So that Containers pass through jax.jit, grad and vmap.
-register_pytree_with_keys(Container, _flatten_with_keys, unflatten_container, flatten_container)
-
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
 ARRAY_TYPES: tuple[type, ...] = (type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
-register(sys.modules[__package__], ARRAY_TYPES)
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing.
+
+    An import that was interrupted leaves the files that it has read: the next one makes a new
+    package of them.
+    """
+    # So that Containers pass through jax.jit, grad and vmap.
+    if all_leaves([Container()]):
+        register_pytree_with_keys(
+            Container, _flatten_with_keys, unflatten_container, flatten_container
+        )
+    register(sys.modules[__package__], ARRAY_TYPES)

@@ -1,7 +1,7 @@
 """Data types: native constants, names, casts, limits, promotion."""
 
 import builtins
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,8 @@ import numpy as np
 
 from ..._core.dtypes import (
     NUMERIC,
+    FloatLimits,
+    IntLimits,
     _promotion,
     default_complex,
     default_dtype,
@@ -144,31 +146,15 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     return _promotion.get((source, dtype_name(to))) == dtype_name(to)
 
 
-class _FloatInfo(NamedTuple):
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: Any
-
-
-class _IntInfo(NamedTuple):
-    bits: int
-    max: int
-    min: int
-    dtype: Any
-
-
-def finfo(type: Any, /) -> _FloatInfo:
+def finfo(type: Any, /) -> FloatLimits:
     info = jnp.finfo(type.dtype if is_array(type) else _lookup(type))
     limits = (float(info.eps), float(info.max), float(info.min), float(info.smallest_normal))
-    return _FloatInfo(int(info.bits), *limits, np.dtype(info.dtype))
+    return FloatLimits(int(info.bits), *limits, np.dtype(info.dtype))
 
 
-def iinfo(type: Any, /) -> _IntInfo:
+def iinfo(type: Any, /) -> IntLimits:
     info = jnp.iinfo(type.dtype if is_array(type) else _lookup(type))
-    return _IntInfo(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
+    return IntLimits(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
 
 
 def isdtype(dtype: Any, kind: Any) -> Any:

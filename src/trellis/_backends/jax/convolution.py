@@ -1,10 +1,11 @@
 """Convolution by XLA.
 
-XLA's CPU compiler can abort the whole process while it simplifies a convolution with input dilation whose kernel
-is longer than the input along one axis and shorter along another (seen with jaxlib 0.10: "Window dimensions do not
-match RHS shape" in algebraic_simplifier.cc). The input gradient of any strided convolution is of that kind, so for
-such sizes strides are taken out beforehand: `_conv_by_blocks` computes the same without any input dilation, and so do
-its derivatives of every order. Ordinary sizes use `lax.conv_general_dilated` as it is.
+XLA's CPU compiler can abort the whole process while it simplifies a convolution with input dilation
+whose kernel is longer than the input along one axis and shorter along another (seen with jaxlib
+0.10: "Window dimensions do not match RHS shape" in algebraic_simplifier.cc). The input gradient of
+any strided convolution is of that kind, so for such sizes strides are taken out beforehand:
+`_conv_by_blocks` computes the same without any input dilation, and so do its derivatives of every
+order. Ordinary sizes use `lax.conv_general_dilated` as it is.
 """
 
 from functools import partial
@@ -47,7 +48,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 @partial(jax.jit, static_argnames="spec")
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
     sizes = [x.shape[axis] for axis in axes]
@@ -130,7 +131,7 @@ def _spread(x: Any, axes: Any, steps: Any) -> Any:
 
 
 def _transposed_filters(filters: Any, groups: int) -> Any:
-    """Filters (K..., O/g, I) of a transposed convolution as those (K..., I/g, O) of the equal forward one."""
+    """Filters (K..., O/g, I) of a transposed convolution as (K..., I/g, O) of a forward one."""
     dims = filters.ndim - 2
     flipped = jnp.flip(filters, tuple(range(dims)))
     if groups == 1:
@@ -142,7 +143,7 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
 
 
 def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> Any:
-    """A strided convolution as one of stride 1: each block of `strides` pixels becomes one pixel with more channels."""
+    """A strided convolution as one of stride 1: blocks of pixels become channels of one pixel."""
     strides, dims = spec.strides, len(spec.strides)
     spread = _spread(filters, range(dims), spec.dilations)
     lengths = [-(-k // s) for k, s in zip(spread.shape[:dims], strides, strict=True)]
@@ -164,7 +165,7 @@ def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> An
 
 
 def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
-    """(..., L*s, ..., C) -> (..., L, ..., g*s*C/g) for the spatial axes from `first` on; groups stay outermost."""
+    """(..., L*s, ..., C) -> (..., L, ..., g*s*C/g) for axes from `first` on; groups outermost."""
     dims = len(strides)
     shape = [*x.shape[:first]]
     for axis, s in enumerate(strides):

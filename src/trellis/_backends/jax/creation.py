@@ -160,7 +160,7 @@ def eye(
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    return list(jnp.meshgrid(*arrays, indexing=indexing))
+    return list(jnp.meshgrid(*[jnp.ravel(x) for x in arrays], indexing=indexing))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:

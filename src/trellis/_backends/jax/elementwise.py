@@ -258,7 +258,9 @@ def bitwise_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def copysign(x1: Any, x2: Any, /) -> Any:
-    return jnp.copysign(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    # |x| with the sign of y: at 0 the derivative is 0, as that of |x|.
+    return _abs(jnp.asarray(x1)) * jax.lax.stop_gradient(jnp.copysign(jnp.ones_like(x1), x2))
 
 
 def divide(x1: Any, x2: Any, /) -> Any:
@@ -277,7 +279,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 def _floor_divide(x1: Any, x2: Any) -> Any:
     y = jnp.floor_divide(x1, x2)
     if y.dtype.kind in "iub":
-        return y
+        return jnp.where(x2 == 0, 0, y)  # of integers by 0, as NumPy has it
     # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the others.
     is_ordinary = jnp.isfinite(x1) & jnp.isfinite(x2) & jnp.not_equal(x1, 0)
     return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
@@ -351,7 +353,21 @@ def multiply(x1: Any, x2: Any, /) -> Any:
 
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
-    return jnp.nextafter(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
+    return _nextafter(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
+
+
+@jax.custom_jvp
+def _nextafter(x1: Any, x2: Any) -> Any:
+    return jnp.nextafter(x1, x2)
+
+
+@_nextafter.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    """The next number is as far away for all neighbours: 1 by x1, 0 by the direction."""
+    y = _nextafter(*primals)
+    return y, jnp.broadcast_to(tangents[0], y.shape)
 
 
 def not_equal(x1: Any, x2: Any, /) -> Any:
@@ -378,7 +394,9 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 @_compiled
 def _remainder(x1: Any, x2: Any) -> Any:
     y = jnp.remainder(x1, x2)
-    return y if y.dtype.kind in "iub" else _with_sign_at_zero(y, jnp.asarray(x2, y.dtype))
+    if y.dtype.kind in "iub":
+        return jnp.where(x2 == 0, 0, y)
+    return _with_sign_at_zero(y, jnp.asarray(x2, y.dtype))
 
 
 @jax.custom_jvp

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.shapes import check_points
 from .casting import _default_of, as_dtype
 from .device import _as_device
 
@@ -15,10 +16,12 @@ __all__ = [
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return jnp.fft.fft(x, n, axis, norm)
 
 
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return jnp.fft.ifft(x, n, axis, norm)
 
 
@@ -45,10 +48,12 @@ def ifftn(
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return jnp.fft.rfft(x, n, axis, norm)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return jnp.fft.irfft(x, n, axis, norm)
 
 
@@ -75,10 +80,12 @@ def irfftn(
 
 
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return jnp.fft.hfft(x, n, axis, norm)
 
 
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return jnp.fft.ihfft(x, n, axis, norm)
 
 

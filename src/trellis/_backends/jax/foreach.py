@@ -16,6 +16,7 @@ __all__ = [
     "foreach_add",
     "foreach_addcdiv",
     "foreach_addcmul",
+    "foreach_cast",
     "foreach_detach",
     "foreach_div",
     "foreach_lerp",
@@ -37,6 +38,10 @@ def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]
 
 def foreach_norm(xs: list[Any]) -> list[Any]:
     return [jnp.sqrt(jnp.sum(x * x)) for x in xs]
+
+
+def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
+    return [x.astype(dtype) for x in xs]
 
 
 def foreach_detach(xs: list[Any]) -> list[Any]:

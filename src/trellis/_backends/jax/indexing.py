@@ -5,9 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.errors import TracingError
 from ..._core.shapes import only_axis
 from ._helpers import is_abstract
+from ._promotion import cast
 
 __all__ = [
     "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take", "take_along_axis",
@@ -24,6 +26,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 def index_set(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` replaced by `value`."""
+    value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.asarray(value, x.dtype), x)
@@ -32,6 +35,7 @@ def index_set(x: Any, idx: Any, value: Any) -> Any:
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `value` added at `x[idx]`, once per time that a position occurs in `idx`."""
+    value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, x + jnp.asarray(value, x.dtype), x)
@@ -40,6 +44,7 @@ def index_add(x: Any, idx: Any, value: Any) -> Any:
 
 def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` multiplied by `value`, once per time that a position occurs in `idx`."""
+    value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, x * jnp.asarray(value, x.dtype), x)
@@ -53,6 +58,7 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
 
 def index_min(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the smaller of `x[idx]` and `value` at `x[idx]`."""
+    value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.minimum(x, jnp.asarray(value, x.dtype)), x)
@@ -61,10 +67,20 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
 
 def index_max(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the larger of `x[idx]` and `value` at `x[idx]`."""
+    value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.maximum(x, jnp.asarray(value, x.dtype)), x)
     return x.at[idx].max(value)
+
+
+def _fitted(value: Any, x: Any) -> Any:
+    """The value to write, in the type of the array it is written to."""
+    if not hasattr(value, "dtype"):
+        return jnp.asarray(fitted(value, x.dtype.name), x.dtype)
+    if value.dtype.kind == "c" and x.dtype.kind != "c":
+        raise refuse_dropping(value.dtype.name, x.dtype.name)
+    return cast(value, x.dtype)
 
 
 def _as_mask(x: Any, idx: Any, value: Any) -> Any:

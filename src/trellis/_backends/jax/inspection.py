@@ -1,5 +1,6 @@
 """What this namespace can do, in the form of the Array API standard."""
 
+import sys
 from typing import Any
 
 import jax
@@ -10,7 +11,7 @@ from . import casting as datatypes
 from .casting import _default_int, _lookup, _needs_x64
 from .device import default_device
 
-__all__ = ["__array_namespace_info__"]
+__all__ = ["__array_namespace_info__", "layer_types"]
 
 _STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
 
@@ -47,3 +48,11 @@ class _Info:
 
 def __array_namespace_info__() -> _Info:
     return _Info()
+
+
+def layer_types() -> tuple[type, ...]:
+    """The classes of the framework's own layers: Trellis does not see their parameters."""
+    # JAX has none itself; these libraries, once imported, bring layers that hold their arrays.
+    homes = (("flax.nnx", "Module"), ("equinox", "Module"), ("keras", "Layer"))
+    found = [getattr(sys.modules.get(library), name, None) for library, name in homes]
+    return tuple([cls for cls in found if cls is not None])

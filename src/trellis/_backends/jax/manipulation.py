@@ -5,7 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.shapes import check_new_axis, normal_axes, normal_axis
+from ..._core.dtypes import fitted
+from ..._core.shapes import check_new_axis, normal_axis, permutation
 from ._promotion import common
 
 __all__ = [
@@ -41,7 +42,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return jnp.permute_dims(x, normal_axes(axes, x.ndim))
+    return jnp.permute_dims(x, permutation(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
@@ -74,7 +75,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode == "constant":
-        return jnp.pad(x, pad_width, mode, constant_values=constant_values)
+        return jnp.pad(x, pad_width, mode, constant_values=fitted(constant_values, x.dtype.name))
     return jnp.pad(x, pad_width, mode)
 
 

@@ -13,7 +13,8 @@ __all__ = ["lstm"]
 def lstm(
     x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in). XLA's CPU kernels are faster step by step than all inputs at once."""
+    """The recurrence over x (time, batch, in)."""
+    # XLA's CPU kernels are faster step by step than for all inputs at once.
 
     def step(state: Any, at: Any) -> Any:
         z = at @ kernel + state[0] @ recurrent_kernel

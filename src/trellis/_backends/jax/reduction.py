@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.dtypes import default_dtype
+from ..._core.shapes import check_order
 from ._promotion import common
 from .casting import as_dtype
 
@@ -51,6 +52,7 @@ def cumulative_sum(
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    check_order(n)
     parts = common([part for part in (prepend, x, append) if part is not None])
     return jnp.diff(jnp.concat(parts, axis=axis) if len(parts) > 1 else x, n, axis)
 

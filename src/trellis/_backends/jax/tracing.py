@@ -10,6 +10,7 @@ from jax.extend.core import get_opaque_trace_state
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 
@@ -33,3 +34,8 @@ def is_tracing() -> bool:
 def is_concrete(x: Any) -> bool:
     """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a constant is symbolic."""
     return not isinstance(x, jax.core.Tracer) and not is_tracing()
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    return not isinstance(x, jax.core.Tracer)

@@ -15,4 +15,8 @@ ARRAY_TYPES: tuple[type, ...] = (
     BFLOAT16.type,
     *np.sctypeDict.values(),
 )
-register(sys.modules[__package__], ARRAY_TYPES)
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing."""
+    register(sys.modules[__package__], ARRAY_TYPES)

@@ -1,4 +1,4 @@
-"""Activations on NumPy, with their own derivatives: fewer passes over memory than the tape would make."""
+"""Activations with derivatives of their own: fewer passes over memory than the tape's."""
 
 import math
 from typing import Any
@@ -10,9 +10,18 @@ from ._tape import differentiable
 from .elementwise import erf
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
 
 def _relu(x: Any) -> Any:
@@ -41,17 +50,22 @@ def _hard_tanh(x: Any, low: float, high: float) -> Any:
     return np.clip(x, low, high)
 
 
+def _peak(x: Any, axis: Any) -> Any:
+    """The largest element; of an empty axis -inf, so that nothing comes out of nothing."""
+    return np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
 def _softmax(x: Any, axis: Any) -> Any:
     with np.errstate(
         invalid="ignore"
     ):  # a row of nothing but -inf is nan, as in the other frameworks
-        parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
+        parts = np.exp(x - _peak(x, axis))
         return parts / np.sum(parts, axis=axis, keepdims=True)
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
     with np.errstate(invalid="ignore"):
-        away = x - np.max(x, axis=axis, keepdims=True)
+        away = x - _peak(x, axis)
         return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
 

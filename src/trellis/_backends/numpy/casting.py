@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
 from ._helpers import BFLOAT16, NATIVE
 from ._helpers import default_complex as _default_complex
@@ -97,7 +98,7 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     return dtypes._promotion.get((source, target)) == target
 
 
-def finfo(type: Any, /) -> Any:
+def finfo(type: Any, /) -> dtypes.FloatLimits:
     dtype = _dtype_of(type)
     limits = ml_dtypes.finfo(dtype) if dtype.kind == "V" else np.finfo(dtype)
     numbers = [float(x) for x in (limits.eps, limits.max, limits.min, limits.smallest_normal)]
@@ -105,8 +106,9 @@ def finfo(type: Any, /) -> Any:
     return dtypes.FloatLimits(limits.bits, eps, largest, lowest, smallest, np.dtype(limits.dtype))
 
 
-def iinfo(type: Any, /) -> Any:
-    return np.iinfo(_dtype_of(type))
+def iinfo(type: Any, /) -> dtypes.IntLimits:
+    limits = np.iinfo(_dtype_of(type))
+    return dtypes.IntLimits(limits.bits, limits.max, limits.min, limits.dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
@@ -119,7 +121,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 def _dtype_of(x: Any) -> Any:
     """The dtype of an array, or of anything that names one."""
-    return x.dtype if dtypes.is_array(x) else as_dtype(x)
+    return x.dtype if is_array(x) else as_dtype(x)
 
 
 def _check_device(device: Any) -> None:

@@ -1,8 +1,8 @@
 """Convolution on BLAS, with derivatives of its own.
 
-A convolution is bilinear. With T(x, w, g) = <conv(x, w), g> the three functions `_output`, `_input_gradient` and
-`_filter_gradient` are the derivatives of T by g, x and w, and each is the derivative of the other two: so three
-primitives give derivatives of every order.
+A convolution is bilinear. With T(x, w, g) = <conv(x, w), g> the three functions `_output`,
+`_input_gradient` and `_filter_gradient` are the derivatives of T by g, x and w, and each is the
+derivative of the other two: so three primitives give derivatives of every order.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ from ..shared.convolution import ConvSpec, TransposedConvSpec
 
 __all__ = ["conv", "conv_transpose"]
 
-# Windows are copied for one block of rows at a time: small enough to stay in the cache, large enough for BLAS.
+# Windows are copied for one block of rows at a time: small enough to stay in the cache, large
+# enough for BLAS.
 _BLOCK_BYTES = 1 << 20
 
 
@@ -59,7 +60,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     x, filters = _channel_last(x, filters, spec)
     kernel, sizes = tuple(filters.shape[:-2]), tuple(x.shape[1:-1])
     ones = (1,) * len(spec.strides)
@@ -172,7 +173,7 @@ defvjp(
 
 
 def _computable(a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """The result's dtype and both arrays in the dtype to compute in: halves accumulate in float32."""
+    """The result's dtype, and both arrays in the one to compute in: float32 for halves."""
     dtype = np.result_type(a, b)
     inner = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     return dtype, a.astype(inner, copy=False), b.astype(inner, copy=False)
@@ -249,7 +250,7 @@ def _blocks(batch: int, outs: tuple[int, ...], row_bytes: int) -> Iterator[tuple
 
 
 def _columns(padded: Any, geo: _Geometry) -> Iterator[tuple[tuple[slice, slice], Any]]:
-    """The windows of a block of output positions as matrices (groups, positions, kernel * channels of a group)."""
+    """Windows of blocks of positions as matrices (groups, positions, kernel * channels)."""
     batch, channels = padded.shape[0], padded.shape[-1]
     in_group = channels // geo.groups
     steps = padded.strides

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import default_dtype
+from ..._core.shapes import check_points
 from .casting import _check_device, as_dtype
 
 __all__ = [
@@ -26,26 +27,32 @@ __all__ = [
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return np.fft.fft(x, n=n, axis=axis, norm=norm)
 
 
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return np.fft.ifft(x, n=n, axis=axis, norm=norm)
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return np.fft.rfft(x, n=n, axis=axis, norm=norm)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return np.fft.irfft(x, n=n, axis=axis, norm=norm)
 
 
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return np.fft.hfft(x, n=n, axis=axis, norm=norm)
 
 
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return np.fft.ihfft(x, n=n, axis=axis, norm=norm)
 
 

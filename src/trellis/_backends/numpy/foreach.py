@@ -13,6 +13,7 @@ __all__ = [
     "foreach_add",
     "foreach_addcdiv",
     "foreach_addcmul",
+    "foreach_cast",
     "foreach_detach",
     "foreach_div",
     "foreach_lerp",
@@ -97,6 +98,10 @@ def _norm(x: Any) -> Any:
 
 def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
     return _kept(plain.foreach_lerp(xs, ys, weight), xs)
+
+
+def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
+    return [x.astype(dtype) for x in xs]
 
 
 def foreach_detach(xs: list[Any]) -> list[Any]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.dtypes import fitted, refuse_dropping
+from ._helpers import cast
 from ._rules.indexing import (
     index_add_at,
     index_extreme_at,
@@ -58,6 +60,8 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
 
 def _cast(value: Any, x: Any) -> Any:
     """The value to write, in the dtype of the array it is written to."""
-    if hasattr(value, "dtype"):
-        return value if value.dtype == x.dtype else value.astype(x.dtype)
-    return np.asarray(value, dtype=x.dtype)
+    if not hasattr(value, "dtype"):
+        return np.asarray(fitted(value, x.dtype.name), dtype=x.dtype)
+    if value.dtype.kind == "c" and x.dtype.kind != "c":
+        raise refuse_dropping(value.dtype.name, x.dtype.name)
+    return cast(value, x.dtype)

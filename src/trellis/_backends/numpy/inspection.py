@@ -9,6 +9,7 @@ from .casting import as_dtype
 
 __all__ = [
     "__array_namespace_info__",
+    "layer_types",
 ]
 
 
@@ -41,3 +42,8 @@ class Info:
 
 def __array_namespace_info__() -> Info:
     return Info()
+
+
+def layer_types() -> tuple[type, ...]:
+    """The classes of the framework's own layers: NumPy has none."""
+    return ()

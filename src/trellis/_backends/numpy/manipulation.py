@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.shapes import normal_axis
+from ..._core.dtypes import fitted
+from ..._core.shapes import normal_axis, permutation
 from ._helpers import common
 
 __all__ = [
@@ -53,7 +54,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return np.permute_dims(x, axes)
+    return np.permute_dims(x, permutation(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
@@ -86,7 +87,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode == "constant":
-        return np.pad(x, pad_width, mode="constant", constant_values=constant_values)
+        value = fitted(constant_values, x.dtype.name)
+        return np.pad(x, pad_width, mode="constant", constant_values=value)
     return np.pad(x, pad_width, mode=mode)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ._helpers import common, pair, rounded, widened
+from .reduction import sum
 
 __all__ = [
     "einsum",
@@ -48,6 +49,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     xs = tuple(common(xs))
+    inputs, _, output = subscripts.partition("->")
+    if "..." in inputs and "->" in subscripts and "..." not in output:
+        # Axes that the output does not name are summed, those of an ellipsis too.
+        y = einsum(f"{inputs}->...{output}", *xs)
+        return sum(y, axis=tuple(range(y.ndim - len(output.replace(" ", "")))), dtype=y.dtype)
     if xs and xs[0].dtype.kind == "V":
         wide = [widened(x) for x in xs]
         return rounded(np.einsum(subscripts, *wide, optimize=len(xs) > 2))

@@ -15,7 +15,7 @@ differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 def lstm(
     x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
+    """The recurrence over x (time, batch, in); one product serves the inputs of all steps."""
     inputs = x @ kernel
     inputs = inputs if bias is None else inputs + bias
     width = recurrent_kernel.shape[0]

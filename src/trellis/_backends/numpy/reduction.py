@@ -1,10 +1,13 @@
-"""Sums, products, extremes and moments, on NumPy."""
+"""Sums, products, extremes and moments, on NumPy.
+
+NumPy takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from ..._core.shapes import normal_axes, normal_axis
+from ..._core.shapes import check_order, normal_axes, normal_axis
 from ._helpers import BFLOAT16, common, default_float, is_bfloat16, rounded, widened
 from .casting import as_dtype
 
@@ -35,16 +38,12 @@ def _accumulates_bfloat16(x: Any, dtype: Any) -> bool:
     return dtype == BFLOAT16 if dtype is not None else is_bfloat16(x)
 
 
-def _check_axis(x: Any, axis: Any) -> None:
-    """NumPy takes axis 0 and -1 for an array that has no axes."""
-    if x.ndim == 0 and axis is not None:
-        normal_axes(axis, 0)
-
-
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     dtype = as_dtype(dtype)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if _accumulates_bfloat16(x, dtype):
         wide = np.cumulative_prod(x.astype("f4"), axis=axis, include_initial=include_initial)
         return rounded(wide)
@@ -55,6 +54,8 @@ def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     dtype = as_dtype(dtype)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if _accumulates_bfloat16(x, dtype):
         wide = np.cumulative_sum(x.astype("f4"), axis=axis, include_initial=include_initial)
         return rounded(wide)
@@ -62,28 +63,28 @@ def cumulative_sum(
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return np.min(x, axis=axis, keepdims=keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(np.mean(widened(x), axis=axis, keepdims=keepdims))
     return np.mean(_floating(x), axis=axis, keepdims=keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     dtype = as_dtype(dtype)
     if _accumulates_bfloat16(x, dtype):
         return rounded(np.prod(x.astype("f4"), axis=axis, keepdims=keepdims))
@@ -91,8 +92,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     dtype = as_dtype(dtype)
     if _accumulates_bfloat16(x, dtype):
         return rounded(np.sum(x.astype("f4"), axis=axis, keepdims=keepdims))
@@ -100,35 +101,36 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(std(widened(x), axis=axis, correction=correction, keepdims=keepdims))
     return np.std(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(var(widened(x), axis=axis, correction=correction, keepdims=keepdims))
     return np.var(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return np.all(x, axis=axis, keepdims=keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if axis is not None:
-        _check_axis(x, axis)
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return np.any(x, axis=axis, keepdims=keepdims)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     axis = normal_axis(axis, x.ndim)
+    check_order(n)
     parts = common([part for part in (prepend, x, append) if part is not None])
     return np.diff(np.concat(tuple(parts), axis=axis) if len(parts) > 1 else x, n=n, axis=axis)
 
@@ -136,6 +138,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     from ._tape import stop
 
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(logsumexp(widened(x), axis=axis, keepdims=keepdims))
     x = _floating(x)

@@ -19,10 +19,14 @@ __all__ = [
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        axis = normal_axis(axis, x.ndim)
     return np.argmax(x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if axis is not None:
+        axis = normal_axis(axis, x.ndim)
     return np.argmin(x, axis=axis, keepdims=keepdims)
 
 

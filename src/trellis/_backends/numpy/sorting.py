@@ -16,9 +16,10 @@ __all__ = [
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     if descending:
         return _descending_order(x, normal_axis(axis, x.ndim))
-    return np.argsort(x, axis=axis, stable=True)
+    return np.argsort(x, axis=normal_axis(axis, x.ndim), stable=True)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    axis = normal_axis(axis, x.ndim)
     ordered = np.sort(x, axis=axis, stable=True)
     return np.flip(ordered, axis=axis) if descending else ordered

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 
 from ..._core.tracing import is_pretended
+from ._tape import TracedArray
 from ._unreadable import UnreadableArray
 
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 
@@ -21,3 +23,8 @@ def is_tracing() -> bool:
 def is_concrete(x: Any) -> bool:
     """Whether the values of `x` can be looked at now."""
     return isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, UnreadableArray)
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    return not isinstance(x, (TracedArray, UnreadableArray))

@@ -1,4 +1,4 @@
-"""The static numbers of a convolution, as `functional` hands them to a backend: checked and complete."""
+"""The static numbers of a convolution, as a backend gets them: checked and complete."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class ConvSpec(NamedTuple):
 
 
 class TransposedConvSpec(NamedTuple):
-    """A transposed convolution: `outs` elements from `starts` on of the full one, zeros beyond its end."""
+    """`outs` elements from `starts` on of a full transposed convolution, zeros beyond its end."""
 
     strides: Sizes
     starts: Sizes

@@ -1,8 +1,9 @@
-"""Arithmetic over lists of arrays, one array after another: the plain form of the backends' `multi_tensor`.
+"""Arithmetic over lists of arrays, one array after another: the plain form of it.
 
-A list of leaves goes in, the list of results comes out. The second operand is a list of the same length, a
-number, or one array that serves every leaf. With `reuse` the caller says that the arrays of `xs` are his own
-temporaries: a backend may write the result into them. Here nothing is overwritten.
+A list of leaves goes in, the list of results comes out. The second operand is a list of the same
+length, a number, or one array that serves every leaf. With `reuse` the caller says that the arrays
+of `xs` are his own temporaries: a backend may write the result into them. Here nothing is
+overwritten.
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
 
 
 def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
-    """`x + weight * (y - x)` for every leaf: an exponential moving average with decay 1 - weight."""
+    """`x + weight * (y - x)` for every leaf: a moving average with decay 1 - weight."""
     return [x + weight * (y - x) for x, y in zip(xs, ys, strict=True)]
 
 

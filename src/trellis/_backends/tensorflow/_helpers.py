@@ -15,7 +15,7 @@ except ImportError:  # TensorFlow has no public name for it
 
 
 from ..._core import dtypes
-from ..._core.errors import ArgumentError, ArgumentTypeError, DeviceError, ShapeError
+from ..._core.errors import ArgumentTypeError, DeviceError, ShapeError
 from ..._core.shapes import broadcast_shapes, normal_axes, normal_axis
 
 SCALARS = (bool, int, float, complex)
@@ -29,7 +29,6 @@ SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 
 _by_name = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
 _promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes._promotion.items()}
-_int_range = {d: (int(d.min), int(d.max)) for d in SIGNED | UNSIGNED}
 
 
 def may_differentiate() -> bool:
@@ -76,15 +75,8 @@ def tensor(x: Any) -> Any:
 
 def scalar(value: Any, dtype: Any) -> Any:
     """A Python number as a 0-d tensor; integers that do not fit raise instead of wrapping around."""
-    if dtype in _int_range:
-        low, high = _int_range[dtype]
-        if not low <= value <= high:
-            raise ArgumentError(
-                f"{value!r} does not fit into {dtype.name}. Cast the array to a wider type."
-            )
-    elif dtype is tf.bool:
-        return tf.constant(bool(value))
-    return tf.constant(int(value) if isinstance(value, bool) else value, dtype)
+    value = dtypes.fitted(value, dtype.name)
+    return tf.constant(int(value) if type(value) is bool and dtype is not tf.bool else value, dtype)
 
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:

@@ -24,4 +24,8 @@ def _array_types() -> list[type]:
 
 
 ARRAY_TYPES: tuple[type, ...] = tuple(_array_types())
-register(sys.modules[__package__], ARRAY_TYPES)
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing."""
+    register(sys.modules[__package__], ARRAY_TYPES)

@@ -9,9 +9,18 @@ from ..._core.shapes import normal_axes
 from . import _helpers as _h
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
 
 def relu(x: Any, /) -> Any:
@@ -72,7 +81,7 @@ _INDEX_DTYPES = (tf.int64, tf.int32)
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if axis != len(logits.shape) - 1 or targets.dtype not in _INDEX_DTYPES:
         return None
     if "CPU" not in logits.device and not tf.inside_function():

@@ -35,7 +35,8 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
         return tf.cast(tf.nn.softmax(logits), dtype)
     if keep is not None:
         logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
-    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared afterwards.
+    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
+    # afterwards.
     zero = tf.zeros((), logits.dtype)
     is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
     weights = tf.nn.softmax(tf.where(is_empty, zero, logits))

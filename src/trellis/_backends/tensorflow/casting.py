@@ -1,7 +1,6 @@
 """Data types: TensorFlow's own dtype objects, found by name or passed through."""
 
 import builtins as _py
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -98,30 +97,12 @@ def can_cast(from_: Any, to: Any, /) -> _py.bool:
     return dtypes._promotion.get((source, target)) == target
 
 
-@dataclass(frozen=True)
-class _FloatInfo:
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: Any
-
-
-@dataclass(frozen=True)
-class _IntInfo:
-    bits: int
-    max: int
-    min: int
-    dtype: Any
-
-
-def finfo(type: Any, /) -> _FloatInfo:
+def finfo(type: Any, /) -> dtypes.FloatLimits:
     dtype = _dtype_of(type).real_dtype
     if not dtype.is_floating:
         raise DtypeError(f"finfo() expects a floating-point type, got {dtype.name}. Use iinfo().")
     info = ml_dtypes.finfo(dtype.as_numpy_dtype)
-    return _FloatInfo(
+    return dtypes.FloatLimits(
         bits=int(info.bits),
         eps=float(info.eps),
         max=float(info.max),
@@ -131,11 +112,13 @@ def finfo(type: Any, /) -> _FloatInfo:
     )
 
 
-def iinfo(type: Any, /) -> _IntInfo:
+def iinfo(type: Any, /) -> dtypes.IntLimits:
     dtype = _dtype_of(type)
     if not dtype.is_integer:
         raise DtypeError(f"iinfo() expects an integer type, got {dtype.name}. Use finfo().")
-    return _IntInfo(bits=dtype.size * 8, max=int(dtype.max), min=int(dtype.min), dtype=dtype)
+    return dtypes.IntLimits(
+        bits=dtype.size * 8, max=int(dtype.max), min=int(dtype.min), dtype=dtype
+    )
 
 
 def isdtype(dtype: Any, kind: Any) -> _py.bool:

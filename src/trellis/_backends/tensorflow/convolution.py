@@ -1,9 +1,10 @@
 """Convolution by TensorFlow's kernels where they are sound.
 
-TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no groups and no dilation in
-three dimensions, and its depthwise convolution is silently wrong with stride and dilation together. What is sound is used
-as it is (`_native`, `_native_depthwise`); dilation at stride 1 goes through space-to-batch, and everything else through
-gathered windows and one matrix product. All of it has gradients of every order.
+TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no
+groups and no dilation in three dimensions, and its depthwise convolution is silently wrong with
+stride and dilation together. What is sound is used as it is (`_native`, `_native_depthwise`);
+dilation at stride 1 goes through space-to-batch, and everything else through gathered windows and
+one matrix product. All of it has gradients of every order.
 """
 
 from itertools import product
@@ -28,7 +29,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     strides, starts, outs, dilations, groups, channel_first, _ = spec
     dtype = x.dtype
     x, filters = _computable(x, filters, spec)
@@ -121,7 +122,8 @@ def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: 
 def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
     dims, channels = len(strides), x.shape[-1]
     is_depthwise = groups == channels and groups > 1 and dims < 3 and len(set(strides)) == 1
-    if groups == 1 or is_depthwise:
+    # The oneDNN kernels of TensorFlow 2.21 give an empty batch the shape of their input.
+    if (groups == 1 or is_depthwise) and x.shape[0] != 0:
         if max(dilations) == 1:
             kernel = _native_depthwise if is_depthwise else _native
             return kernel(x, filters, strides, padding)
@@ -146,7 +148,7 @@ def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
 
 
 def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
-    """All groups of one channel, equal strides, no dilation: where TensorFlow's own kernel is right."""
+    """Groups of one channel, equal strides, no dilation: where TensorFlow's kernel is right."""
     channels = x.shape[-1]
     multiplier = filters.shape[-1] // channels
     filters = tf.reshape(filters, [*filters.shape[:-2], channels, multiplier])
@@ -181,7 +183,7 @@ def _explicit(padding: Any) -> Any:
 
 
 def _padded_beyond_kernel(x: Any, filters: Any, padding: Any) -> Any:
-    """The gradient kernels refuse explicit padding that reaches beyond the kernel: pad by hand then."""
+    """Pads by hand where padding reaches beyond the kernel: gradient kernels refuse that."""
     if all([max(pair) < k for pair, k in zip(padding, filters.shape[:-2], strict=True)]):
         return x, padding
     return tf.pad(x, [(0, 0), *padding, (0, 0)]), [(0, 0)] * len(padding)
@@ -222,7 +224,7 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
 def _by_windows(
     x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int
 ) -> Any:
-    """Any stride, dilation, number of groups and dimensions: the windows side by side, times the filters."""
+    """Any stride, dilation and groups: the windows side by side, times the filters."""
     dims, channels, out_channels = len(strides), x.shape[-1], filters.shape[-1]
     kernel, in_group = filters.shape[:dims], channels // groups
     if any([max(pair) > 0 for pair in padding]):
@@ -283,7 +285,7 @@ def _spread(x: Any, first: int, steps: Any) -> Any:
 
 
 def _transposed_filters(filters: Any, groups: int) -> Any:
-    """Filters (K..., O/g, I) of a transposed convolution as those (K..., I/g, O) of the equal forward one."""
+    """Filters (K..., O/g, I) of a transposed convolution as (K..., I/g, O) of a forward one."""
     dims = filters.shape.rank - 2
     kernel, out_group, channels = list(filters.shape[:dims]), filters.shape[-2], filters.shape[-1]
     flipped = tf.reverse(filters, list(range(dims)))

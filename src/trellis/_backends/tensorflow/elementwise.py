@@ -112,13 +112,29 @@ def divide(x1: Any, x2: Any, /) -> Any:
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
-    return tf.math.floordiv(x1, x2)
+    if x1.dtype is tf.bfloat16:  # the kernel rounds the quotient before it takes the floor
+        wide = floor_divide(tf.cast(x1, tf.float32), tf.cast(x2, tf.float32))
+        return tf.cast(wide, tf.bfloat16)
+    return (
+        tf.math.floordiv(x1, x2)
+        if x1.dtype in _h.FLOATING
+        else _by_nonzero(x1, x2, tf.math.floordiv)
+    )
+
+
+def _by_nonzero(x1: Any, x2: Any, fn: Any) -> Any:
+    """Integers divided by 0 give 0, as on NumPy; TensorFlow would end the call."""
+    zero, one = tf.zeros([], x2.dtype), tf.ones([], x2.dtype)
+    is_zero = tf.equal(x2, zero)
+    return tf.where(is_zero, zero, fn(x1, tf.where(is_zero, one, x2)))
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _h.pair(x1, x2)
+    if x1.dtype not in _h.FLOATING:
+        return _by_nonzero(x1, x2, tf.math.floormod)
     result = tf.math.floormod(x1, x2)
-    return _zero_signed_by(result, _h.tensor(x2)) if x1.dtype in _h.FLOATING else result
+    return _zero_signed_by(result, _h.tensor(x2))
 
 
 @tf.custom_gradient

@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DtypeError
-from ..._core.shapes import normal_axes, normal_axis
+from ..._core.shapes import check_points, normal_axes, normal_axis
 from . import _helpers as _h
 from .casting import as_dtype
 from .manipulation import roll
@@ -66,6 +66,7 @@ def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
+    check_points(n)
     result = tf.signal.fft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -75,6 +76,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
+    check_points(n)
     result = tf.signal.ifft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
@@ -84,6 +86,7 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_real(x, "rfft"), axis, -1)
     n = _h.sizes(x)[-1] if n is None else n
+    check_points(n)
     result = _half_spectrum(_sized(x, n), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
@@ -93,6 +96,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = _h.move(_complex(x), axis, -1)
     n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
+    check_points(n)
     result = _from_half_spectrum(_sized(x, n // 2 + 1), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")

@@ -18,6 +18,7 @@ __all__ = [
     "foreach_add",
     "foreach_addcdiv",
     "foreach_addcmul",
+    "foreach_cast",
     "foreach_detach",
     "foreach_div",
     "foreach_lerp",
@@ -41,6 +42,10 @@ def foreach_norm(xs: list[Any]) -> list[Any]:
     return [tf.sqrt(tf.reduce_sum(x * x)) for x in xs]
 
 
+def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
+    return [tf.cast(x, dtype) for x in xs]
+
+
 def foreach_detach(xs: list[Any]) -> list[Any]:
     """Only an open GradientTape records, and it may be meant to."""
     return xs
@@ -60,10 +65,10 @@ def fused_adam(
     *,
     reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Adam (with decoupled decay) as one graph, called again and again; None where that does not pay.
+    """Adam (with decoupled decay) as one graph, called again and again; None until it pays.
 
-    Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph takes as long
-    as some steps do, so it is made when the same shapes come up for the third time.
+    Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph
+    takes as long as some steps do, so it is made when the same shapes come up for the third time.
     """
     first = ws[0].dtype
     if first not in (tf.float32, tf.float64) or tf.inside_function():
@@ -76,7 +81,8 @@ def fused_adam(
         return None
     # tf.cast would make a number float32 on its way.
     rate = tf.cast(lr, first) if hasattr(lr, "dtype") else tf.constant(lr, first)
-    return _adam(ws, gs, ms, vs, tf.cast(step, first), rate, beta1, beta2, epsilon, weight_decay)  # type: ignore[no-any-return]
+    t = tf.cast(step, first)
+    return _adam(ws, gs, ms, vs, t, rate, beta1, beta2, epsilon, weight_decay)
 
 
 def _adam_formula(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..._core.dtypes import refuse_dropping
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axis, only_axis
 from . import _helpers as _h
@@ -108,6 +109,8 @@ def _update(scatter: Any, x: Any, idx: Any, value: Any) -> Any:
 
 def _cast(value: Any, dtype: Any) -> Any:
     value = _h.tensor(value)
+    if value.dtype in _h.COMPLEX and dtype not in _h.COMPLEX:
+        raise refuse_dropping(value.dtype.name, dtype.name)
     return _h.cast(value, dtype)
 
 

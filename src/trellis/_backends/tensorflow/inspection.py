@@ -1,5 +1,6 @@
 """What the namespace can do: `__array_namespace_info__` of the standard."""
 
+import sys
 from typing import Any
 
 import tensorflow as tf
@@ -11,6 +12,7 @@ from .device import default_device as _default_device
 
 __all__ = [
     "__array_namespace_info__",
+    "layer_types",
 ]
 
 _EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
@@ -48,3 +50,10 @@ class _Info:
 
 def __array_namespace_info__() -> _Info:
     return _Info()
+
+
+def layer_types() -> tuple[type, ...]:
+    """The classes of the framework's own layers: Trellis does not see their parameters."""
+    # Whoever has a Keras layer has imported Keras, which takes long.
+    keras_layer = getattr(sys.modules.get("keras"), "Layer", None)
+    return (tf.Module,) if keras_layer is None else (tf.Module, keras_layer)

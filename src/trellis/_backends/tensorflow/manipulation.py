@@ -11,6 +11,7 @@ from ..._core.shapes import (
     check_squeezable,
     normal_axes,
     normal_axis,
+    permutation,
 )
 from . import _helpers as _h
 
@@ -79,7 +80,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return tf.transpose(x, normal_axes(tuple(axes), _h.rank(x)))
+    return tf.transpose(x, permutation(axes, _h.rank(x)))
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:

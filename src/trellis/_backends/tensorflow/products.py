@@ -82,6 +82,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     xs = tuple(_h.common(xs))
     dtype = xs[0].dtype
+    inputs, _, output = subscripts.partition("->")
+    if "..." in inputs and "->" in subscripts and "..." not in output:
+        # Axes that the output does not name are summed, those of an ellipsis too.
+        y = einsum(f"{inputs}->...{output}", *xs)
+        return tf.reduce_sum(y, list(range(_h.rank(y) - len(output.replace(" ", "")))))
     if dtype in _WIDER:
         wide = _WIDER[dtype]
         return tf.cast(tf.einsum(subscripts, *[tf.cast(x, wide) for x in xs]), dtype)

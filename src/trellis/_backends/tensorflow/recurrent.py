@@ -6,14 +6,15 @@ import tensorflow as tf
 
 __all__ = ["lstm"]
 
-# A loop in a graph takes two to three times as long as its steps one after another, which take longer to trace.
+# A loop in a graph takes two to three times as long as its steps one after another, which take
+# longer to trace.
 _UNROLLED_STEPS = 64
 
 
 def lstm(
     x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one matrix product serves the inputs of all steps."""
+    """The recurrence over x (time, batch, in); one product serves the inputs of all steps."""
     x = tf.convert_to_tensor(x)
     inputs = tf.reshape(x, [-1, x.shape[-1]]) @ kernel
     inputs = inputs if bias is None else inputs + bias

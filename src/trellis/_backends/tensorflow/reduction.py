@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
-from ..._core.shapes import normal_axes, normal_axis, only_axis
+from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
 from . import _helpers as _h
 from .casting import as_dtype, astype
 
@@ -132,9 +132,19 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return _raw.Mean(
-        input=_h.floating(x), axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims
-    )
+    x = _h.floating(x)
+    axes = _h.reduced_axes(axis, _h.rank(x))
+    y = _raw.Mean(input=x, axis=axes, keep_dims=keepdims)
+    # Of nothing the kernel answers 0 for complex numbers.
+    return y if x.dtype not in _h.COMPLEX else y + _nothing(x, axes, keepdims)
+
+
+def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
+    """nan where no element is reduced, 0 elsewhere."""
+    count = _raw.Sum(input=tf.ones_like(x, x.dtype.real_dtype), axis=axes, keep_dims=keepdims)
+    zero = tf.zeros_like(count)
+    nan = tf.where(tf.equal(count, 0), zero / zero, zero)
+    return tf.complex(nan, nan)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -163,7 +173,15 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return tf.reduce_logsumexp(_h.floating(x), _axis(axis, x), keepdims)
+    x = _h.floating(x)
+    if x.dtype not in _h.COMPLEX:
+        return tf.reduce_logsumexp(x, _axis(axis, x), keepdims)
+    axes = _axis(axis, x)
+    peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axes, True))
+    peak = tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak))
+    high = tf.cast(peak, x.dtype)
+    total = tf.math.log(tf.reduce_sum(tf.exp(x - high), axes, keepdims))
+    return total + (high if keepdims else tf.reshape(high, _h.sizes(total)))
 
 
 # Running totals --------------------------------------------------------------------------------------
@@ -202,6 +220,7 @@ def cumulative_prod(
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     x = _h.tensor(x)
     axis = normal_axis(axis, _h.rank(x))
+    check_order(n)
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
         x = tf.concat(_h.common(parts), axis)

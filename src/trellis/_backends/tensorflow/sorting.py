@@ -15,16 +15,12 @@ __all__ = [
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
-    if _h.rank(x) == 0:
-        return tf.zeros([], tf.int64)
     axis = normal_axis(axis, _h.rank(x))
     return _h.move(_h.order(_h.move(x, axis, -1), descending), -1, axis)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = _h.tensor(x)
-    if _h.rank(x) == 0:
-        return tf.identity(x)
     axis = normal_axis(axis, _h.rank(x))
     x = _h.move(x, axis, -1)
     # Gathering has gradients of every order.

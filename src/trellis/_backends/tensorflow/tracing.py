@@ -7,6 +7,7 @@ import tensorflow as tf
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 
@@ -18,3 +19,8 @@ def is_tracing() -> bool:
 def is_concrete(x: Any) -> bool:
     """Whether the values of `x` can be looked at now."""
     return hasattr(x, "numpy") and not tf.inside_function()
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    return hasattr(x, "numpy")  # tensors of a graph have no values

@@ -1,4 +1,4 @@
-"""Fused kernels of PyTorch have first derivatives only: the plain formula serves whoever wants more."""
+"""Fused kernels have first derivatives only: the plain formula serves whoever wants more."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ def fastest(fused: Callable[..., Any], formula: Callable[..., Any], *xs: Any) ->
 
 
 class _Fused(torch.autograd.Function):
-    """A fused kernel with its own backward pass; differentiated again, the formula takes its place."""
+    """A fused kernel with its backward pass; differentiated again, the formula replaces it."""
 
     @staticmethod
     def forward(ctx: Any, fused: Any, formula: Any, *xs: Any) -> Any:

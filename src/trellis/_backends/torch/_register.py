@@ -10,13 +10,20 @@ from ..._core.dispatch import register
 from ..._core.settings import Setting
 from ._helpers import _unflattened
 
-# So that Containers pass through torch.compile, torch.func and torch.cond.
-_pytree.register_pytree_node(
-    Container, flatten_container, _unflattened, serialized_type_name="trellis.Container"
-)
-
-# Dynamo cannot read context variables; see Setting.
-torch.compiler.assume_constant_result(Setting._look_up)
-
 ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
-register(sys.modules[__package__], ARRAY_TYPES)
+
+
+def make_known() -> None:
+    """Called at the end of each import of the package; a second call changes nothing.
+
+    An import that was interrupted leaves the files that it has read: the next one makes a new
+    package of them.
+    """
+    # So that Containers pass through torch.compile, torch.func and torch.cond.
+    if _pytree.tree_is_leaf(Container()):
+        _pytree.register_pytree_node(
+            Container, flatten_container, _unflattened, serialized_type_name="trellis.Container"
+        )
+    # Dynamo cannot read context variables; see Setting.
+    torch.compiler.assume_constant_result(Setting._look_up)
+    register(sys.modules[__package__], ARRAY_TYPES)

@@ -6,15 +6,29 @@ import torch
 import torch.nn.functional as F
 
 from ..._core.shapes import normal_axes
+from ._helpers import _FEW_KERNELS
 
 __all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid", "silu", "softmax",
+    "class_losses",
+    "elu",
+    "gelu",
+    "hard_tanh",
+    "leaky_relu",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
     "softplus",
-]  # fmt: skip
+]
 
-relu = torch.relu
 sigmoid = torch.sigmoid
 silu = F.silu
+
+
+def relu(x: Any, /) -> Any:
+    # Unsigned numbers are never below 0; PyTorch has no kernel for three of their types.
+    return x.clone() if x.dtype in _FEW_KERNELS else torch.relu(x)
 
 
 def softplus(x: Any, /) -> Any:
@@ -53,18 +67,20 @@ def log_softmax(x: Any, /, *, axis: Any) -> Any:
     return x - torch.logsumexp(x, normal_axes(axis, x.ndim), True)
 
 
-# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched off.
+# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched
+# off.
 _NO_CLASS = -4611686018427400249
 _INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or where it refuses a target."""
+    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if targets.dtype not in _INDEX_DTYPES:
         return None
     if torch.compiler.is_compiling():
         return _class_losses(logits, targets, axis, reduction)
-    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not look at it.
+    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not
+    # look at it.
     if not logits.is_cpu or torch._C._functorch.peek_interpreter_stack() is not None:
         return None
     try:

@@ -22,6 +22,10 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
             mask = torch.where(keep, mask, -torch.inf)
         is_causal = False
 
+    if is_causal and scale <= 0:
+        # The fused kernel writes -inf before it scales, which makes inf or nan of it.
+        query, scale = query * scale, 1.0
+
     def formula(query: Any, key: Any, value: Any, mask: Any) -> Any:
         return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
 
@@ -34,21 +38,29 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
 def _fused_attention(
     query: Any, key: Any, value: Any, mask: Any, scale: float, is_causal: bool
 ) -> Any:
-    """PyTorch's fast kernel knows exactly four axes and no broadcasting; anything else falls to a slow path."""
+    """PyTorch's fast kernel knows four axes and no broadcasting; anything else is slow."""
     q, k, v = query.shape[:-2], key.shape[:-2], value.shape[:-2]
     is_alike = q == k == v
     if is_alike and len(q) == 2:
         return F.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale)
     is_grouped = k == v and len(q) == len(k) == 3 and k[:2] == q[:2] and k[2] == 1
     if is_grouped and (mask is None or mask.ndim in (2, 5)):
-        # (B, heads, group, Q, F) beside (B, heads, 1, K, F): one key head for each group of query heads.
+        # (B, heads, group, Q, F) beside (B, heads, 1, K, F): one key head for each group of query
+        # heads.
         if mask is not None and mask.ndim == 5:
             is_shared = mask.shape[1] == mask.shape[2] == 1
             heads = (1, 1) if is_shared else q[1:]
             mask = mask.expand(-1, *heads, -1, -1).flatten(1, 2)
         y = F.scaled_dot_product_attention(
-            query.flatten(1, 2), key.squeeze(2), value.squeeze(2), mask, 0.0, is_causal, scale=scale, enable_gqa=True
-        )  # fmt: skip
+            query.flatten(1, 2),
+            key.squeeze(2),
+            value.squeeze(2),
+            mask,
+            0.0,
+            is_causal,
+            scale=scale,
+            enable_gqa=True,
+        )
         return y.unflatten(1, q[1:])
     batch = q if is_alike else torch.broadcast_shapes(q, k, v)
     q4, k4, v4 = [_four_axes(x, batch) for x in (query, key, value)]
@@ -83,7 +95,8 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
         return torch.softmax(logits, -1)
     if keep is not None:
         logits = torch.where(keep, logits, -torch.inf)
-    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared afterwards.
+    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
+    # afterwards.
     is_empty = torch.isneginf(logits).all(-1, keepdim=True)
     weights = torch.softmax(torch.where(is_empty, 0.0, logits), -1)
     return torch.where(is_empty, 0.0, weights)

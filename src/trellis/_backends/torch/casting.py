@@ -1,11 +1,11 @@
 """Data types: native constants, names, limits and promotion."""
 
 import builtins
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from ..._core.dtypes import KINDS, name_of, refuse_dropping, refuse_none
+from ..._core.dtypes import KINDS, FloatLimits, IntLimits, name_of, refuse_dropping, refuse_none
 from ..._core.errors import ArgumentError, DtypeError
 from ._helpers import (
     _NAMES,
@@ -52,22 +52,6 @@ complex64, complex128 = torch.complex64, torch.complex128
 _BY_ANY: dict[Any, Any] = {None: None, **_NATIVE, **{native: native for native in _NAMES}}
 
 
-class finfo_object(NamedTuple):
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: Any
-
-
-class iinfo_object(NamedTuple):
-    bits: int
-    max: int
-    min: int
-    dtype: Any
-
-
 def as_dtype(dtype: Any, /) -> Any:
     """The native dtype of a canonical name or of a native dtype; None stays None."""
     try:
@@ -107,19 +91,19 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     return _PROMOTED.get((source, target)) is target
 
 
-def finfo(type: Any, /) -> finfo_object:
+def finfo(type: Any, /) -> FloatLimits:
     """Limits of a floating-point type; of a complex type, those of its parts."""
     native = type.dtype if isinstance(type, torch.Tensor) else as_dtype(type)
     info = torch.finfo(native)
-    return finfo_object(
+    return FloatLimits(
         info.bits, info.eps, info.max, info.min, info.smallest_normal, _NATIVE[info.dtype]
     )
 
 
-def iinfo(type: Any, /) -> iinfo_object:
+def iinfo(type: Any, /) -> IntLimits:
     native = type.dtype if isinstance(type, torch.Tensor) else as_dtype(type)
     info = torch.iinfo(native)
-    return iinfo_object(info.bits, info.max, info.min, native)
+    return IntLimits(info.bits, info.max, info.min, native)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:

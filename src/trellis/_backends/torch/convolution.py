@@ -30,7 +30,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; all arguments are checked before."""
+    """The part of a transposed convolution that the spec names; arguments are checked before."""
     strides, starts, outs, dilations, groups, channel_first, filter_first = spec
     dims = len(strides)
     if dims == 3 and x.dtype in _HALVES and x.is_cpu:
@@ -42,7 +42,8 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
     ends = []
     for n, k, s, d in zip(x.shape[2:], filters.shape[2:], strides, dilations, strict=True):
         ends.append((n - 1) * s + (k - 1) * d + 1)
-    # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the end.
+    # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the
+    # end.
     extra = [
         max(out - (end - 2 * start), 0) for out, end, start in zip(outs, ends, starts, strict=True)
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._core.errors import ArgumentTypeError, CopyError
+from ..._core.errors import ArgumentError, ArgumentTypeError, CopyError
 from ._helpers import _FEW_KERNELS, _as_device, _default_complex, _default_float, _filled
 from .casting import as_dtype
 from .interchange import from_numpy
@@ -228,7 +228,14 @@ def linspace(
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
-    return list(torch.meshgrid(*arrays, indexing=indexing)) if arrays else []
+    if not arrays:
+        return []
+    count = len(arrays)  # torch.meshgrid wants one type for all; each keeps its own here
+    rows = [x.reshape((1,) * i + (-1,) + (1,) * (count - 1 - i)) for i, x in enumerate(arrays)]
+    grids = torch.broadcast_tensors(*rows)
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"meshgrid() knows the indexing 'xy' and 'ij', got {indexing!r}.")
+    return [g.transpose(0, 1) if indexing == "xy" and count > 1 else g for g in grids]
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:

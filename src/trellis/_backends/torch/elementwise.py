@@ -324,10 +324,12 @@ def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _divide_unsigned(x1: Any, x2: Any) -> Any:
-    """Quotient of uint64 tensors in int64 arithmetic."""
-    if x1.dtype is not torch.uint64:
-        return torch.floor_divide(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
+    """Quotient of uint64 tensors in int64 arithmetic; 0 where the divisor is 0."""
     n, d = x1.to(torch.int64), x2.to(torch.int64)
+    if x1.dtype is not torch.uint64:
+        return _by_nonzero(n, d, torch.floor_divide).to(x1.dtype)
+    is_zero = d == 0
+    d = torch.where(is_zero, 1, d)
     is_large = d < 0  # 2**63 and more: the quotient is 0 or 1
     safe = torch.where(is_large, 1, d)
     half = (n >> 1) & (2**63 - 1)
@@ -336,12 +338,14 @@ def _divide_unsigned(x1: Any, x2: Any) -> Any:
     smallest = _ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
     quotient = quotient + ((rest ^ smallest) >= (safe ^ smallest)).to(torch.int64)
     at_least = ((n ^ smallest) >= (d ^ smallest)).to(torch.int64)
-    return torch.where(is_large, at_least, quotient).to(torch.uint64)
+    quotient = torch.where(is_large, at_least, quotient)
+    return torch.where(is_zero, 0, quotient).to(torch.uint64)
 
 
 def _remainder_unsigned(x1: Any, x2: Any) -> Any:
+    n, d = x1.to(torch.int64), x2.to(torch.int64)
     quotient = _divide_unsigned(x1, x2).to(torch.int64)
-    return (x1.to(torch.int64) - quotient * x2.to(torch.int64)).to(x1.dtype)
+    return torch.where(d == 0, 0, n - quotient * d).to(x1.dtype)
 
 
 def _shift_right_unsigned(x1: Any, x2: Any) -> Any:
@@ -388,19 +392,25 @@ def _divide_as_floats(x1: Any, x2: Any) -> Any:
     return torch.div(x1.to(_default_float()), x2.to(_default_float()))
 
 
+def _by_nonzero(x1: Any, x2: Any, fn: Callable[..., Any]) -> Any:
+    """Integers divided by 0 give 0, as on NumPy; PyTorch would end the call."""
+    is_zero = x2 == 0
+    return torch.where(is_zero, 0, fn(x1, torch.where(is_zero, 1, x2)))
+
+
 def _floor_divide(x1: Any, x2: Any, /) -> Any:
+    if x1.dtype not in _FLOATING:
+        return _by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="floor"))
     # torch.floor_divide has no derivative; this form has one, which is 0.
     quotient = torch.div(x1, x2, rounding_mode="floor")
-    if x1.dtype not in _FLOATING:
-        return quotient
     # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the quotient.
     return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
 
 
 def _remainder(x1: Any, x2: Any, /) -> Any:
-    rest = torch.remainder(x1, x2)
     if x1.dtype not in _FLOATING:
-        return rest
+        return _by_nonzero(x1, x2, torch.remainder)
+    rest = torch.remainder(x1, x2)
     # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
     zero = torch.copysign(torch.zeros_like(rest), x2.detach()) - (rest.detach() - rest)
     return torch.where(rest == 0, zero, rest)

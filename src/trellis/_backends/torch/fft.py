@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from ..._core.shapes import check_points
 from ._helpers import _as_device, _default_float
 from .casting import as_dtype
 
@@ -26,10 +27,12 @@ __all__ = [
 
 
 def fft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return torch.fft.fft(x, n, axis, norm)
 
 
 def ifft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return torch.fft.ifft(x, n, axis, norm)
 
 
@@ -42,10 +45,12 @@ def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward")
 
 
 def rfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return torch.fft.rfft(x, n, axis, norm)
 
 
 def irfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return torch.fft.irfft(x, n, axis, norm)
 
 
@@ -58,10 +63,12 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
 
 
 def hfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return torch.fft.hfft(x, n, axis, norm)
 
 
 def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    check_points(x.shape[axis] if n is None else n)
     return torch.fft.ihfft(x, n, axis, norm)
 
 

@@ -1,7 +1,8 @@
 """Arithmetic over lists of leaves on torch: `torch._foreach_*`, one call for the whole list.
 
-torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the caller
-are overwritten only where no graph is recorded, and never while compiling: the compiler plans its memory.
+torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the
+caller are overwritten only where no graph is recorded, and never while compiling: the compiler
+plans its memory.
 """
 
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = [
     "foreach_add",
     "foreach_addcdiv",
     "foreach_addcmul",
+    "foreach_cast",
     "foreach_detach",
     "foreach_div",
     "foreach_lerp",
@@ -38,10 +40,11 @@ def _overwrites(xs: list[Any], reuse: bool) -> bool:
 
 
 def _operand(xs: list[Any], y: Any) -> Any:
-    """A number as a tensor: on the CPU torch makes one for every leaf otherwise, which takes twice as long."""
+    """A number as a tensor: on the CPU torch makes one a leaf otherwise, in twice the time."""
     if torch.compiler.is_compiling():
-        # The compiler would compute a number that depends on the step anew for every vector of every leaf, two
-        # exponentials and a root each time; to give it strides it must be in memory.
+        # The compiler would compute a number that depends on the step anew for every vector of
+        # every leaf, two exponentials and a root each time; to give it strides it must be in
+        # memory.
         return y.as_strided((), ()) if isinstance(y, torch.Tensor) and y.ndim == 0 else y
     if isinstance(y, (list, torch.Tensor)):
         return y
@@ -134,6 +137,11 @@ def foreach_norm(xs: list[Any]) -> list[Any]:
     return list(torch._foreach_norm(xs))
 
 
+def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
+    kind = getattr(torch, dtype) if isinstance(dtype, str) else dtype
+    return [x.to(kind) for x in xs]
+
+
 def foreach_detach(xs: list[Any]) -> list[Any]:
     return [x.detach() if x.requires_grad else x for x in xs]
 
@@ -152,10 +160,10 @@ def fused_adam(
     *,
     reuse: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Adam (with decoupled decay) in torch's own kernel, on copies; None where that kernel does not fit.
+    """Adam (with decoupled decay) in torch's own kernel, on copies; None where it does not fit.
 
-    It reads and writes each element once, which takes half the time of the operations one by one. With `reuse`,
-    the moments are overwritten.
+    It reads and writes each element once, which takes half the time of the operations one by one.
+    With `reuse`, the moments are overwritten.
     """
     first = ws[0]
     # The kernel walks through memory: all four must lie there in the same order.

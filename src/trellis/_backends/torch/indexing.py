@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
-from ._helpers import _FEW_KERNELS, _filled, _ordered, _unordered
+from ._helpers import _FEW_KERNELS, _NAMES, _filled, _ordered, _unordered
 
 __all__ = [
     "index_add",
@@ -42,9 +43,11 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 def _value_of(value: Any, x: Any) -> Any:
     if isinstance(value, torch.Tensor):
+        if value.dtype.is_complex and not x.dtype.is_complex:
+            raise refuse_dropping(_NAMES[value.dtype], _NAMES[x.dtype])
         return value if value.dtype is x.dtype else value.to(x.dtype)
     if isinstance(value, (bool, int, float, complex)):
-        return _filled(value, x.dtype, x.device)
+        return _filled(fitted(value, _NAMES[x.dtype]), x.dtype, x.device)
     return torch.as_tensor(value, device=x.device).to(x.dtype)
 
 
@@ -61,9 +64,35 @@ def _spread(mask: Any, x: Any) -> Any:
     return mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim))
 
 
+def _forwards(x: Any, idx: Any) -> tuple[Any, Any]:
+    """The same selection without negative steps, which PyTorch refuses: those axes are flipped."""
+    parts = idx if isinstance(idx, tuple) else (idx,)
+    if not any([isinstance(part, slice) and (part.step or 1) < 0 for part in parts]):
+        return x, idx
+    taken = [_axes_taken(part) for part in parts]
+    found, flipped, axis = [], [], 0
+    for part, count in zip(parts, taken, strict=True):
+        if isinstance(part, slice) and (part.step or 1) < 0:
+            size = x.shape[axis]
+            start, stop, step = part.indices(size)
+            part = slice(size - 1 - start, max(size - 1 - stop, 0), -step)
+            flipped.append(axis)
+        found.append(part)
+        axis += x.ndim - sum(taken) if part is Ellipsis else count
+    return torch.flip(x, flipped), tuple(found)
+
+
+def _axes_taken(part: Any) -> int:
+    """How many axes of the array a part of an index stands for; of `...` the rest."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, torch.Tensor) and part.dtype is torch.bool else 1
+
+
 def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
     """Indices into the flattened `x`, and a value for each."""
-    places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[idx]
+    places, idx = _forwards(torch.arange(x.numel(), device=x.device).reshape(x.shape), idx)
+    places = places[idx]
     while value.ndim > places.ndim and value.shape[0] == 1:  # as x[idx] = value allows it
         value = value[0]
     return places.reshape(-1), value.broadcast_to(places.shape).reshape(-1)

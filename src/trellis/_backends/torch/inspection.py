@@ -9,6 +9,7 @@ from ._helpers import _NATIVE, _default_complex, _default_float
 
 __all__ = [
     "__array_namespace_info__",
+    "layer_types",
 ]
 
 
@@ -49,3 +50,8 @@ class Info:
 
 def __array_namespace_info__() -> Info:
     return Info()
+
+
+def layer_types() -> tuple[type, ...]:
+    """The classes of the framework's own layers: Trellis does not see their parameters."""
+    return (torch.nn.Module,)

@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 
+from ..._core.dtypes import fitted
 from ..._core.errors import CopyError
-from ..._core.shapes import check_squeezable, normal_axes
-from ._helpers import _FEW_KERNELS, _all_same
+from ..._core.shapes import check_squeezable, normal_axes, permutation
+from ._helpers import _FEW_KERNELS, _NAMES, _all_same
 
 __all__ = [
     "broadcast_arrays",
@@ -67,12 +68,14 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return torch.permute(x, axes)
+    return torch.permute(x, permutation(axes, x.ndim))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     if isinstance(repeats, torch.Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
+    if x.dtype in _FEW_KERNELS:
+        return torch.repeat_interleave(x.to(torch.int64), repeats, axis).to(x.dtype)
     return torch.repeat_interleave(x, repeats, axis)
 
 
@@ -117,6 +120,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode == "constant":
+        constant_values = fitted(constant_values, _NAMES[x.dtype])
         flat: list[int] = []
         for low, high in reversed(pad_width):
             flat += [low, high]
@@ -124,6 +128,15 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
             return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
                 x.dtype
             )
+        if isinstance(constant_values, complex):  # PyTorch pads with real numbers only
+            parts = [
+                torch.nn.functional.pad(part, flat, value=value)
+                for part, value in (
+                    (x.real, constant_values.real),
+                    (x.imag, constant_values.imag),
+                )
+            ]
+            return torch.complex(parts[0], parts[1])
         return torch.nn.functional.pad(x, flat, value=constant_values)
     for axis, (low, high) in enumerate(pad_width):
         if low or high:

@@ -20,7 +20,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
             epsilon=epsilon,
         )
         return y.permute([order.index(i) for i in range(x.ndim)])
-    # The kernel computes x * scale - mean * scale, which loses digits where the mean is far from zero: at 1e4 all but
-    # three. Any element of a row is near enough to its mean to take its place.
+    # The kernel computes x * scale - mean * scale, which loses digits where the mean is far from
+    # zero: at 1e4 all but three. Any element of a row is near enough to its mean to take its place.
     first = x.detach()[(..., *[slice(0, 1)] * inner)]
     return F.layer_norm(x - first, x.shape[x.ndim - inner :], weight, bias, epsilon)

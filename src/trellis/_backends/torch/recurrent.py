@@ -15,7 +15,8 @@ def lstm(
 ) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
     xs = (x, h, c, kernel, recurrent_kernel, bias)
-    # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with an axis more.
+    # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with
+    # an axis more.
     is_formula = torch.compiler.is_compiling() and len(_compiling_inside) > 0
     hs, h_last, c_last = (
         _lstm_formula(*xs) if is_formula else fastest(_fused_lstm, _lstm_formula, *xs)

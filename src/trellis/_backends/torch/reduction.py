@@ -1,4 +1,7 @@
-"""Reductions and running totals."""
+"""Reductions and running totals.
+
+PyTorch takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
+"""
 
 import builtins
 from typing import Any
@@ -7,7 +10,7 @@ import torch
 from torch import mean as _torch_mean  # names of their own are found faster than those in a module
 from torch import sum as _torch_sum
 
-from ..._core.shapes import normal_axes, only_axis
+from ..._core.shapes import check_order, normal_axes, only_axis
 from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _ordered, _unordered
 from .casting import as_dtype
 
@@ -43,6 +46,8 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _unreduced(x, dtype)
     if dtype is None and x.dtype not in _UNSIGNED:
@@ -60,6 +65,8 @@ def _unreduced(x: Any, dtype: Any) -> Any:
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _unreduced(x, dtype)
     native = _total_dtype(x, dtype)
@@ -77,6 +84,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -85,6 +94,8 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return x.clone()
     if x.dtype in _FEW_KERNELS:
@@ -93,18 +104,24 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _as_float(x).clone()
     return _torch_mean(_as_float(x), axis, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return torch.sqrt(var(x, axis=axis, correction=correction))
     return torch.std(_as_float(x), axis, correction=correction, keepdim=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return torch.var(_as_float(x)[None], 0, correction=correction)
     return torch.var(_as_float(x), axis, correction=correction, keepdim=keepdims)
@@ -154,6 +171,7 @@ def _with_initial(x: Any, axis: int, value: int) -> Any:
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    check_order(n)
     pieces = [piece for piece in (prepend, x, append) if piece is not None]
     joined = torch.cat(_all_same(pieces), axis) if builtins.len(pieces) > 1 else x
     if joined.dtype in _FEW_KERNELS:
@@ -163,6 +181,8 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     if axis == ():
         return _as_float(x).clone()
     return torch.logsumexp(_as_float(x), normal_axes(axis, x.ndim), keepdims)

@@ -6,6 +6,7 @@ import torch
 
 from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
+from ..._core.shapes import normal_axes
 from ._helpers import _FEW_KERNELS, _NATIVE, _both, _filled, _ordered
 
 __all__ = [
@@ -27,10 +28,14 @@ def _ranked(x: Any) -> Any:
 
 
 def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return torch.argmax(_ranked(x), axis, keepdims)
 
 
 def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None and x.ndim == 0:
+        normal_axes(axis, 0)
     return torch.argmin(_ranked(x), axis, keepdims)
 
 

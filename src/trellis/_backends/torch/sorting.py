@@ -4,6 +4,8 @@ from typing import Any
 
 import torch
 
+from ..._core.shapes import normal_axis
+
 __all__ = [
     "argsort",
     "sort",
@@ -11,8 +13,10 @@ __all__ = [
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    axis = normal_axis(axis, x.ndim)
     return torch.sort(x, dim=axis, descending=descending, stable=stable).indices
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    axis = normal_axis(axis, x.ndim)
     return torch.sort(x, dim=axis, descending=descending, stable=stable).values

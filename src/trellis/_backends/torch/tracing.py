@@ -9,6 +9,7 @@ from ..._core import tracing
 __all__ = [
     "is_concrete",
     "is_tracing",
+    "lasts",
 ]
 
 # Asked before anything that torch.compile cannot trace.
@@ -26,3 +27,11 @@ def is_concrete(x: Any) -> bool:
     if torch.compiler.is_compiling() or x.device.type == "meta":
         return False
     return not torch._C._functorch.is_batchedtensor(x)
+
+
+def lasts(x: Any) -> bool:
+    """Whether `x` can be kept when the running function has ended."""
+    # The tensors of torch.compile do not show that they are traced; those of torch.func do.
+    if torch.compiler.is_compiling():
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(x)

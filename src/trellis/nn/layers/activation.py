@@ -215,7 +215,7 @@ class SwiGLU(_AlongAxis):
 
 
 class PReLU(Layer):
-    """`w * x` where x is negative, with a learned `w`: one number, or one per channel of the last axis.
+    """`w * x` where x is negative, with a learned `w`: one number, or one per channel.
 
     >>> import numpy as np, trellis
     >>> trellis.nn.PReLU()(np.array([-2.0, 2.0]))

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..._core.errors import ArgumentTypeError
 
-# What users of torch.nn and Keras type, and what it may be called here; the first that a layer has is meant.
+# What users of torch.nn and Keras type, and what it may be called here; the first that a layer has
+# is meant.
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "in_features": ("input_channels",),
     "in_channels": ("input_channels", "num_channels"),

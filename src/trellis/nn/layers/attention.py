@@ -19,8 +19,9 @@ Activation = str | Callable[[Any], Any]
 class MultiHeadAttention(Layer):
     """Attention with learned projections; see `trellis.multi_head_attention`.
 
-    With `key_dim` and `value_dim` the keys and values may be wider or narrower than the queries. With
-    `num_kv_heads`, blocks of query heads share one head of keys and values (grouped-query attention).
+    With `key_dim` and `value_dim` the keys and values may be wider or narrower than the queries.
+    With `num_kv_heads`, blocks of query heads share one head of keys and values (grouped-query
+    attention).
 
     >>> import numpy as np, trellis
     >>> trellis.nn.MultiHeadAttention(8, num_heads=2)(np.ones((2, 5, 8), "float32")).shape
@@ -70,14 +71,19 @@ class MultiHeadAttention(Layer):
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         if kv_heads < 1 or num_heads % kv_heads:
             raise ArgumentError(
-                f"MultiHeadAttention expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
+                "MultiHeadAttention expects num_kv_heads to divide num_heads, got "
+                f"num_kv_heads={kv_heads} and "
                 f"num_heads={num_heads}."
             )
         self._kv_heads = kv_heads
         self._options: dict[str, Any] = {
-            "num_heads": num_heads, "num_kv_heads": kv_heads, "scale": scale, "add_zero_attn": add_zero_attn,
-            "batch_first": batch_first, "dropout": dropout,
-        }  # fmt: skip
+            "num_heads": num_heads,
+            "num_kv_heads": kv_heads,
+            "scale": scale,
+            "add_zero_attn": add_zero_attn,
+            "batch_first": batch_first,
+            "dropout": dropout,
+        }
         super().__init__(**options)
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
@@ -227,7 +233,8 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     >>> import numpy as np, trellis
     >>> layer = trellis.nn.TransformerDecoderLayer(8, num_heads=2, feedforward_channels=16)
-    >>> layer.eval()(np.ones((2, 5, 8), "float32"), np.ones((2, 7, 8), "float32"), is_causal=True).shape
+    >>> x, memory = np.ones((2, 5, 8), "float32"), np.ones((2, 7, 8), "float32")
+    >>> layer.eval()(x, memory, is_causal=True).shape
     (2, 5, 8)
     """
 

@@ -62,7 +62,7 @@ class TransposedConvolution(Convolution):
 
 
 class Conv1DTranspose(TransposedConvolution):
-    """Transposed convolution along one axis; `w` has the shape of the filter + (out, in), `b` (out,).
+    """Transposed convolution along one axis; `w` has shape filter + (out, in), `b` (out,).
 
     >>> import numpy as np, trellis
     >>> trellis.nn.Conv1DTranspose(3, 5, 3, 2, "SAME")(np.ones((2, 4, 3), "float32")).shape
@@ -73,7 +73,7 @@ class Conv1DTranspose(TransposedConvolution):
 
 
 class Conv2DTranspose(TransposedConvolution):
-    """Transposed convolution along two axes; `w` has the shape of the filter + (out, in), `b` (out,).
+    """Transposed convolution along two axes; `w` has shape filter + (out, in), `b` (out,).
 
     >>> import numpy as np, trellis
     >>> trellis.nn.Conv2DTranspose(3, 5, 3, 2, "SAME")(np.ones((2, 4, 4, 3), "float32")).shape
@@ -84,7 +84,7 @@ class Conv2DTranspose(TransposedConvolution):
 
 
 class Conv3DTranspose(TransposedConvolution):
-    """Transposed convolution along three axes; `w` has the shape of the filter + (out, in), `b` (out,).
+    """Transposed convolution along three axes; `w` has shape filter + (out, in), `b` (out,).
 
     >>> import numpy as np, trellis
     >>> trellis.nn.Conv3DTranspose(3, 5, 3, 2, "SAME")(np.ones((2, 4, 4, 4, 3), "float32")).shape

@@ -1,7 +1,7 @@
 """Layers that drop: active in training mode only.
 
-Their draws come from the library's stream, so `trellis.seed(s)` fixes them on every framework; inside
-compiled functions from `trellis.random.stream(key)`.
+Their draws come from the library's stream, so `trellis.seed(s)` fixes them on every framework;
+inside compiled functions from `trellis.random.stream(key)`.
 """
 
 import math
@@ -101,7 +101,7 @@ class DropPath(Dropout):
 
 
 class AlphaDropout(Dropout):
-    """Dropout that keeps mean 0 and variance 1, for networks of SELU units (Klambauer et al. 2017)."""
+    """Dropout that keeps mean 0 and variance 1, for SELU networks (Klambauer et al. 2017)."""
 
     def _forward(self, x: A) -> A:
         if not self.training or self._prob == 0:

@@ -1,10 +1,10 @@
 """What all layers share."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from ..._core.typing import Device, DTypeLike, Nest
+from ..._core.typing import Device, DTypeLike
 from ...functional._layout import all_formats, is_first
 from ..init import GlorotUniform, Initializer, Zeros
 from ..module.module import Module, _ModuleType
@@ -17,8 +17,8 @@ GLOROT, ZEROS = GlorotUniform(), Zeros()
 class Options(TypedDict, total=False):
     """The options that every layer has beside its own; see `Module`."""
 
-    v: Nest
-    buffers: Nest
+    v: Mapping[str, Any] | None
+    buffers: Mapping[str, Any] | None
     build_mode: str
     store_vars: bool
     with_partial_v: bool
@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
 
 
 class LayerType(_ModuleType):
-    """Shows the whole signature of a layer, and says what was meant where an argument does not fit."""
+    """Shows a layer's whole signature, and says what was meant where an argument does not fit."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -60,7 +60,7 @@ class Layer(Module, metaclass=LayerType):
         super().__init__(**options)
 
     def _is_channel_first(self, data_format: str, dims: int) -> bool:
-        """Whether a format of `dims` spatial axes, in letters or in words, has its channels first."""
+        """Whether a format of `dims` spatial axes, by letters or words, has channels first."""
         return is_first(type(self).__name__, "data_format", data_format, all_formats(dims))
 
 

@@ -188,9 +188,9 @@ class BatchNorm2D(_BatchNorm):
     """Each channel of (batch, height, width, channels) with mean 0 and variance 1; then `* w + b`.
 
     In training the statistics are those of the batch, and the buffers `mean` and `var` follow them:
-    `(1 - momentum) * old + momentum * new`, with the unbiased variance. In evaluation the buffers serve. Inside
-    a compiled function that trains, call the model as `model.apply(v, buffers, x)`, which returns the new
-    buffers.
+    `(1 - momentum) * old + momentum * new`, with the unbiased variance. In evaluation the buffers
+    serve. Inside a compiled function that trains, call the model as `model.apply(v, buffers, x)`,
+    which returns the new buffers.
 
     >>> import numpy as np, trellis
     >>> layer = trellis.nn.BatchNorm2D(3)
@@ -296,12 +296,12 @@ class InstanceNorm2D(_InstanceNorm):
 
 
 class InstanceNorm3D(_InstanceNorm):
-    """Each channel of each sample of (batch, depth, height, width, channels) with mean 0 and variance 1."""
+    """Each channel of each sample of a batch of volumes with mean 0 and variance 1."""
 
     dims, ranks = 3, (5,)
 
 
-# Helpers -------------------------------------------------------------------------------------------------
+# Helpers ------------------------------------------------------------------------------------------
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -34,7 +34,8 @@ class _Pool(Layer):
         self._window, self._padding = window, padding
         self._strides = window if strides is None else strides
         is_first = self._is_channel_first(data_format, self.dims)
-        self._format = [name for name, first in LETTERS[self.dims].items() if first == is_first][0]  # noqa: RUF015
+        last, first = LETTERS[self.dims]
+        self._format = first if is_first else last
         super().__init__(**options)
 
     def _forward(self, x: A) -> A:

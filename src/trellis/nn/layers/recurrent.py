@@ -1,7 +1,7 @@
 """Recurrent layers over sequences: stacked, in one direction or both.
 
-The variables of a layer are `layer0`, `layer1`, ..., those of the backward direction `layer0_reverse`, ...,
-each with `w` (in, gates * out), `r` (out, gates * out) and biases.
+The variables of a layer are `layer0`, `layer1`, ..., those of the backward direction
+`layer0_reverse`, ..., each with `w` (in, gates * out), `r` (out, gates * out) and biases.
 """
 
 from typing import Any, ClassVar, Unpack
@@ -92,8 +92,8 @@ class _Recurrent(Layer):
     def _forward(self, x: A, initial_state: Any = None) -> Any:
         """The outputs of the last layer (batch..., T, out), and the last states.
 
-        A state has shape (layers * directions, batch..., out), layer by layer, forward before backward; a
-        layer with several kinds of states takes and gives a tuple of these.
+        A state has shape (layers * directions, batch..., out), layer by layer, forward before
+        backward; a layer with several kinds of states takes and gives a tuple of these.
         """
         v = self.v
         many = len(self.state_names) > 1
@@ -155,16 +155,22 @@ class LSTM(_Recurrent):
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, (h, c) = lstm_update(
-            x, states[0], states[1], part.w, part.r,
-            bias=self._bias(part, "b"), time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            states[1],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            time_major=self._time_axis == 0,
+        )
         return y, [h, c]
 
 
 class GRU(_Recurrent):
     """Gated recurrent unit, with the gates in the order reset, update, new:
 
-        r, z = sigmoid(x W + b + h R + rb);   n = tanh(x W + b + r * (h R + rb));   h = (1 - z) * n + z * h
+        r, z = sigmoid(x W + b + h R + rb);   n = tanh(x W + b + r * (h R + rb));   h = (1 - z) * n
+        + z * h
 
     >>> import numpy as np, trellis
     >>> y, h = trellis.nn.GRU(3, 4, bidirectional=True)(np.ones((5, 7, 3), "float32"))
@@ -177,9 +183,14 @@ class GRU(_Recurrent):
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, h = gru_update(
-            x, states[0], part.w, part.r,
-            bias=self._bias(part, "b"), recurrent_bias=self._bias(part, "rb"), time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            recurrent_bias=self._bias(part, "rb"),
+            time_major=self._time_axis == 0,
+        )
         return y, [h]
 
 
@@ -231,13 +242,27 @@ class RNN(_Recurrent):
             )
         self._nonlinearity = nonlinearity
         super().__init__(
-            input_channels, output_channels, num_layers, bidirectional, with_bias, return_sequence,
-            return_state, time_major, weight_initializer, bias_initializer, **options,
-        )  # fmt: skip
+            input_channels,
+            output_channels,
+            num_layers,
+            bidirectional,
+            with_bias,
+            return_sequence,
+            return_state,
+            time_major,
+            weight_initializer,
+            bias_initializer,
+            **options,
+        )
 
     def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
         y, h = rnn_update(
-            x, states[0], part.w, part.r,
-            bias=self._bias(part, "b"), activation=self._nonlinearity, time_major=self._time_axis == 0,
-        )  # fmt: skip
+            x,
+            states[0],
+            part.w,
+            part.r,
+            bias=self._bias(part, "b"),
+            activation=self._nonlinearity,
+            time_major=self._time_axis == 0,
+        )
         return y, [h]

@@ -1,6 +1,7 @@
-"""Building a module: its variables are made, those of its children found, and all put into one tree."""
+"""Building a module: its variables are made, its children found, and all put into one tree."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,16 +12,22 @@ from ..._core.dispatch import backend_of, using_backend
 from ..._core.dtypes import FLOATING, default_dtype, name_of, using_default_dtype
 from ..._core.errors import ArgumentError, ShapeError
 from ..._core.settings import Setting
-from .node import Link, Node, Path, buffers_for_writing, set_buffers, stored_variables
+from ..._core.typing import Device, DTypeLike
+from .buffers import buffers_for_writing, set_buffers
+from .node import Link, Node, Path
 from .search import Found, find_modules
 from .share import differences, joined, prune_duplicates, shared_below
+from .variables import check_lasting, keep, set_variables, stored_variables
 
 # The device on which modules inside a module that was given one are made.
-_device: Setting[Any] = Setting("trellis_nn_device", None)
+_device: Setting[Device] = Setting("trellis_nn_device", None)
+
+# Several threads may make the first call of a module that builds then: one of them builds it.
+one_at_a_time = threading.RLock()
 
 
 @contextlib.contextmanager
-def surroundings(backend: str | None, dtype: Any, device: Any) -> Iterator[None]:
+def surroundings(backend: str | None, dtype: DTypeLike, device: Device) -> Iterator[None]:
     """What modules and variables made inside take where nothing else is said."""
     with contextlib.ExitStack() as stack:
         if backend is not None:
@@ -30,10 +37,6 @@ def surroundings(backend: str | None, dtype: Any, device: Any) -> Iterator[None]
         if device is not None:
             stack.enter_context(_device.using(device))
         yield
-
-
-def surrounding_device() -> Any:
-    return _device.get()
 
 
 def backend_and_dtype(*nests: Any) -> tuple[str | None, str | None]:
@@ -53,8 +56,8 @@ def build(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     from_call: bool,
-    device: Any,
-    dtype: Any,
+    device: Device,
+    dtype: DTypeLike,
 ) -> None:
     """The steps of `Module.build`, in the order of its docstring."""
     owner = node.owner
@@ -62,28 +65,25 @@ def build(
     backend, found_dtype = backend_and_dtype(given, *((args, kwargs) if from_call else ()))
     backend = backend if node.backend is None else node.backend
     dtype = _first_said(dtype, node.dtype, found_dtype)
-    device = _first_said(device, node.device, surrounding_device())
+    device = _first_said(device, node.device, _device.get())
     use_given_args = bool(args or kwargs) and not from_call
     build_args, build_kwargs = (
         (args, kwargs) if use_given_args else (node.build_args, node.build_kwargs)
     )
-    node.is_building = True
-    try:
-        with surroundings(backend, dtype, device):
-            has_all = owner._build(*build_args, **build_kwargs)
-            created = owner._create_variables(
-                device=device, dtype=default_dtype() if dtype is None else name_of(dtype)
-            )
-            node.v = Container({} if created is None else created)
-            _build_explicit_children(owner)
+    with surroundings(backend, dtype, device):
+        has_all = owner._build(*build_args, **build_kwargs)
+        created = owner._create_variables(
+            device=device, dtype=default_dtype() if dtype is None else name_of(dtype)
+        )
+        check_lasting(node, created, "v")
+        node.v = Container({} if created is None else created)
+        _build_explicit_children(owner)
+        collect(node)
+        settle_given(node)
+        if has_all is False and from_call:
+            owner._forward(*args, **kwargs)
             collect(node)
             settle_given(node)
-            if has_all is False and from_call:
-                owner._forward(*args, **kwargs)
-                collect(node)
-                settle_given(node)
-    finally:
-        node.is_building = False
     node.is_built = True
     node.update_plain()
     if not node.is_training:
@@ -104,7 +104,7 @@ def _build_explicit_children(owner: Any) -> None:
 
 
 def collect(node: Node) -> None:
-    """Search the attributes again and put the variables of the tree together; arrays stay what they are."""
+    """Search the attributes again and put the variables of the tree together; no array changes."""
     old = stored_variables(node)
     gone = {id(module): module for module in node.children.values()}
     own = {key: value for key, value in dict.items(old) if key not in node.heads}
@@ -117,10 +117,11 @@ def collect(node: Node) -> None:
         parts.append(part)
         if len(part):
             _place(v, path, part, own, node.owner)
+    check_lasting(node, v, "v")
     for module in gone.values():
         _detach(node, module.__node__)
     v, node.duplicates = prune_duplicates(v, own)
-    node.v = v
+    keep(node, v)
     node.heads = {f.path[0] for f, part in zip(found, parts, strict=True) if len(part)}
     _attach(node, found, parts)
     node.update_plain()
@@ -142,14 +143,14 @@ def _is_above(candidate: Node, node: Node) -> bool:
 def _place(v: Container, path: Path, part: Container, own: dict[str, Any], owner: Any) -> None:
     if path[0] in own:
         raise ArgumentError(
-            f"{type(owner).__name__} has two variables named {path[0]!r}: one that _create_variables returns, and "
-            "those of a module in an attribute of that name. Rename one of them."
+            f"{type(owner).__name__} has two variables named {path[0]!r}: one that _create_variables "
+            "returns, and those of a module in an attribute of that name. Rename one of them."
         )
     chain = "/".join(path)
     if chain in v:
         raise ArgumentError(
-            f"{type(owner).__name__} has two attributes whose variables are named {chain!r} (one leading "
-            "underscore does not count). Rename one of them."
+            f"{type(owner).__name__} has two attributes whose variables are named {chain!r} (one "
+            "leading underscore does not count). Rename one of them."
         )
     v[chain] = part
 
@@ -169,18 +170,12 @@ def _attach(node: Node, found: list[Found], parts: list[Container]) -> None:
             buffers_for_writing(node)["/".join(path)] = module.buffers
         if child.is_built:
             child.v = None
-        if child.tracker is None and node.tracker is not None:
-            child.tracker = node.tracker
         child.update_plain()
 
 
 def _detach(node: Node, child: Node) -> None:
     """A module that no attribute holds any more takes its variables and buffers along."""
-    links = [
-        link
-        for link in [child.link, *child.more_links]
-        if link is not None and link.parent is not node
-    ]
+    links = [link for link in child.links() if link.parent is not node]
     if child.link is not None and child.link.parent is node:
         v, kept = stored_variables(child), child.owner.buffers
         buffers_for_writing(node).pop("/".join(child.link.path), None)
@@ -190,8 +185,7 @@ def _detach(node: Node, child: Node) -> None:
 
 def _link_to(node: Node, child: Node, path: Path, key: str) -> Link:
     """The link from the child to this parent, made now if there is none."""
-    links = ([] if child.link is None else [child.link]) + child.more_links
-    for link in links:
+    for link in child.links():
         if link.parent is node:
             return link
     link = Link(node, path, key)
@@ -203,7 +197,7 @@ def _link_to(node: Node, child: Node, path: Path, key: str) -> Link:
 
 
 def settle_given(node: Node) -> None:
-    """Put the constructor's `v` in its place, unless children that are still to come may change the answer."""
+    """Put the constructor's `v` in its place, unless children may still come and change the answer."""
     if node.pending is None:
         return
     given, is_partial = node.pending
@@ -214,11 +208,7 @@ def settle_given(node: Node) -> None:
     if wrong:
         raise ShapeError(
             f"The variables given to {type(node.owner).__name__} do not fit: {'; '.join(wrong)}."
-            + (
-                ""
-                if is_partial
-                else " To give only some of the variables, write with_partial_v=True."
-            )
+            + ("" if is_partial else " To give only some of them, write with_partial_v=True.")
         )
     filled = given.copy()
     if is_partial:
@@ -229,10 +219,10 @@ def settle_given(node: Node) -> None:
     v, newer = prune_duplicates(filled, own)
     node.duplicates = joined(node.duplicates, newer)
     for module in node.children.values():
-        for link in [module.__node__.link, *module.__node__.more_links]:
-            if link is not None and link.parent is node:
+        for link in module.__node__.links():
+            if link.parent is node:
                 link.shared = shared_below(link.path, node.duplicates)
-    node.owner.v = v
+    set_variables(node, v)
     node.pending = None
 
 

@@ -1,55 +1,54 @@
 """`Module`: variables with names, a forward function, and children that are modules too."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from inspect import Signature, signature
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Self, TypeVar
 
 from ..._core.container import Container
 from ..._core.dispatch import backend_of, xp_of
-from ..._core.errors import ArgumentError, MixedBackendsError, NotSupportedError, TracingError
-from ..._core.typing import Device, DTypeLike
+from ..._core.errors import (
+    ArgumentError,
+    MixedBackendsError,
+    NotSupportedError,
+    TracingError,
+    TrellisError,
+)
+from ..._core.tracing import lasts
+from ..._core.typing import Device, DTypeLike, Nest
 from ..._gradients.transforms import stop_gradient
-from ..._gradients.with_grads import set_with_grads, unset_with_grads
+from ..._gradients.with_grads import are_grads_on, grads_stack, using_grads
 from ..._gradients.with_grads import with_grads as grads_wanted
 from . import build
+from .buffers import are_buffers_given, buffers, set_buffer, set_buffers
+from .call import Call, here
 from .draw import Drawing
-from .node import (
-    Node,
-    are_buffers_given,
-    as_container,
-    buffers,
-    set_buffer,
-    set_buffers,
-    set_variables,
-    variables,
-)
-from .queries import TreeQueries, below
+from .node import Node, as_container, way_up
+from .queries import TreeQueries
 from .search import find_modules, holds_modules
 from .state import Saving
 from .summary import Summary
 from .track import Tracker
+from .variables import are_constant, check_lasting, set_variables, variables, variables_in
 
 BUILD_MODES = ("on_init", "explicit", "on_call")
 
+M = TypeVar("M")
 
-def _are_grads_on() -> bool:
-    return grads_wanted()
-
-
-# torch.compile cannot trace context variables: it reads the stack once, while it compiles, as the other
-# compilers do.
-_are_grads_on._dynamo_marked_constant = True  # type: ignore[attr-defined]
+# What runs only after the call that made it.
+_LATER = (GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
 class _ModuleType(type):
-    """Runs what has to wait until a whole constructor is done: children may be assigned at its very end."""
+    """Runs what has to wait until a whole constructor is done: its very last line may add a child."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls: type[M], *args: Any, **kwargs: Any) -> M:  # type: ignore[misc]
         backend, dtype = kwargs.get("backend"), kwargs.get("dtype")
         if kwargs.get("v") is not None:
             found = build.backend_and_dtype(kwargs["v"])
             backend, dtype = backend or found[0], found[1] if dtype is None else dtype
         with build.surroundings(backend, dtype, kwargs.get("device")):
-            module = super().__call__(*args, **kwargs)
+            module: Any = type.__call__(cls, *args, **kwargs)
         node: Node = module.__node__
         node.is_constructing = False
         if node.is_built:
@@ -57,21 +56,28 @@ class _ModuleType(type):
             if not node.stores_vars:
                 node.v = None
                 node.update_plain()
-        return module
+        return module  # type: ignore[no-any-return]
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The arguments of the constructor, which `__call__` would hide from help() and editors."""
+        whole = signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
 class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     """The base of layers and models.
 
-    A subclass assigns other modules to attributes, returns variables of its own from `_create_variables`,
-    and computes in `_forward`. All variables of the tree are found in `v`, a Container named after the
-    attributes. A call with `v=` is a pure function of these variables, ready for `trellis.grad`,
-    `execute_with_gradients` and the compilers.
+    A subclass assigns other modules to attributes, returns variables of its own from
+    `_create_variables`, and computes in `_forward`. All variables of the tree are found in `v`, a
+    Container named after the attributes. A call with `v=` is a pure function of these variables, in
+    any number of threads, ready for `trellis.grad`, `execute_with_gradients` and the compilers.
 
     Extra arguments of the constructor go to `_build`. `build_mode` says when the variables are made:
-    "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the first call. `v` gives
-    the variables, with `with_partial_v` some of them; with `store_vars=False` the module keeps none and every
-    call needs `v=`. Modules made inside the constructor take over its `backend`, `dtype` and `device`.
+    "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the first call.
+    `v` gives the variables, with `with_partial_v` some of them; with `store_vars=False` the module
+    keeps none and every call needs `v=`. Modules made inside the constructor take over its
+    `backend`, `dtype` and `device`.
 
     >>> import numpy as np, trellis
     >>> class Scale(trellis.Module):
@@ -86,8 +92,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     array([10., 20.])
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # Here and not in __init__: subclasses may assign children before they call super().__init__().
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        # Here and not in __init__: a subclass may assign children before it calls super().__init__().
         module = object.__new__(cls)
         object.__setattr__(module, "__node__", Node(module))
         return module
@@ -95,8 +101,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     def __init__(
         self,
         *args: Any,
-        v: Any = None,
-        buffers: Any = None,
+        v: Mapping[str, Any] | None = None,
+        buffers: Mapping[str, Any] | None = None,
         build_mode: str = "on_init",
         store_vars: bool = True,
         with_partial_v: bool = False,
@@ -124,17 +130,18 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     # To be written by subclasses -------------------------------------------------------------------
 
     def _build(self, *args: Any, **kwargs: Any) -> bool | None:
-        """Make children here, if not in the constructor. False: some of them build at the first call."""
+        """Make children here, if not in the constructor. False: some build at the first call."""
         return True
 
-    def _create_variables(self, *, device: Device, dtype: DTypeLike) -> Any:
+    def _create_variables(self, *, device: Device, dtype: DTypeLike) -> Mapping[str, Any] | None:
         """The variables of this module itself, as a dict or Container."""
         return {}
 
     def _forward(self, *args: Any, **kwargs: Any) -> Any:
         """What a call computes."""
         raise NotSupportedError(
-            f"{type(self).__name__} does not say what a call computes: write its method _forward(self, x)."
+            f"{type(self).__name__} does not say what a call computes: write its method "
+            "_forward(self, x)."
         )
 
     # Building --------------------------------------------------------------------------------------
@@ -154,49 +161,59 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     ) -> Container:
         """Make the variables and return them.
 
-        `_build` runs, then `_create_variables`; the variables of the modules in the attributes are added, a
-        name that both have raises; the constructor's `v` takes its place; arrays that occur twice are kept
-        once. If `_build` returned False and the build comes from a call, `_forward` runs once, so that the
-        remaining children build too. A module that is built already stays as it is, and one in the mode
-        "on_call" waits for its first call.
+        `_build` runs, then `_create_variables`; the variables of the modules in the attributes are
+        added, a name that both have raises; the constructor's `v` takes its place; arrays that occur
+        twice are kept once. If `_build` returned False and the build comes from a call, `_forward`
+        runs once, so that the remaining children build too. A module that is built already stays as
+        it is, and one in the mode "on_call" waits for its first call.
         """
         node = self.__node__
-        if node.is_built or (node.build_mode == "on_call" and not from_call):
-            return Container() if node.v is None and node.link is None else variables(node)
-        build.build(node, args, kwargs, from_call, device, dtype)
-        v = variables(node)
-        if not node.stores_vars and not node.is_constructing:
-            node.v = None
-            node.update_plain()
-        return v
+        with build.one_at_a_time:
+            if node.is_built or (node.build_mode == "on_call" and not from_call):
+                return Container() if node.v is None and node.link is None else variables(node)
+            build.build(node, args, kwargs, from_call, device, dtype)
+            v = variables(node)
+            if not node.stores_vars and not node.is_constructing:
+                node.v = None
+                node.update_plain()
+            return v
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         node = self.__node__
         if not node.is_built:
             object.__setattr__(self, name, value)
             return
-        before = self.__dict__.get(name)
+        is_new, before = name not in self.__dict__, self.__dict__.get(name)
         object.__setattr__(self, name, value)
-        if name in self.__dict__ and (holds_modules(value) or holds_modules(before)):
-            try:
+        if name not in self.__dict__:
+            return
+        try:
+            if holds_modules(value) or holds_modules(before):
                 build.collect(node)
-            except ArgumentError:
+        except TrellisError:
+            if is_new:
+                object.__delattr__(self, name)
+            else:
                 object.__setattr__(self, name, before)
-                raise
+            raise
 
     # Variables -------------------------------------------------------------------------------------
 
     @property
     def v(self) -> Container:
-        """The variables of this module and all modules below; during a call with `v=` those given to it.
+        """The variables of this module and all modules below; in a call with `v=` those given to it.
 
-        `child.v` is `module.v.child`. Assigning replaces them, for the parents too, without a check of the
-        structure; arrays that several places share stay shared.
+        `child.v` is `module.v.child`. Assigning replaces them, for the parents too, without a check
+        of the structure; arrays that several places share stay shared. Inside a function that is
+        being compiled it raises: give the variables to the call instead.
         """
-        return variables(self.__node__)
+        node, call = self.__node__, here.call
+        if call is None and node.v is not None:
+            return node.v
+        return variables_in(call, node)
 
     @v.setter
-    def v(self, new: Any) -> None:
+    def v(self, new: Mapping[str, Any]) -> None:
         set_variables(self.__node__, new)
 
     @property
@@ -208,28 +225,35 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def buffers(self) -> Container:
-        """Arrays that belong to the state but get no gradients, such as running means; children's included."""
+        """Arrays that belong to the state but get no gradients, such as running means.
+
+        Those of the modules below are among them.
+        """
         return buffers(self.__node__)
 
     @buffers.setter
-    def buffers(self, new: Any) -> None:
-        set_buffers(self.__node__, new)
+    def buffers(self, new: Mapping[str, Any]) -> None:
+        node = self.__node__
+        if not are_buffers_given(node):
+            check_lasting(node, as_container(new, "buffers"), "buffers")
+        set_buffers(node, new)
 
-    def register_buffer(self, name: str, value: Any) -> None:
+    def register_buffer(self, name: str, value: Nest) -> None:
         """Add a buffer, or give one another value. Gradients do not flow into it.
 
         Inside a compiled function a new value cannot be kept on the module: there, call
         `module.apply(v, buffers, ...)`, which returns the new buffers.
         """
-        value = stop_gradient(value) if hasattr(value, "dtype") else value
+        kept = stop_gradient(value) if hasattr(value, "dtype") else value
         node = self.__node__
-        if not are_buffers_given(node) and not _lasts(value):
+        if not node.is_temporary and not are_buffers_given(node) and not lasts(kept):
             raise TracingError(
-                f"{type(self).__name__} would keep a value of the compiled function in its buffer {name!r}, which "
-                "leaves nothing usable outside. Write `out, buffers = module.apply(v, buffers, x)` in the "
-                "compiled function and return both; or call module.eval() first."
+                f"{type(self).__name__} would keep a value of the compiled function in its buffer "
+                f"{name!r}, which leaves nothing usable outside. Write `out, buffers = "
+                "module.apply(v, buffers, x)` in the compiled function and return both; or call "
+                "module.eval() first."
             )
-        set_buffer(node, name, value)
+        set_buffer(node, name, kept)
 
     # Modes and devices -----------------------------------------------------------------------------
 
@@ -242,7 +266,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     def training(self, mode: bool) -> None:
         self.__node__.is_training = mode
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Set `training` here and in all modules below; returns the module."""
         self.__node__.is_training = mode
         children = self.__node__.children
@@ -252,7 +276,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             child.train(mode)
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """`train(False)`."""
         return self.train(False)
 
@@ -261,25 +285,28 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     def __call__(
         self,
         *args: Any,
-        v: Any = None,
-        buffers: Any = None,
+        v: Mapping[str, Any] | None = None,
+        buffers: Mapping[str, Any] | None = None,
         with_grads: bool | None = None,
         track_submod_rets: bool = False,
         submod_depth: int | None = None,
-        submods_to_track: Sequence[Any] | None = None,
+        submods_to_track: "Sequence[Module] | None" = None,
         track_submod_call_order: bool = False,
-        expected_submod_rets: Any = None,
+        expected_submod_rets: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Run `_forward`.
 
-        `v` and `buffers` replace those of the whole tree during this call only. `with_grads=False` makes the
-        variables constants; None asks `trellis.with_grads()`. `track_submod_rets` records what the modules
-        below return in `submod_rets`, `track_submod_call_order` the order of their calls in
-        `submod_call_order`; `expected_submod_rets` compares the returns with others. `submod_depth` and
+        `v` and `buffers` replace those of the whole tree during this call only, in this thread only.
+        `with_grads=False` makes the variables constants; None asks `trellis.with_grads()`.
+        `track_submod_rets` records what the modules below return in `submod_rets`,
+        `track_submod_call_order` the order of their calls in `submod_call_order`;
+        `expected_submod_rets` compares the returns with others. `submod_depth` and
         `submods_to_track` limit what is recorded.
         """
         node = self.__node__
+        around = here.call
+        is_on = not grads_stack.is_overridden or are_grads_on()
         is_tracking = (
             track_submod_rets or track_submod_call_order or expected_submod_rets is not None
         )
@@ -289,18 +316,23 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             and with_grads is None
             and node.is_plain
             and not is_tracking
+            and (around is None or around.tracker is None)
+            and is_on
         ):
-            if _are_grads_on():
-                if node.link is None:
-                    _check_backend(node, args)
-                return self._forward(*args, **kwargs)
+            if node.link is None:
+                _check_backend(node, node.v if around is None else variables(node), args)
+            return self._forward(*args, **kwargs)
         if not node.is_built:
             self.build(*args, from_call=True, **kwargs)
-        given = None if v is None else as_container(v, "v")
-        copied = None if buffers is None else as_container(buffers, "buffers").copy()
+        call = Call(
+            node,
+            None if v is None else as_container(v, "v"),
+            None if buffers is None else as_container(buffers, "buffers").copy(),
+            around,
+        )
         if not is_tracking:
-            return self._call(args, kwargs, given, copied, with_grads)
-        tracker = Tracker(
+            return self._run_forward(call, args, kwargs, is_on, with_grads)
+        call.tracker = Tracker(
             self,
             with_rets=track_submod_rets or expected_submod_rets is not None,
             with_order=track_submod_call_order,
@@ -308,24 +340,24 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             depth=submod_depth,
             selected=submods_to_track,
         )
-        watched = [(module.__node__, module.__node__.tracker) for module in below(self)]
-        for below_node, _ in watched:
-            below_node.tracker = tracker
-            below_node.update_plain()
         try:
-            return self._call(args, kwargs, given, copied, with_grads)
+            return self._run_forward(call, args, kwargs, is_on, with_grads)
         finally:
-            for below_node, before in watched:
-                below_node.tracker = before
-                below_node.update_plain()
-            node.submod_rets, node.submod_call_order = tracker.rets, tracker.order
+            node.submod_rets, node.submod_call_order = call.tracker.rets, call.tracker.order
             node.update_plain()
 
-    def apply(self, v: Any, buffers: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, Container]:
+    def apply(
+        self,
+        v: Mapping[str, Any] | None,
+        buffers: Mapping[str, Any] | None,
+        /,
+        *args: Any,
+        **kwargs: Any,
+    ) -> tuple[Any, Container]:
         """A call that is pure in its buffers too: `(what the module returns, the new buffers)`.
 
-        Nothing on the module changes, so this is the form for compiled functions that train layers with
-        running statistics. None stands for the module's own variables or buffers.
+        Nothing on the module changes, so this is the form for compiled functions that train layers
+        with running statistics. None stands for the module's own variables or buffers.
 
         >>> import numpy as np, trellis
         >>> norm = trellis.nn.BatchNorm1D(2)
@@ -336,50 +368,53 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         if not self.built:
             self.build(*args, from_call=True, **kwargs)
         given = None if v is None else as_container(v, "v")
-        copied = self.buffers.copy() if buffers is None else as_container(buffers, "buffers").copy()
-        result = self._call(args, kwargs, given, copied, None)
-        return result, copied
+        kept = self.buffers if buffers is None else as_container(buffers, "buffers")
+        call = Call(self.__node__, given, kept.copy(), here.call)
+        result = self._run_forward(call, args, kwargs, are_grads_on(), None)
+        assert call.buffers is not None, "a call keeps the buffers that it was given"
+        return result, call.buffers
 
-    def _call(
+    def _run_forward(
         self,
-        args: Any,
-        kwargs: Any,
-        given: Container | None,
-        copied: Container | None,
+        call: Call,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        is_on: bool,
         with_grads: bool | None,
     ) -> Any:
-        """The call with everything that may be given to it; puts all of it back at the end."""
-        node = self.__node__
-        tracker = node.tracker
-        if tracker is None and (node.submod_rets is not None or node.submod_call_order is not None):
+        """`_forward` inside a call that was given something, or is watched."""
+        node, tracker = call.node, call.tracker
+        if tracker is not None and way_up(node, tracker.root.__node__) is None:
+            tracker = None  # a module of another tree
+        if tracker is None and not node.is_plain:
             node.submod_rets = node.submod_call_order = None
             node.update_plain()
-        before = (node.given, node.given_buffers, node.is_stopped)
-        is_on = _are_grads_on()
-        # The children ask the stack: a call that wants gradients against it says so there.
-        is_pushed = with_grads is not None and grads_wanted(with_grads=with_grads) and not is_on
-        if is_pushed:
-            set_with_grads(True)
-        entry = None if tracker is None else tracker.enter(self)
+        is_wanted = is_on if with_grads is None else grads_wanted(with_grads=with_grads)
+        here.call = call
+        entry = None
         try:
-            if copied is not None:
-                node.given_buffers = copied
-            if given is not None:
-                node.given, node.is_stopped = given, False
-            is_constant = not is_on if with_grads is None else not with_grads
-            if is_constant and not _is_stopped(node):
-                node.given, node.is_stopped = stop_gradient(variables(node)), True
+            if not is_wanted and not are_constant(node):
+                call.v, call.is_constant = stop_gradient(variables(node)), True
             if node.link is None:
-                _check_backend(node, args)
+                _check_backend(node, variables(node) if call.v is None else call.v, args)
             elif not node.stores_vars:
                 variables(node)
-            result = self._forward(*args, **kwargs)
+            entry = None if tracker is None else tracker.enter(self)
+            if is_wanted and not is_on:
+                with using_grads(True):  # the modules below ask the stack
+                    result = self._forward(*args, **kwargs)
+            else:
+                result = self._forward(*args, **kwargs)
         finally:
-            node.given, node.given_buffers, node.is_stopped = before
-            if is_pushed:
-                unset_with_grads()
+            here.call = call.outer
             if tracker is not None:
                 tracker.leave(entry)
+        if type(result) in _LATER:
+            raise NotSupportedError(
+                f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs when the "
+                "call is over and would not see what the call was given. Return a list, or write a "
+                "generator that calls the module."
+            )
         if tracker is not None:
             tracker.record(self, result)
         return result
@@ -388,7 +423,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def submod_rets(self) -> Container:
-        """What the modules below returned in the last call, if that was tracked: lists of NumPy arrays."""
+        """What the modules below returned in the last call, if that was tracked: NumPy arrays."""
         rets = self.__node__.submod_rets
         return Container(alphabetical_keys=False) if rets is None else rets
 
@@ -399,11 +434,11 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         return Container(alphabetical_keys=False) if order is None else order
 
 
-def _check_backend(node: Node, args: tuple[Any, ...]) -> None:
+def _check_backend(node: Node, v: Any, args: tuple[Any, ...]) -> None:
     """Refuse inputs of another framework than the variables, which operators might silently mix."""
     if len(args) == 0 or not hasattr(args[0], "shape"):
         return
-    leaf: Any = variables(node)
+    leaf = v
     while isinstance(leaf, dict):
         if len(leaf) == 0:
             return
@@ -411,28 +446,6 @@ def _check_backend(node: Node, args: tuple[Any, ...]) -> None:
     if hasattr(leaf, "shape") and xp_of(args[0]) is not xp_of(leaf):
         mine, given = backend_of(leaf), backend_of(args[0])
         raise MixedBackendsError(
-            f"{type(node.owner).__name__} has variables from {mine}, but its input is from {given}. Write "
-            f"trellis.to_backend(x, {mine!r}), or make the module with backend={given!r}."
+            f"{type(node.owner).__name__} has variables from {mine}, but its input is from {given}. "
+            f"Write trellis.to_backend(x, {mine!r}), or make the module with backend={given!r}."
         )
-
-
-def _is_stopped(node: Node | None) -> bool:
-    """Whether the variables come from a call that has made them constants already."""
-    while node is not None:
-        if node.given is not None:
-            return node.is_stopped
-        node = None if node.link is None else node.link.parent
-    return False
-
-
-def _lasts(value: Any) -> bool:
-    """Whether a value can outlive the running function: not while a compiler traces it."""
-    if not hasattr(value, "dtype"):
-        return True
-    xp = xp_of(value)
-    try:
-        xp.check_leaving(value)
-    except TracingError:
-        return False
-    # The tensors of torch.compile do not show that they are traced.
-    return not (hasattr(value, "requires_grad") and xp.is_tracing())

@@ -4,7 +4,8 @@ from typing import Any
 
 from ..._core.container import Container
 from ..._core.errors import ArgumentError
-from .node import Owner, variables
+from .node import Owner
+from .variables import variables
 
 
 class TreeQueries(Owner):
@@ -42,8 +43,8 @@ class TreeQueries(Owner):
     ) -> Any:
         """The modules below by name, in the order of registration; at the leaves their variables.
 
-        With `show_v=False` the leaves are "". `depth` limits how far down to go; 0 gives the variables of
-        this module.
+        With `show_v=False` the leaves are "". `depth` limits how far down to go; 0 gives the
+        variables of this module.
         """
         children = self.__node__.children
         if depth == 0 or not children:
@@ -69,8 +70,8 @@ class TreeQueries(Owner):
     def get_mod_key(self, *, top_mod: Any = None) -> str:
         """A name such as "  Linear_2": one space per level, the class, and a number within the tree.
 
-        The number counts the modules of that class name below `top_mod` (None: the root), children before
-        their parents.
+        The number counts the modules of that class name below `top_mod` (None: the root), children
+        before their parents.
         """
         name, number = type(self).__name__, 0
         for module in below(self.top_mod() if top_mod is None else top_mod):

@@ -1,4 +1,4 @@
-"""The state of a module, and files of it: arrays as safetensors with a JSON header, and no code in them."""
+"""The state of a module, and files of it: safetensors with a JSON header, and no code in them."""
 
 import json
 import os
@@ -14,9 +14,11 @@ from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ShapeError
 from ..._core.files import read_arrays, write_arrays
 from ..._core.typing import Device
-from .node import Owner, buffers, set_buffers, set_variables, stored_variables
+from .buffers import buffers, set_buffers
+from .node import Owner
 from .share import shape
 from .track import as_record
+from .variables import set_variables, stored_variables
 
 _FORMAT = "trellis-weights-1"
 
@@ -36,7 +38,8 @@ class Saving(Owner):
         for chain in kept.key_chains():
             if chain in state:
                 raise ArgumentError(
-                    f"{type(self).__name__} has both a variable and a buffer named {chain!r}; rename one of them."
+                    f"{type(self).__name__} has both a variable and a buffer named {chain!r}; "
+                    "rename one of them."
                 )
             state[chain] = kept[chain]
         return state
@@ -59,8 +62,8 @@ class Saving(Owner):
     def load_weights(self, path: str | os.PathLike[str], /) -> None:
         """Read variables and buffers from a file that `save_weights` wrote, on whichever framework.
 
-        They keep the framework and device of those they replace. Where names, shapes or data types differ,
-        the error lists all differences, and nothing changes.
+        They keep the framework and device of those they replace. Where names, shapes or data types
+        differ, the error lists all differences, and nothing changes.
         """
         node: Any = self.__node__
         if not node.is_built:

@@ -1,5 +1,7 @@
 """A module in words: its repr, and a table of its parts with shapes, counts and memory."""
 
+import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from ..._array.casting import dtype as dtype_of
@@ -8,7 +10,12 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.dispatch import backend_of, using_backend
 from ..._core.dtypes import FLOATING
-from .node import Node, Owner, buffers, stored_variables
+from ..._core.typing import DTypeLike
+from .buffers import buffers
+from .call import Call
+from .node import Node, Owner
+from .queries import below
+from .variables import stored_variables
 
 _BYTES = {"bool": 1, "bfloat16": 2, "complex64": 8, "complex128": 16}
 
@@ -17,7 +24,7 @@ class Summary(Owner):
     """The part of `Module` that describes it."""
 
     def extra_repr(self) -> str:
-        """What a repr shows between the parentheses, for modules without children; override to say more."""
+        """What a repr shows between the parentheses; override to say more."""
         return ""
 
     def __repr__(self) -> str:
@@ -30,11 +37,11 @@ class Summary(Owner):
             lines.append(f"({key}): {child!r}".replace("\n", "\n  "))
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
-    def summary(self, *input_shapes: Any, dtype: Any = None) -> str:
+    def summary(self, *input_shapes: Sequence[int], dtype: DTypeLike = None) -> str:
         """A table of all modules: class, output shape, number of parameters, memory.
 
-        With the shapes of the inputs the module runs once on zeros, in evaluation mode, and the table shows
-        what each part returns. `dtype` is that of the zeros; None: that of the variables.
+        With the shapes of the inputs the module runs once on zeros, in evaluation mode, and the table
+        shows what each part returns. `dtype` is that of the zeros; None: that of the variables.
 
         >>> import trellis
         >>> print(trellis.nn.Linear(4, 3).summary((2, 4)))
@@ -90,23 +97,14 @@ def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, st
     backend = backend_of(leaves[0]) if leaves else None
     kind = dtype if dtype is not None else (str(dtype_of(floats[0])) if floats else None)
     inputs = [zeros(tuple(s), dtype=kind, backend=backend) for s in input_shapes]
-    modes = _modes(module)
+    modes = [(each, each.training) for each in below(module)]
     module.eval()
-    observer = _ShapeObserver(shapes)
-    nodes = [m.__node__ for m, _ in modes]
+    observer = _ShapeObserver(module, shapes)
+    call = Call(module.__node__, None, module.buffers.copy(), None, observer)
     try:
-        for node in nodes:
-            node.tracker = observer
-            node.update_plain()
-        if backend is None:
-            module.apply(None, None, *inputs)
-        else:
-            with using_backend(backend):
-                module.apply(None, None, *inputs)
+        with contextlib.nullcontext() if backend is None else using_backend(backend):
+            module._run_forward(call, tuple(inputs), {}, True, None)
     finally:
-        for node in nodes:
-            node.tracker = None
-            node.update_plain()
         for each, mode in modes:
             each.training = mode
     return shapes
@@ -115,7 +113,8 @@ def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, st
 class _ShapeObserver:
     """Takes the place of a tracker; keeps only shapes."""
 
-    def __init__(self, shapes: dict[int, str]):
+    def __init__(self, root: Any, shapes: dict[int, str]):
+        self.root = root
         self._shapes = shapes
 
     def enter(self, module: Any) -> None:
@@ -127,12 +126,6 @@ class _ShapeObserver:
     def record(self, module: Any, ret: Any) -> None:
         found = [str(tuple(x.shape)) for x in tree.leaves(ret) if hasattr(x, "shape")]
         self._shapes[id(module)] = ", ".join(found) or "-"
-
-
-def _modes(module: Any) -> list[tuple[Any, bool]]:
-    from .queries import below
-
-    return [(each, each.training) for each in below(module)]
 
 
 def size(x: Any) -> int:

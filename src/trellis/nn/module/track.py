@@ -1,6 +1,6 @@
-"""Watching a call: what the modules below return, in which order they run, and whether that is expected."""
+"""Watching a call: what the modules below return, in which order, and whether that is expected."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._array.interchange import to_numpy
@@ -8,12 +8,12 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, ShapeError
 from ..._gradients.transforms import stop_gradient
-from .node import variables
 from .queries import below
+from .variables import variables
 
 
 class Tracker:
-    """The record of one call; every module below the called one has it while the call runs."""
+    """The record of one call; the calls inside it find it there."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class Tracker:
         *,
         with_rets: bool,
         with_order: bool,
-        expected: Any,
+        expected: Mapping[str, Any] | None,
         depth: int | None,
         selected: Sequence[Any] | None,
     ):
@@ -30,8 +30,7 @@ class Tracker:
         self.order: Container | None = Container(alphabetical_keys=False) if with_order else None
         self.depth = depth
         self.selected = None if selected is None else [id(module) for module in selected]
-        self.modules = below(root)
-        self.expected = _by_module_key(expected, self.modules)
+        self.expected = {} if expected is None else _by_module_key(expected, below(root))
         self._entry = self.order  # where the modules called next are noted; None below a leaf
         self._calls: dict[tuple[int, int], int] = {}
 
@@ -101,10 +100,8 @@ def as_record(x: Any) -> Any:
     return to_numpy(stop_gradient(x)).copy()
 
 
-def _by_module_key(expected: Any, modules: list[Any]) -> dict[int, Any]:
+def _by_module_key(expected: Mapping[str, Any], modules: list[Any]) -> dict[int, Any]:
     """The expectations by the identity of the module that a key, with or without spaces, names."""
-    if expected is None:
-        return {}
     by_key = {}
     for module in modules:
         key = module.get_mod_key()
@@ -123,8 +120,8 @@ def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     wanted = expectation["val"] if is_detailed else expectation
     if call >= len(wanted):
         raise ArgumentError(
-            f"{key.strip()} was called {call + 1} times, but expected_submod_rets has {len(wanted)} entries for it; "
-            "write one for each call, None where it is not to be checked."
+            f"{key.strip()} was called {call + 1} times, but expected_submod_rets has {len(wanted)} "
+            "entries for it; write one for each call, None where it is not to be checked."
         )
     if wanted[call] is None:
         return
@@ -133,7 +130,8 @@ def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     found, want = tree.leaves(ret), _leaves_like(ret, wanted[call])
     if len(found) != len(want):
         raise ShapeError(
-            f"Call {call} of {key.strip()} returned {len(found)} arrays, but {len(want)} are expected."
+            f"Call {call} of {key.strip()} returned {len(found)} arrays, but {len(want)} are "
+            "expected."
         )
     for x, e in zip(found, want, strict=True):
         _compare(f"Call {call} of {key.strip()}", x, e, atol, rtol)
@@ -166,5 +164,6 @@ def _compare(where: str, x: Any, expected: Any, atol: float, rtol: float) -> Non
     is_close = (a == b) if is_bool else (a == b) | (abs(a - b) <= atol + rtol * abs(b))
     if not is_close.all():
         raise ArgumentError(
-            f"{where} differs from what was expected (atol={atol}, rtol={rtol}):\n{x}\ninstead of\n{e}"
+            f"{where} differs from what was expected (atol={atol}, rtol={rtol}):\n"
+            f"{x}\ninstead of\n{e}"
         )

@@ -4,7 +4,8 @@
   const $ = (id) => document.getElementById(id);
   const { make } = Board;
   const state = { words: "", statuses: new Set(), hidden: new Set(), module: "", age: "", sort: "" };
-  let matrix, details, compare, view = "matrix";
+  const VIEWS = ["matrix", "compare", "health"];
+  let matrix, details, compare, health, view = "matrix", ready = false;
 
   const columns = () => Board.backends.map((_, index) => index).filter((index) => !state.hidden.has(index));
 
@@ -12,7 +13,8 @@
     const begun = performance.now();
     const shown = columns();
     const rows = Board.sort(Board.filter({ ...state, columns: shown }), state.sort, shown);
-    matrix.show(rows, shown, state.sort === "");
+    const searching = Boolean(state.words || state.statuses.size || state.module || state.age);
+    matrix.show(rows, shown, state.sort === "", searching);
     drawChips(rows, shown);
     drawCards(rows);
     const all = Board.rows.length;
@@ -29,15 +31,16 @@
   function drawCards(rows) {
     const focused = document.activeElement?.dataset?.backend;
     $("cards").replaceChildren(...Board.backends.map((backend, index) => {
-      const counts = Board.count(rows, [index]);
-      const ran = rows.length - counts.at(-1);
-      const percent = ran ? Math.floor((100 * counts[0]) / ran) : 0;
+      const counts = Board.count(rows, [index], false);
+      const score = Board.score(counts);
+      const text = score.of ? `${score.green.toLocaleString("en")} of ${score.of.toLocaleString("en")} green`
+        : score.ran ? "all skipped" : "never run";
       const button = make("button", { class: "card", "aria-pressed": !state.hidden.has(index),
-        "data-backend": index, title: `Show or hide ${backend.name}` },
-      make("span", { class: "card-name" }, backend.name),
-      make("span", { class: "card-share" }, ran ? `${percent}%` : "—"),
-      Board.bar(counts.slice(0, -1), ran || 1),
-      make("span", { class: "card-text" }, ran ? `${counts[0].toLocaleString("en")} of ${ran.toLocaleString("en")} green` : "never run"));
+        "data-backend": index, title: `Show or hide ${backend.label}` },
+      make("span", { class: "card-name" }, backend.label),
+      make("span", { class: "card-share" }, Board.percent(score)),
+      Board.bar(counts.slice(0, -1), score.ran || 1),
+      make("span", { class: "card-text" }, text));
       button.addEventListener("click", () => {
         if (!state.hidden.delete(index)) state.hidden.add(index);
         if (state.hidden.size === Board.width) state.hidden.clear();
@@ -70,17 +73,28 @@
 
   // The address after "#" holds all that is chosen, so that a view can be sent to somebody.
   function remember() {
+    if (!ready) return;
     const words = new URLSearchParams();
+    if (Board.branch !== Board.defaultBranch) words.set("branch", Board.branch);
     if (state.words) words.set("q", state.words);
     if (state.statuses.size) words.set("status", [...state.statuses].map((c) => (c < 0 ? "never" : Board.outcomes[c])).join(","));
     if (state.hidden.size) words.set("hide", [...state.hidden].map((i) => Board.backends[i].name).join(","));
     for (const key of ["module", "age", "sort"]) if (state[key]) words.set(key, state[key]);
     if (view === "compare") { words.set("base", compare.base.value); words.set("head", compare.head.value); }
+    if (view === "health") words.set("view", "time");
+    if (details.cell) {
+      words.set("of", details.cell.test.module.name);
+      words.set("test", details.cell.test.name);
+      words.set("on", details.cell.backend.name);
+    }
     history.replaceState(null, "", words.size ? `#${words}` : location.pathname + location.search);
   }
 
-  function recall() {
+  // Show what the address says.
+  async function recall() {
+    ready = false;
     const words = new URLSearchParams(location.hash.slice(1));
+    await readBranch(words.get("branch"));
     const list = (key) => (words.get(key) || "").split(",").filter(Boolean);
     state.words = words.get("q") || "";
     state.statuses = new Set(list("status").map((name) => Board.outcomes.indexOf(name)));
@@ -89,19 +103,53 @@
     $("search").value = state.words;
     for (const key of ["module", "age", "sort"]) $(key).value = state[key];
     compare.choose(words.get("base"), words.get("head"));
-    if (words.has("base")) show("compare");
+    refresh();
+    show(words.has("base") || words.has("head") ? "compare" : words.get("view") === "time" ? "health" : "matrix");
+    const test = [...Board.testById.values()].find((one) => one.name === words.get("test") && one.module.name === words.get("of"));
+    const backend = [...Board.backendById.values()].find((one) => one.name === words.get("on"));
+    ready = true;
+    if (test && backend) openCell(test, backend.id);
+    else if (words.has("test")) complain(new Error(`This board has no cell ${words.get("test")} on ${words.get("on")}.`));
+    else if (details.dialog.open) details.dialog.close();
   }
 
   function show(name) {
     view = name;
-    for (const each of ["matrix", "compare"]) {
+    for (const each of VIEWS) {
       $(`view-${each}`).hidden = each !== name;
       $(`tab-${each}`).setAttribute("aria-selected", String(each === name));
       $(`tab-${each}`).tabIndex = each === name ? 0 : -1;
     }
     if (name === "compare") compare.draw().catch(complain);
-    else matrix.schedule();
+    else if (name === "health") health.draw().catch(complain);
+    else matrix.draw();
     remember();
+  }
+
+  const openCell = (test, backend) => details.show(test, backend);
+
+  // Read the board of a branch, the default one if it has none of this name.
+  async function readBranch(name) {
+    const chosen = Board.branches?.find((branch) => branch.name === name);
+    Board.read(await Board.load(chosen?.id ? `overview-${chosen.id}` : "overview"));
+    document.title = `${Board.title} · board`;
+    $("project").textContent = Board.title;
+    const [newest] = Board.runs;
+    $("subtitle").textContent = newest
+      ? `${Board.rows.length.toLocaleString("en")} tests · ${Board.width} backend${Board.width === 1 ? "" : "s"} · `
+        + `${Board.branch}, latest run ${Board.date(newest.started)} at ${Board.commit(newest.commit)}`
+      : "Nothing has been recorded yet.";
+    $("branches").hidden = Board.branches.length < 2;
+    $("branch").replaceChildren(...Board.branches.map((branch) => make("option", {}, branch.name)));
+    $("branch").value = Board.branch;
+    const options = (some) => some.map(([value, text]) => make("option", { value }, text));
+    const groups = Board.sections.filter(({ key }) => key.startsWith("group:")).map(({ key, name: of }) => [key, of]);
+    const used = new Set(Board.rows.map((row) => row.module));
+    const modules = Board.modules.filter((module) => used.has(module)).map(({ name: of }) => [of, of]);
+    $("module-label").textContent = groups.length ? "Group" : "Module";
+    $("module").replaceChildren(...options([["", groups.length ? "all groups" : "all modules"]]), ...(groups.length
+      ? [make("optgroup", { label: "Groups" }, ...options(groups)), make("optgroup", { label: "Modules" }, ...options(modules))]
+      : options(modules)));
   }
 
   function reset() {
@@ -115,8 +163,10 @@
     const file = (name) => name.replace(/[^\p{L}\p{N}._-]/gu, ".").replace(/^\.+|\.+$/g, "").slice(0, 150) || "unnamed";
     const entry = (path, name) => make("li", {}, make("img", { src: `badges/${path}`, alt: `${name} badge`, loading: "lazy" }),
       make("code", {}, `![${name}](${new URL(`badges/${path}`, location.href).href.split("#")[0]})`));
-    $("badge-list").replaceChildren(entry("all.svg", Board.project),
-      ...Board.backends.map(({ name }) => entry(`backend.${file(name)}.svg`, name)),
+    const groups = Board.sections.filter(({ key }) => key.startsWith("group:"));
+    $("badge-list").replaceChildren(entry("all.svg", Board.title),
+      ...Board.backends.map(({ name, label }) => entry(`backend.${file(name)}.svg`, label)),
+      ...groups.map(({ name }) => entry(`group.${file(name)}.svg`, name)),
       ...Board.modules.map(({ name }) => entry(`module.${file(name)}.svg`, name)));
     $("badges").showModal();
   }
@@ -142,7 +192,7 @@
     }
     const actions = {
       "/": () => { show("matrix"); $("search").focus(); $("search").select(); },
-      m: () => show("matrix"), c: () => show("compare"), d: () => window.toggleTheme(), "?": () => $("help").showModal(),
+      m: () => show("matrix"), c: () => show("compare"), t: () => show("health"), d: () => window.toggleTheme(), "?": () => $("help").showModal(),
     };
     if (event.key in actions) { event.preventDefault(); actions[event.key](); }
   }
@@ -154,43 +204,41 @@
 
   async function start() {
     Board.read(await Board.load("overview"));
-    document.title = `${Board.project} · board`;
-    $("project").textContent = Board.project;
-    const [newest] = Board.runs;
-    $("subtitle").textContent = newest
-      ? `${Board.rows.length.toLocaleString("en")} tests · ${Board.width} backends · latest run ${Board.date(newest.started)} at ${Board.commit(newest.commit)}`
-      : "Nothing has been recorded yet.";
-    $("module").append(make("option", { value: "" }, "all modules"),
-      ...Board.modules.map(({ name }) => make("option", { value: name }, name)));
-    const openCell = (row, column) => details.show(row, column);
-    details = new Board.Details();
+    details = new Board.Details(remember);
     matrix = new Board.Matrix(openCell);
     compare = new Board.Compare(openCell, remember);
+    health = new Board.Health(openCell, (run) => { compare.choose(null, `run:${run}`); show("compare"); });
     drawLegend();
-    recall();
-    refresh();
+    await recall();
     $("search").addEventListener("input", (event) => { state.words = event.target.value; refresh(); });
     for (const key of ["module", "age", "sort"]) {
       $(key).addEventListener("change", (event) => { state[key] = event.target.value; refresh(); });
     }
+    $("branch").addEventListener("change", (event) => {
+      state.hidden.clear();
+      state.module = "";
+      readBranch(event.target.value).then(refresh).catch(complain);
+    });
     $("reset").addEventListener("click", reset);
     $("show-badges").addEventListener("click", drawBadges);
     $("show-help").addEventListener("click", () => $("help").showModal());
     $("theme").addEventListener("click", () => window.toggleTheme());
-    for (const name of ["matrix", "compare"]) {
+    VIEWS.forEach((name, index) => {
       $(`tab-${name}`).addEventListener("click", () => show(name));
       $(`tab-${name}`).addEventListener("keydown", (event) => {
-        if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-        const other = name === "matrix" ? "compare" : "matrix";
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!step) return;
+        const other = VIEWS[(index + step + VIEWS.length) % VIEWS.length];
         show(other);
         $(`tab-${other}`).focus();
       });
-    }
+    });
     for (const dialog of document.querySelectorAll("dialog")) {
       dialog.querySelector(".close")?.addEventListener("click", () => dialog.close());
       dialog.addEventListener("click", (event) => { if (event.target === dialog && dialog.id !== "ask-token") dialog.close(); });
     }
     document.addEventListener("keydown", keys);
+    window.addEventListener("hashchange", () => recall().catch(complain));
     document.documentElement.dataset.ready = "true";
   }
 

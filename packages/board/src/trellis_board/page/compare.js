@@ -2,17 +2,20 @@
 // Two runs or two commits side by side: what turned red, hollow, green, slow, or silent.
 Board.Compare = class {
   constructor(open, changed) {
-    this.open = open; // called with a row and a column when a change is clicked
+    this.open = open; // called with a test and the id of a backend when a change is clicked
     this.changed = changed; // called when another pair is chosen
     this.base = document.getElementById("base");
     this.head = document.getElementById("head");
     this.status = document.getElementById("compare-status");
     this.out = document.getElementById("changes");
+    const branches = [...new Set(Board.comparable.map((run) => run.branch).filter(Boolean))];
+    const commits = [...new Set(Board.comparable.map((run) => run.commit).filter(Boolean))];
     for (const select of [this.base, this.head]) {
-      select.append(this.group("Runs", Board.comparable.map((run) =>
-        [`run:${run.name}`, `${Board.date(run.started)} · ${Board.commit(run.commit)} · ${run.name}`])));
-      const commits = [...new Set(Board.comparable.map((run) => run.commit).filter(Boolean))];
-      select.append(this.group("Commits", commits.map((commit) => [`commit:${commit}`, Board.commit(commit)])));
+      select.append(
+        this.group("Newest run of a branch", branches.map((branch) => [`branch:${branch}`, branch])),
+        this.group("Runs", Board.comparable.map((run) =>
+          [`run:${run.name}`, `${Board.date(run.started)} · ${Board.commit(run.commit)} · ${run.branch ?? "no branch"} · ${run.name}`])),
+        this.group("Commits", commits.map((commit) => [`commit:${commit}`, Board.commit(commit)])));
       select.addEventListener("change", () => { this.changed(); this.draw(); });
     }
     document.getElementById("swap").addEventListener("click", () => {
@@ -29,30 +32,34 @@ Board.Compare = class {
     return group;
   }
 
-  // Choose a pair; without one, the newest run against the one before.
+  // Choose a pair; without one, the newest run of the default branch against the one before.
   choose(base, head) {
-    const [newest, before] = Board.comparable;
+    const ofBoard = Board.comparable.filter(({ branch }) => !branch || branch === Board.defaultBranch);
+    const newest = this.runs(head ?? "")[0] ?? ofBoard[0] ?? Board.comparable[0];
+    const before = ofBoard.find((run) => newest && run.started < newest.started);
     this.head.value = head || (newest ? `run:${newest.name}` : "");
     this.base.value = base || (before ? `run:${before.name}` : this.head.value);
   }
 
-  // The cells of a run or commit; where a commit has several runs, the newest one that has the cell.
-  async cells(ref) {
+  // The runs that an option stands for, newest first.
+  runs(ref) {
     const split = ref.indexOf(":");
     const [kind, name] = [ref.slice(0, split), ref.slice(split + 1)];
-    const runs = Board.comparable.filter((run) => (kind === "run" ? run.name : run.commit) === name);
-    const size = Board.rows.length * Board.width;
-    const outcome = new Int8Array(size).fill(Board.NEVER);
-    const milliseconds = new Float64Array(size).fill(NaN);
-    for (const run of [...runs].reverse()) {
+    const key = { run: "name", commit: "commit", branch: "branch" }[kind];
+    const found = Board.comparable.filter((run) => run[key] === name);
+    return kind === "branch" ? found.slice(0, 1) : found;
+  }
+
+  // Cells by test and backend; where a commit has several runs, of the newest that has the cell.
+  async cells(ref) {
+    const found = new Map();
+    for (const run of this.runs(ref).reverse()) {
       const { cells } = await Board.load(`run-${run.id}`);
       for (let i = 0; i < cells.length; i += 4) {
-        const at = Board.rowById.get(cells[i]) * Board.width + Board.columnById.get(cells[i + 1]);
-        outcome[at] = cells[i + 2];
-        milliseconds[at] = cells[i + 3] ?? NaN;
+        found.set(`${cells[i]}/${cells[i + 1]}`, { outcome: cells[i + 2], milliseconds: cells[i + 3] ?? NaN });
       }
     }
-    return { outcome, milliseconds };
+    return found;
   }
 
   // The same rules as kind_of_change in diff.py.
@@ -75,11 +82,19 @@ Board.Compare = class {
     this.status.textContent = "Comparing…";
     const [before, after] = await Promise.all([this.cells(this.base.value), this.cells(this.head.value)]);
     const found = { red: [], hollow: [], skipped: [], green: [], slower: [], gone: [] };
-    for (let at = 0; at < before.outcome.length; at += 1) {
-      let kind = this.kind(before.outcome[at], after.outcome[at]);
-      const [old, now] = [before.milliseconds[at], after.milliseconds[at]];
-      if (!kind && now > 2 * old && now - old > 100) kind = "slower";
-      if (kind) found[kind].push({ at, old, now, from: before.outcome[at], to: after.outcome[at] });
+    const nothing = { outcome: Board.NEVER, milliseconds: NaN };
+    for (const cell of new Set([...before.keys(), ...after.keys()])) {
+      const [old, now] = [before.get(cell) ?? nothing, after.get(cell) ?? nothing];
+      let kind = this.kind(old.outcome, now.outcome);
+      if (old.outcome === now.outcome && now.milliseconds > 2 * old.milliseconds
+        && now.milliseconds - old.milliseconds > 100) kind = "slower";
+      if (!kind) continue;
+      const [test, backend] = cell.split("/").map(Number);
+      found[kind].push({ test: Board.testById.get(test), backend: Board.backendById.get(backend),
+        old: old.milliseconds, now: now.milliseconds, from: old.outcome, to: now.outcome });
+    }
+    for (const changes of Object.values(found)) {
+      changes.sort((a, b) => a.test.order - b.test.order || a.backend.id - b.backend.id);
     }
     this.out.replaceChildren(
       this.section("Newly red", "failure", found.red),
@@ -111,17 +126,16 @@ Board.Compare = class {
   }
 
   change(change, slower) {
-    const row = Board.rows[Math.floor(change.at / Board.width)];
-    const column = change.at % Board.width;
+    const { test, backend } = change;
     const name = (code) => (code === Board.NEVER ? "not run" : Board.outcomes[code]);
     const button = Board.make("button", { class: "quiet" },
-      Board.make("span", { class: "of" }, row.module.name),
-      Board.make("span", { class: "text" }, row.name),
-      Board.make("span", { class: "backend" }, Board.backends[column].name),
+      Board.make("span", { class: "of" }, test.module.name),
+      Board.make("span", { class: "text" }, test.name),
+      Board.make("span", { class: "backend" }, backend.name),
       Board.make("span", { class: "step" }, slower
         ? `${Board.duration(change.old)} → ${Board.duration(change.now)}`
         : `${name(change.from)} → ${name(change.to)}`));
-    button.addEventListener("click", () => this.open(row, column));
+    button.addEventListener("click", () => this.open(test, backend.id));
     return Board.make("li", {}, button);
   }
 };

@@ -1,44 +1,58 @@
 "use strict";
 // The drawer of one cell: what is known of its latest result, its durations, its history.
 Board.Details = class {
-  constructor() {
+  constructor(changed) {
+    this.changed = changed; // called when another cell is opened, or the drawer is closed
+    this.cell = null;
     this.dialog = document.getElementById("details");
     this.body = document.getElementById("details-body");
+    this.dialog.addEventListener("close", () => { this.cell = null; this.changed(); });
   }
 
-  async show(row, column) {
-    const backend = Board.backends[column];
-    document.getElementById("details-module").textContent = `${row.module.name} · ${backend.name}`;
-    document.getElementById("details-title").textContent = row.name;
+  // Open the cell of a test and a backend, given by its id.
+  async show(test, backendId) {
+    this.cell = { test, backend: Board.backendById.get(backendId) };
+    const { backend } = this.cell;
+    const column = Board.backends.find(({ id }) => id === backendId);
+    const where = backendId === Board.plain ? "without a backend" : column?.label ?? backend.name;
+    document.getElementById("details-module").textContent = `${test.module.name} · ${where}`;
+    document.getElementById("details-title").textContent = test.name;
     this.body.replaceChildren(Board.make("p", { class: "hint" }, "Loading…"));
     if (!this.dialog.open) this.dialog.showModal();
+    this.changed();
     let content;
     try {
-      content = await Board.load(`history-${row.module.id}`);
+      content = await Board.load(Board.ofBranch(`history-${test.module.id}`));
     } catch (error) {
       this.body.replaceChildren(Board.make("p", { role: "alert" }, error.message));
       return;
     }
-    const history = content.results
-      .filter(([test, of]) => test === row.id && of === backend.id)
+    this.history = content.results
+      .filter(([of, on]) => of === test.id && on === backendId)
       .map(([, , code, run, part, milliseconds, time, comparisons, attempts, message, link]) => ({
-        outcome: Board.outcomes[code], run: Board.runById.get(run), part: content.parts[part],
-        milliseconds, time, comparisons, attempts, message, link: link || content.parts[part].link,
+        outcome: Board.outcomes[code], run: Board.runById.get(run) ?? { name: String(run) },
+        part: content.parts[part], milliseconds, time, comparisons, attempts, message,
+        link: link || content.parts[part].link,
       }));
-    this.history = history;
-    this.draw(0);
+    if (this.history.length) this.draw(0);
+    else this.body.replaceChildren(Board.make("p", { class: "hint" }, `No result on branch ${Board.branch}.`));
   }
 
   // Draw the drawer with one result of the history chosen; 0 is the latest.
   draw(chosen) {
     const result = this.history[chosen];
     this.body.replaceChildren(
-      Board.make("p", { class: `verdict ${result.outcome}` },
-        Board.make("span", { class: "pill" },
-          Board.make("b", { "aria-hidden": "true" }, Board.GLYPHS[result.outcome]),
-          Board.make("span", {}, result.outcome)),
+      Board.make("p", { class: `verdict ${result.outcome}` }, Board.pill(result.outcome),
         Board.make("span", {}, Board.meanings[result.outcome])),
-      ...this.message(result), this.facts(result), ...this.plot(chosen), this.table(chosen));
+      ...this.issue(chosen), ...this.message(result), this.facts(result), ...this.plot(chosen), this.table(chosen));
+  }
+
+  // What is known about the latest result, if it is not green.
+  issue(chosen) {
+    const issue = Board.issueOf.get(`${this.cell.test.id}/${this.cell.backend.id}`);
+    if (!issue || chosen !== 0) return [];
+    return [Board.make("p", { class: "known" }, "Known issue: ",
+      Board.make("a", { href: issue.link, rel: "noopener noreferrer", target: "_blank" }, issue.title))];
   }
 
   message(result) {
@@ -66,6 +80,7 @@ Board.Details = class {
       ["Versions", versions.length ? versions.join(", ") : null],
       ["Python", part.python],
       ["Platform", part.platform],
+      ["Permalink", Board.make("a", { href: location.href, id: "permalink" }, "Link to this cell")],
     ];
     const list = Board.make("dl", { class: "facts" });
     for (const [name, value] of facts) {
@@ -113,9 +128,7 @@ Board.Details = class {
       });
       body.append(Board.make("tr", { class: index === chosen ? "chosen" : null },
         Board.make("td", {}, button),
-        Board.make("td", { class: result.outcome }, Board.make("span", { class: "pill" },
-          Board.make("b", { "aria-hidden": "true" }, Board.GLYPHS[result.outcome]),
-          Board.make("span", {}, result.outcome))),
+        Board.make("td", { class: result.outcome }, Board.pill(result.outcome)),
         Board.make("td", {}, Board.make("code", {}, Board.commit(result.run.commit))),
         Board.make("td", { class: "number" }, Board.duration(result.milliseconds ?? NaN))));
     });

@@ -2,13 +2,14 @@
 // The matrix: only the rows in sight are in the document, whatever their number.
 Board.Matrix = class {
   constructor(open) {
-    this.open = open; // called with a row and a column when a cell is opened
+    this.open = open; // called with a test and the id of a backend when a cell is opened
     this.grid = document.getElementById("grid");
     this.head = document.getElementById("grid-head");
     this.body = document.getElementById("grid-body");
-    this.items = []; // rows, and modules as headings between them
+    this.items = []; // rows, lines of several rows, and the headings of sections between them
     this.columns = [];
-    this.folded = new Set();
+    this.folded = new Map(); // sections that the reader folded or unfolded
+    this.unfolded = new Set(); // lines whose tests are shown
     this.focus = { item: 0, column: 0 };
     this.pending = false;
     this.grid.addEventListener("scroll", () => this.schedule(), { passive: true });
@@ -18,20 +19,36 @@ Board.Matrix = class {
     new ResizeObserver(() => this.schedule()).observe(this.grid);
   }
 
-  // Show these rows and columns; with headings, a module's rows stand below its name.
-  show(rows, columns, headings) {
-    this.columns = columns;
-    this.headings = headings;
-    this.rows = rows;
+  // Show these rows and columns. With headings, rows stand below the name of their section, and
+  // tests that share a row are one line; a reader who searches is shown what is folded otherwise.
+  show(rows, columns, headings, searching) {
+    Object.assign(this, { rows, columns, headings, searching });
+    const unfold = searching && rows.length <= 100;
     this.items = [];
-    let module = null;
+    let heading = null;
+    let line = null;
     for (const row of rows) {
-      if (headings && row.module !== module) {
-        module = row.module;
-        this.items.push({ heading: module, rows: [] });
+      if (!headings) {
+        this.items.push({ row });
+        continue;
       }
-      if (headings) this.lastHeading().rows.push(row);
-      if (!headings || !this.folded.has(module.id)) this.items.push({ row });
+      if (heading?.section !== row.section) {
+        heading = { section: row.section, rows: [] };
+        line = null;
+        this.items.push(heading);
+      }
+      heading.rows.push(row);
+      if (this.isFolded(row.section)) continue;
+      if (row.line === null) {
+        this.items.push({ row });
+        continue;
+      }
+      if (line?.line !== row.line) {
+        line = { line: row.line, key: `${row.section.key} ${row.line}`, rows: [] };
+        this.items.push(line);
+      }
+      line.rows.push(row);
+      if (unfold || this.unfolded.has(line.key)) this.items.push({ row, member: true });
     }
     this.focus.item = Math.min(this.focus.item, Math.max(0, this.items.length - 1));
     this.focus.column = Math.min(this.focus.column, columns.length);
@@ -40,20 +57,38 @@ Board.Matrix = class {
     this.grid.style.setProperty("--columns", columns.length);
     this.grid.setAttribute("aria-rowcount", this.items.length + 1);
     this.grid.setAttribute("aria-colcount", columns.length + 1);
-    this.head.replaceChildren(
-      Board.make("div", { role: "columnheader", class: "name", "aria-colindex": 1 }, "Test"),
-      ...columns.map((column, i) => Board.make("div",
-        { role: "columnheader", "aria-colindex": i + 2, title: Board.backends[column].name },
-        Board.backends[column].name)));
+    this.drawHead();
     this.grid.hidden = this.items.length === 0;
     this.draw();
   }
 
-  lastHeading() {
-    for (let i = this.items.length - 1; i >= 0; i -= 1) {
-      if (this.items[i].heading) return this.items[i];
-    }
-    return null;
+  isFolded(section) {
+    if (this.folded.has(section.key)) return this.folded.get(section.key);
+    return section.folded && !this.searching;
+  }
+
+  // Columns of one framework ("torch 2.6", "torch 2.13") stand under its name.
+  drawHead() {
+    const family = (column) => Board.backends[column]?.label.split(" ")[0];
+    const shared = (column) => Board.backends[column].label.includes(" ")
+      && this.columns.filter((other) => family(other) === family(column)).length > 1;
+    const some = this.columns.some(shared);
+    this.head.classList.toggle("families", some);
+    const cells = this.columns.map((column, i) => {
+      const { name, label } = Board.backends[column];
+      const cell = Board.make("div", { role: "columnheader", "aria-colindex": i + 2, title: name });
+      if (!shared(column)) {
+        cell.append(label);
+        return cell;
+      }
+      const begins = family(this.columns[i - 1]) !== family(column);
+      cell.classList.toggle("begins", begins);
+      cell.append(Board.make("span", { class: begins ? "family" : "hidden" }, `${family(column)} `),
+        Board.make("span", { class: "version" }, label.slice(family(column).length + 1)));
+      return cell;
+    });
+    this.head.replaceChildren(
+      Board.make("div", { role: "columnheader", class: "name", "aria-colindex": 1 }, "Test"), ...cells);
   }
 
   schedule() {
@@ -74,7 +109,8 @@ Board.Matrix = class {
 
   drawItem(index) {
     const item = this.items[index];
-    const element = item.heading ? this.drawHeading(item, index) : this.drawRow(item.row);
+    const element = item.section ? this.drawHeading(item)
+      : item.line ? this.drawLine(item) : this.drawRow(item.row, item.member);
     element.setAttribute("role", "row");
     element.setAttribute("aria-rowindex", index + 2);
     element.dataset.item = index;
@@ -82,56 +118,113 @@ Board.Matrix = class {
     return element;
   }
 
-  drawHeading(item) {
-    const folded = this.folded.has(item.heading.id);
+  // The first cell of something that folds.
+  foldable(name, count, folded) {
+    return Board.make("div", { role: "rowheader", class: "name", "aria-colindex": 1, "aria-expanded": !folded,
+      "data-column": 0, title: name },
+    Board.make("span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
+    Board.make("span", { class: "text" }, name),
+    Board.make("span", { class: "tests" }, `${count}`));
+  }
+
+  drawHeading({ section, rows }) {
     const element = Board.make("div", { class: "row module" },
-      Board.make("div", { role: "rowheader", class: "name", "aria-colindex": 1, "aria-expanded": !folded,
-        "data-column": 0, title: item.heading.name },
-      Board.make("span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
-      Board.make("span", { class: "text" }, item.heading.name),
-      Board.make("span", { class: "tests" }, `${item.rows.length}`)));
+      this.foldable(section.name, rows.length, this.isFolded(section)));
+    if (section.plain) {
+      element.append(this.share(rows, Board.width, 0, "without a backend"));
+      element.lastChild.setAttribute("aria-colspan", this.columns.length);
+      element.lastChild.classList.add("wide");
+    } else {
+      this.columns.forEach((column, i) => element.append(this.share(rows, column, i, Board.backends[column].label)));
+    }
+    return element;
+  }
+
+  // How much of a section is green in one column: cards and badges count the same way.
+  share(rows, column, i, where) {
+    const counts = Board.count(rows, [column]);
+    const score = Board.score(counts);
+    const cell = Board.make("div", { role: "gridcell", class: "share", "aria-colindex": i + 2, "data-column": i + 1 });
+    if (score.ran) {
+      cell.append(Board.make("span", { class: "ratio" }, `${score.green}/${score.of}`),
+        Board.make("span", { class: "hidden" }, ` green, ${where}`), Board.bar(counts.slice(0, -1), score.ran));
+    } else cell.append(Board.make("span", { class: "hidden" }, `never run, ${where}`));
+    return cell;
+  }
+
+  // Tests that share a row, as one line: the worst of them, and how many are green.
+  drawLine(item) {
+    const single = item.rows.length === 1;
+    const folded = !this.unfolded.has(item.key);
+    const name = single ? this.rowName(item.line, item.rows[0]) : this.foldable(item.line, item.rows.length, folded);
+    const element = Board.make("div", { class: single ? "row" : "row line" }, name);
     this.columns.forEach((column, i) => {
+      if (single) {
+        element.append(this.drawCell(item.rows[0], column, i));
+        return;
+      }
       const counts = Board.count(item.rows, [column]);
-      const ran = item.rows.length - counts.at(-1);
-      const text = ran ? `${counts[0]}/${ran}` : "";
-      const cell = Board.make("div", { role: "gridcell", class: "share", "aria-colindex": i + 2,
-        "data-column": i + 1, "aria-label": ran ? `${counts[0]} of ${ran} green on ${Board.backends[column].name}` : "never run" });
-      if (ran) cell.append(Board.make("span", { class: "ratio" }, text), Board.bar(counts.slice(0, -1), ran));
+      const score = Board.score(counts);
+      // A skipped test says nothing about the others, so it speaks only where all are skipped.
+      const skipped = Board.outcomes.indexOf("skipped");
+      const worst = score.of ? counts.slice(0, -1).findLastIndex((count, code) => count > 0 && code !== skipped)
+        : score.ran ? skipped : Board.NEVER;
+      const cell = Board.make("div", { role: "gridcell", "aria-colindex": i + 2, "data-column": i + 1 });
+      const label = Board.backends[column].label;
+      if (worst < 0) {
+        cell.className = "cell never";
+        cell.append(Board.make("span", { class: "hidden" }, `${label}: never run`));
+      } else {
+        cell.className = `cell ${Board.outcomes[worst]}`;
+        cell.append(Board.make("span", { class: "hidden" }, `${label}: `), Board.pill(Board.outcomes[worst]),
+          Board.make("span", { class: "age" }, score.of ? `${score.green}/${score.of}` : ""));
+      }
       element.append(cell);
     });
     return element;
   }
 
-  drawRow(row) {
+  rowName(text, row) {
     const name = Board.make("div", { role: "rowheader", class: "name", "aria-colindex": 1,
       "data-column": 0, title: `${row.module.name} :: ${row.name}` });
-    if (!this.headings) name.append(Board.make("span", { class: "of" }, row.module.name));
-    name.append(Board.make("span", { class: "text" }, row.name));
-    const element = Board.make("div", { class: "row" }, name);
-    this.columns.forEach((column, i) => element.append(this.drawCell(row, column, i)));
+    if (!this.headings || row.plain) name.append(Board.make("span", { class: "of" }, row.module.name));
+    name.append(Board.make("span", { class: "text" }, text));
+    return name;
+  }
+
+  drawRow(row, member = false) {
+    const element = Board.make("div", { class: member ? "row member" : "row" }, this.rowName(row.name, row));
+    if (row.plain) {
+      element.append(this.drawCell(row, Board.width, 0));
+      element.lastChild.setAttribute("aria-colspan", this.columns.length);
+      element.lastChild.classList.add("wide");
+    } else this.columns.forEach((column, i) => element.append(this.drawCell(row, column, i)));
     return element;
   }
 
   drawCell(row, column, i) {
-    const at = row.index * Board.width + column;
+    const at = Board.at(row, column);
     const code = Board.outcome[at];
-    const backend = Board.backends[column].name;
+    const label = row.plain ? "without a backend" : Board.backends[column].label;
     const cell = Board.make("div", { role: "gridcell", "aria-colindex": i + 2, "data-column": i + 1 });
-    if (code === Board.NEVER) {
+    if (code < 0) {
       cell.className = "cell never";
-      cell.setAttribute("aria-label", `${backend}: never run`);
+      const words = code === Board.NEVER ? "never run" : "no such test";
+      cell.append(Board.make("span", { class: "hidden" }, `${label}: ${words}`));
       return cell;
     }
     const outcome = Board.outcomes[code];
     const age = Board.age(Board.time[at]);
+    const issue = Board.issueOf.get(`${row.test.id}/${Board.backendId(row, column)}`);
     cell.className = `cell ${outcome}`;
-    cell.setAttribute("aria-label", `${backend}: ${outcome}, ${age === "now" ? "just now" : `${age} ago`}`);
-    cell.title = `${backend}: ${outcome}\n${Board.meanings[outcome]}\n${Board.date(Board.time[at])}`
-      + `\n${Board.commit(Board.runById.get(Board.run[at])?.commit)}`;
-    cell.append(Board.make("span", { class: "pill" },
-      Board.make("b", { "aria-hidden": "true" }, Board.GLYPHS[outcome]),
-      Board.make("span", {}, outcome)),
-    Board.make("span", { class: "age", "aria-hidden": "true" }, age));
+    cell.title = `${label}: ${outcome}\n${issue ? `known issue: ${issue.title}\n` : ""}${Board.meanings[outcome]}`
+      + `\n${Board.date(Board.time[at])}\n${Board.commit(Board.runById.get(Board.run[at])?.commit)}`;
+    cell.append(Board.make("span", { class: "hidden" }, `${label}: `), Board.pill(outcome));
+    if (issue) {
+      cell.append(Board.make("span", { class: "issue" }, Board.make("span", { "aria-hidden": "true" }, "#"),
+        Board.make("span", { class: "hidden" }, " known issue")));
+    }
+    cell.append(Board.make("span", { class: "age" }, age));
     return cell;
   }
 
@@ -187,15 +280,26 @@ Board.Matrix = class {
   enter(index, column) {
     const item = this.items[index];
     if (!item) return;
-    if (item.heading) {
-      if (!this.folded.delete(item.heading.id)) this.folded.add(item.heading.id);
-      this.show(this.rows, this.columns, this.headings);
-    } else if (column > 0) {
-      const backend = this.columns[column - 1];
-      if (Board.outcome[item.row.index * Board.width + backend] !== Board.NEVER) this.open(item.row, backend);
+    if (item.section) this.folded.set(item.section.key, !this.isFolded(item.section));
+    else if (item.line && item.rows.length > 1) {
+      if (!this.unfolded.delete(item.key)) this.unfolded.add(item.key);
+    } else {
+      const row = item.row ?? item.rows[0];
+      const backend = row.plain ? Board.width : this.columns[column - 1];
+      if (column > 0 && Board.outcome[Board.at(row, backend)] >= 0) {
+        this.open(row.test, Board.backendId(row, backend));
+      }
+      return;
     }
+    this.show(this.rows, this.columns, this.headings, this.searching);
   }
 };
+
+// An outcome as a sign and a word.
+Board.pill = (outcome) => Board.make("span", { class: "pill" },
+  Board.make("b", { "aria-hidden": "true" }, Board.GLYPHS[outcome]), Board.make("span", {}, outcome));
+
+Board.backendId = (row, column) => (row.plain ? Board.plain : Board.backends[column].id);
 
 // A bar of coloured shares; the numbers beside it say the same in words.
 Board.bar = (counts, total) => {

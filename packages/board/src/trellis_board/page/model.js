@@ -3,7 +3,8 @@
 // Nothing here touches the page, except that a private board asks for its token.
 const Board = { documents: new Map(), waiting: new Map() };
 
-Board.NEVER = -1;
+Board.NEVER = -1; // no run has had this cell
+Board.NONE = -2; // there is no such cell: the row ran together with this backend, but not on it
 Board.GLYPHS = { success: "✓", skipped: "–", xfailed: "≈", hollow: "○", failure: "✕", error: "!" };
 
 // Files on a disk arrive as scripts that call this function; see static_page.py.
@@ -57,43 +58,142 @@ Board.askToken = () => new Promise((resolve) => {
   dialog.showModal();
 });
 
-// Turn the overview into arrays that are fast to filter: cell (row, column) is at row * width + column.
+// Turn the overview into arrays that are fast to filter: a cell is at Board.at(row, column).
+// Tests without a backend have rows of their own, with one cell in a column behind the others.
 Board.read = (overview) => {
   Board.project = overview.project;
+  Board.title = overview.title || overview.project;
+  Board.branch = overview.branch;
+  Board.defaultBranch = overview.default;
+  Board.readBranches(overview);
   Board.outcomes = overview.outcomes.map(([name]) => name);
   Board.meanings = Object.fromEntries(overview.outcomes);
-  Board.backends = overview.backends.map(([id, name]) => ({ id, name }));
-  Board.runs = overview.runs.map(([id, name, commit, branch, started]) =>
-    ({ id, name, commit, branch, started }));
-  Board.runById = new Map(Board.runs.map((run) => [run.id, run]));
-  Board.comparable = Board.runs.slice(0, overview.comparable);
-  Board.modules = [];
-  Board.rows = [];
-  for (const [id, name, tests] of overview.modules) {
-    const module = { id, name, index: Board.modules.length, rows: [] };
-    for (const [testId, test] of tests) {
-      const row = { id: testId, name: test, module, index: Board.rows.length,
-        words: `${name} ${test}`.toLowerCase() };
-      module.rows.push(row);
-      Board.rows.push(row);
+  Board.backendById = new Map(overview.backends.map(([id, name]) => [id, { id, name }]));
+  Board.backends = overview.columns.map(([id, label]) => ({ ...Board.backendById.get(id), label }));
+  Board.plain = overview.plain;
+  const toRun = ([id, name, commit, branch, started]) => ({ id, name, commit, branch, started });
+  Board.runs = overview.runs.map(toRun);
+  Board.comparable = overview.comparable.map(toRun);
+  Board.runById = new Map([...Board.comparable, ...Board.runs].map((run) => [run.id, run]));
+  Board.modules = overview.modules.map(([id, name]) => ({ id, name }));
+  Board.testById = new Map();
+  overview.modules.forEach(([, , tests], at) => {
+    for (const [id, name, group, rank, line] of tests) {
+      Board.testById.set(id, { id, name, module: Board.modules[at], order: Board.testById.size, group, rank, line });
     }
-    Board.modules.push(module);
+  });
+  Board.readRows(overview);
+  Board.readCells(overview.cells);
+  Board.readIssues(overview);
+};
+
+// A folder of files has only the newest branches besides the default one; a server has all.
+Board.readBranches = ({ branches, default: usual, kept_branches: kept }) => {
+  const others = branches.filter(([, name]) => name !== usual);
+  const files = document.documentElement.dataset.source === "files";
+  Board.branches = [{ id: null, name: usual },
+    ...(files ? others.slice(0, kept) : others).map(([id, name]) => ({ id, name }))];
+};
+
+// The name of a document for the branch that is shown.
+Board.ofBranch = (name) => {
+  const { id } = Board.branches.find((branch) => branch.name === Board.branch) ?? { id: null };
+  return id === null ? name : `${name}-${id}`;
+};
+
+// Rows in the order of the page: groups as they were set, then modules, then tests without backend.
+Board.readRows = ({ cells, groups }) => {
+  Board.width = Board.backends.length;
+  Board.stride = Board.width + (Board.plain === null ? 0 : 1);
+  const columns = new Map(Board.backends.map((backend, index) => [backend.id, index]));
+  if (Board.plain !== null) columns.set(Board.plain, Board.width);
+  Board.columnById = columns;
+  const [normal, plain] = [new Set(), new Set()];
+  for (let i = 0; i < cells.length; i += 6) (cells[i + 1] === Board.plain ? plain : normal).add(cells[i]);
+  const sections = groups.map(([name, folded], index) => ({ key: `group:${name}`, name, folded, order: index }));
+  const ofModule = new Map(Board.modules.map((module, index) => [module,
+    { key: `module:${module.name}`, name: module.name, folded: false, order: groups.length + index }]));
+  const without = { key: "plain", name: "Tests without a backend", folded: true, order: Infinity, plain: true };
+  const rows = [];
+  for (const test of Board.testById.values()) {
+    const { module, group, rank = 0, line = null } = test;
+    const base = { test, name: test.name, module, words: `${module.name} ${test.name}`.toLowerCase() };
+    if (normal.has(test.id)) {
+      const section = group === undefined ? ofModule.get(module) : sections[group];
+      const name = section.plain || group === undefined ? null : line;
+      rows.push({ ...base, section, rank, line: name, plain: false,
+        words: name ? `${base.words} ${name.toLowerCase()}` : base.words });
+    }
+    if (plain.has(test.id)) rows.push({ ...base, section: without, rank: 0, line: null, plain: true });
   }
-  const width = Board.width = Board.backends.length;
-  const size = Board.rows.length * width;
-  Board.rowById = new Map(Board.rows.map((row) => [row.id, row.index]));
-  Board.columnById = new Map(Board.backends.map((backend, index) => [backend.id, index]));
+  // Tests that share a row stand where the first of them stands.
+  const first = new Map();
+  for (const row of rows) {
+    const key = row.line === null ? row : `${row.section.key} ${row.line}`;
+    if (!first.has(key)) first.set(key, row.rank * 1e6 + row.test.order);
+    row.place = first.get(key);
+  }
+  rows.sort((a, b) => (a.section === b.section ? a.place - b.place || a.test.order - b.test.order
+    : a.section.order < b.section.order ? -1 : 1));
+  rows.forEach((row, index) => { row.index = index; });
+  Board.rows = rows;
+  Board.sections = [...new Set(rows.map((row) => row.section))];
+};
+
+Board.at = (row, column) => row.index * Board.stride + column;
+
+// The columns in which a row has a cell or could have one, of those that are shown.
+Board.columnsOf = (row, shown) => (row.plain ? [Board.width] : shown);
+
+Board.readCells = (cells) => {
+  const size = Board.rows.length * Board.stride;
+  const rowOf = [new Map(), new Map()];
+  for (const row of Board.rows) rowOf[Number(row.plain)].set(row.test.id, row);
+  Board.rowOf = (test, backend) => rowOf[Number(backend === Board.plain)].get(test);
   Board.outcome = new Int8Array(size).fill(Board.NEVER);
   Board.run = new Int32Array(size);
   Board.milliseconds = new Float64Array(size).fill(NaN);
   Board.time = new Float64Array(size).fill(NaN);
-  const cells = overview.cells;
   for (let i = 0; i < cells.length; i += 6) {
-    const at = Board.rowById.get(cells[i]) * width + Board.columnById.get(cells[i + 1]);
+    const at = Board.at(Board.rowOf(cells[i], cells[i + 1]), Board.columnById.get(cells[i + 1]));
     Board.outcome[at] = cells[i + 2];
     Board.run[at] = cells[i + 3];
     if (cells[i + 4] !== null) Board.milliseconds[at] = cells[i + 4];
     Board.time[at] = cells[i + 5];
+  }
+  Board.findNoSuchCells();
+};
+
+// A run that had a row, and had its module on some backend, would have had the row there too.
+Board.findNoSuchCells = () => {
+  const key = (row, run, column) => `${row.module.id}/${run}/${column}`;
+  const ran = new Set();
+  const eachCell = (visit) => {
+    for (const row of Board.rows) {
+      if (row.plain) continue;
+      for (let column = 0; column < Board.width; column += 1) visit(row, column, Board.at(row, column));
+    }
+  };
+  let missing = 0;
+  eachCell((row, column, at) => {
+    if (Board.outcome[at] >= 0) ran.add(key(row, Board.run[at], column));
+    else missing += 1;
+  });
+  if (!missing) return;
+  eachCell((row, column, at) => {
+    if (Board.outcome[at] >= 0) return;
+    for (let other = 0; other < Board.width; other += 1) {
+      const beside = Board.at(row, other);
+      if (Board.outcome[beside] >= 0 && ran.has(key(row, Board.run[beside], column))) Board.outcome[at] = Board.NONE;
+    }
+  });
+};
+
+Board.readIssues = ({ issues, linked }) => {
+  Board.issueOf = new Map();
+  for (let i = 0; i < linked.length; i += 3) {
+    const [title, link] = issues[linked[i + 2]];
+    Board.issueOf.set(`${linked[i]}/${linked[i + 1]}`, { title, link });
   }
 };
 
@@ -107,22 +207,22 @@ Board.filter = ({ words, statuses, columns, module, age }) => {
   const young = age.startsWith("<");
   const free = statuses.size === 0 && !age && columns.length === Board.width;
   return Board.rows.filter((row) => {
-    if (module && row.module.name !== module) return false;
+    if (module && row.section.key !== module && row.module.name !== module) return false;
     if (!wanted.every((word) => row.words.includes(word))) return false;
     if (free) return true;
-    return columns.some((column) => {
-      const at = row.index * Board.width + column;
+    return Board.columnsOf(row, columns).some((column) => {
+      const at = Board.at(row, column);
       const code = Board.outcome[at];
-      if (statuses.size ? !statuses.has(code) : code === Board.NEVER) return false;
+      if (statuses.size ? !statuses.has(code) : code < 0) return false;
       return !age || (young ? Board.time[at] >= limit : Board.time[at] < limit);
     });
   });
 };
 
-// The order of rows; the sort is stable, so equals stay in the order of their modules.
+// The order of rows; the sort is stable, so equals stay in the order of their groups.
 Board.sort = (rows, order, columns) => {
-  const overCells = (row, values, combine, start) => columns.reduce((sum, column) => {
-    const value = values[row.index * Board.width + column];
+  const overCells = (row, values, combine, start) => Board.columnsOf(row, columns).reduce((sum, column) => {
+    const value = values[Board.at(row, column)];
     return Number.isNaN(value) ? sum : combine(sum, value);
   }, start);
   const keys = {
@@ -138,16 +238,25 @@ Board.sort = (rows, order, columns) => {
 };
 
 // How many cells of some rows have each outcome; the last count is of cells that never ran.
-Board.count = (rows, columns) => {
+Board.count = (rows, columns, plain = true) => {
   const counts = new Array(Board.outcomes.length + 1).fill(0);
   for (const row of rows) {
-    for (const column of columns) {
-      const code = Board.outcome[row.index * Board.width + column];
-      counts[code === Board.NEVER ? Board.outcomes.length : code] += 1;
+    if (row.plain && !plain) continue;
+    for (const column of Board.columnsOf(row, columns)) {
+      const code = Board.outcome[Board.at(row, column)];
+      if (code !== Board.NONE) counts[code === Board.NEVER ? Board.outcomes.length : code] += 1;
     }
   }
   return counts;
 };
+
+// Green cells out of those that could be green, as `score` in layout.py counts them.
+Board.score = (counts) => {
+  const ran = counts.slice(0, -1).reduce((sum, count) => sum + count, 0);
+  return { green: counts[0], of: ran - counts[Board.outcomes.indexOf("skipped")], ran };
+};
+
+Board.percent = ({ green, of }) => (of ? `${Math.floor((100 * green) / of)}%` : "—");
 
 Board.age = (time) => {
   const seconds = Math.max(0, Board.now() - time);

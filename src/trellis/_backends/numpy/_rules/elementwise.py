@@ -145,9 +145,12 @@ _binary(
 )
 _binary(
     np.copysign,
-    lambda g, ans, x, y: np.where(np.signbit(x) == np.signbit(y), g, -g),
+    # |x| with the sign of y: at 0 the derivative is 0, as that of |x|.
+    lambda g, ans, x, y: g * np.sign(x) * np.copysign(np.ones_like(g), y),
     lambda g, ans, x, y: np.zeros_like(g),
 )
+# The next number is as far away for all neighbours: the derivative is 1 by x, 0 by the direction.
+_binary(np.nextafter, lambda g, ans, x, y: g, lambda g, ans, x, y: np.zeros_like(g))
 _binary(np.remainder, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.floor(x / y))
 
 

@@ -1,0 +1,5 @@
+"""``python -m trellis_board`` is ``trellis-board``."""
+
+from .commands import main
+
+raise SystemExit(main())

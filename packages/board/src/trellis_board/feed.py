@@ -1,0 +1,74 @@
+"""An Atom feed of regressions: one entry per run that broke something."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import urllib.parse
+from xml.etree import ElementTree
+
+from sqlalchemy import Connection
+
+from .settings import read_settings
+from .trouble import Regressions, regressions
+
+__all__ = ["atom_feed"]
+
+_ATOM = "http://www.w3.org/2005/Atom"
+_MOST_LINES = 50
+# XML has no way to write these characters at all.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def atom_feed(connection: Connection, project: int, project_name: str) -> str:
+    """The feed of a project. Where its page is, `url` in ``board.toml`` says; else "here"."""
+    settings = read_settings(connection, project)
+    address = settings.url or "./"
+    found = regressions(connection, project)
+    ElementTree.register_namespace("", _ATOM)
+    feed = ElementTree.Element(f"{{{_ATOM}}}feed")
+    _add(feed, "title", f"{settings.title or project_name}: regressions")
+    _add(feed, "id", f"urn:trellis-board:{project_name}")
+    _add(feed, "updated", _time(found[0].run.started if found else 0.0))
+    author = _add(feed, "author", "")
+    _add(author, "name", "trellis-board")
+    _add(feed, "link", "", rel="alternate", href=address)
+    _add(feed, "link", "", rel="self", href=f"{address.rstrip('/')}/feed.xml")
+    for broken in found:
+        _add_entry(feed, project_name, address, broken)
+    return ElementTree.tostring(feed, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_entry(
+    feed: ElementTree.Element, project_name: str, address: str, broken: Regressions
+) -> None:
+    run, changes = broken.run, broken.changes
+    entry = _add(feed, "entry", "")
+    plural = "" if len(changes) == 1 else "s"
+    commit = f" at {run.commit[:10]}" if run.commit else ""
+    _add(entry, "title", f"{len(changes)} regression{plural} in run {run.name}{commit}")
+    name = urllib.parse.quote(run.name, safe="")
+    _add(entry, "id", f"urn:trellis-board:{project_name}:{name}")
+    _add(entry, "updated", _time(run.started))
+    _add(entry, "link", "", rel="alternate", href=f"{address}#head=run%3A{name}")
+    lines = [
+        f"{change.module}::{change.test} [{change.backend}]: "
+        f"{change.before or 'never run'} → {change.after}"
+        for change in changes[:_MOST_LINES]
+    ]
+    if len(changes) > _MOST_LINES:
+        lines.append(f"and {len(changes) - _MOST_LINES} more")
+    _add(entry, "content", "\n".join(lines), type="text")
+
+
+def _add(
+    parent: ElementTree.Element, tag: str, text: str, **attributes: str
+) -> ElementTree.Element:
+    element = ElementTree.SubElement(parent, f"{{{_ATOM}}}{tag}", attributes)
+    element.text = _NOT_IN_XML.sub("�", text) or None
+    return element
+
+
+def _time(seconds: float) -> str:
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,63 @@
+"""How a board is laid out: which backends are columns, and which rows stand in which group.
+
+A test without a backend argument has its one cell in a column called ``any``. Beside real backends
+that is no column, but a section of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .columns import PLAIN, group_of
+from .outcomes import OUTCOMES
+from .settings import Settings
+
+__all__ = ["Layout", "Score", "lay_out", "score"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns from left to right as backend id and label, and the backend that is none."""
+
+    columns: dict[int, str]
+    plain: int | None
+
+    def shows(self, backend: int) -> bool:
+        """Whether cells of a backend are shown somewhere."""
+        return backend in self.columns or backend == self.plain
+
+
+def lay_out(backends: dict[int, str], settings: Settings) -> Layout:
+    """Which of a project's backends are columns; without settings, in the order first seen."""
+    ids = {name: id for id, name in backends.items()}
+    shown = settings.shown_columns(list(ids))
+    real = {ids[c.name]: c.label for c in shown if group_of(c.name) != PLAIN}
+    plain = [id for id, name in backends.items() if group_of(name) == PLAIN]
+    if real and len(plain) < 2:
+        return Layout(real, plain[0] if plain else None)
+    # Nothing but plain tests, or those of several versions: they need columns like all others.
+    return Layout({ids[column.name]: column.label for column in shown}, None)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Green cells out of those that could be green: a skipped one could not."""
+
+    green: int
+    of: int
+    worst: str | None
+
+
+def score(outcomes: Iterable[str]) -> Score:
+    """The score of some cells; cards, headings and badges all show this.
+
+    >>> score(["success", "skipped", "hollow"])
+    Score(green=1, of=2, worst='hollow')
+    """
+    counts = dict.fromkeys(OUTCOMES, 0)
+    for outcome in outcomes:
+        counts[outcome] += 1
+    seen = [name for name, count in counts.items() if count and name != "skipped"]
+    of = sum(counts.values()) - counts["skipped"]
+    return Score(counts["success"], of, seen[-1] if seen else None)

@@ -1,0 +1,147 @@
+"""Cells that had trouble in recent runs: which of them are flaky, and what each run broke.
+
+Only cells with a failure, an error, a hollow pass or a second attempt are looked at, found by an
+index that holds nothing else; a board that is green has nothing to go through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlalchemy import Connection, select
+
+from . import schema
+from .branches import board_of
+from .diff import Change, kind_of_change
+from .outcomes import is_red, severity
+from .queries import RunInfo, backend_names, modules, runs
+
+__all__ = ["Flaky", "Regressions", "flaky_cells", "regressions"]
+
+RUNS = 30
+"""How far back "recent" goes."""
+
+# A cell that turns red and green again has turned twice; that is a fault found and mended.
+_TURNS = 3
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Flaky:
+    """A cell that cannot make up its mind."""
+
+    test_id: int
+    backend_id: int
+    turns: int
+    """How often it turned between green and red."""
+    same_commit: bool
+    """Whether one commit had it both green and red."""
+    reruns: int
+    """How often it passed only at a second attempt."""
+    results: int
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """What one run broke."""
+
+    run: RunInfo
+    changes: list[Change]
+
+
+@dataclass(frozen=True)
+class _Result:
+    run: RunInfo
+    outcome: str
+    attempts: int
+    message: str
+
+
+def flaky_cells(connection: Connection, project: int, branch: str | None = None) -> list[Flaky]:
+    """The flaky cells of a branch's recent runs, the worst first."""
+    found = []
+    for cell, results in _troubled(connection, project, branch).items():
+        told = [r for r in results if is_red(r.outcome) or r.outcome == "success"]
+        red = [is_red(result.outcome) for result in told]
+        turns = sum(before != after for before, after in pairwise(red))
+        by_commit: dict[str, set[bool]] = {}
+        for result in told:
+            if result.run.commit:
+                by_commit.setdefault(result.run.commit, set()).add(is_red(result.outcome))
+        same_commit = any(len(seen) == 2 for seen in by_commit.values())
+        reruns = sum(result.attempts > 1 and result.outcome == "success" for result in results)
+        if turns >= _TURNS or same_commit or reruns:
+            outcome = results[-1].outcome
+            found.append(Flaky(*cell, turns, same_commit, reruns, len(results), outcome))
+    return sorted(found, key=lambda f: (-f.turns - f.reruns, f.test_id, f.backend_id))
+
+
+def regressions(
+    connection: Connection, project: int, branch: str | None = None
+) -> list[Regressions]:
+    """What the recent runs of a branch broke, the newest first; runs that broke nothing are not."""
+    names = {
+        test: (module.name, name)
+        for module in modules(connection, project)
+        for test, name in module.tests.items()
+    }
+    backends = backend_names(connection, project)
+    recent = _recent(connection, project, branch)
+    broken: dict[int, list[Change]] = {}
+    for (test, backend), results in _troubled(connection, project, branch).items():
+        before: str | None = None
+        # What came before the oldest of these runs is not known: it breaks nothing.
+        is_known = results[0].run.id != recent[-1].id
+        for result in results:
+            kind = kind_of_change(before, result.outcome)
+            if kind is not None and (is_known or before is not None):
+                change = Change(
+                    kind, *names[test], backends[backend], before, result.outcome, result.message
+                )
+                if change.is_regression:
+                    broken.setdefault(result.run.id, []).append(change)
+            before = result.outcome
+    return [Regressions(run, broken[run.id]) for run in recent if run.id in broken]
+
+
+def _recent(connection: Connection, project: int, branch: str | None) -> list[RunInfo]:
+    return runs(connection, project, RUNS, of=board_of(connection, project, branch))
+
+
+def _troubled(
+    connection: Connection, project: int, branch: str | None
+) -> dict[Cell, list[_Result]]:
+    """The recent results of cells that had trouble, from old to new; of a run, the worst."""
+    recent = {run.id: run for run in _recent(connection, project, branch)}
+    result, part = schema.result, schema.part
+    of_runs = select(part.c.id).where(part.c.run_id.in_(list(recent)))
+    trouble = result.c.outcome.in_(["hollow", "failure", "error"]) | (result.c.attempts > 1)
+    cells = (
+        select(result.c.test_id, result.c.backend_id)
+        .where(result.c.part_id.in_(of_runs), trouble)
+        .distinct()
+        .subquery()
+    )
+    query = (
+        select(
+            *(result.c.test_id, result.c.backend_id, result.c.run_id),
+            *(result.c.outcome, result.c.attempts, result.c.message),
+        )
+        .join(
+            cells,
+            (cells.c.test_id == result.c.test_id) & (cells.c.backend_id == result.c.backend_id),
+        )
+        .where(result.c.run_id.in_(list(recent)))
+    )
+    worst: dict[Cell, dict[int, _Result]] = {}
+    for test, backend, run, outcome, attempts, message in connection.execute(query):
+        of_cell = worst.setdefault((test, backend), {})
+        if run not in of_cell or severity(outcome) > severity(of_cell[run].outcome):
+            of_cell[run] = _Result(recent[run], outcome, attempts, message)
+    return {
+        cell: sorted(of_cell.values(), key=lambda r: (r.run.started, r.run.id))
+        for cell, of_cell in worst.items()
+    }

@@ -1,0 +1,99 @@
+"""Where tests run, in this process or in each xdist worker: their cells and their comparisons."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import pytest
+
+from . import cells, comparisons, environment, journal, observers, rewriting
+from .cells import Cell
+from .columns import Labels, group_of
+from .recorder import Verdict, is_subtest
+
+__all__ = ["Messenger", "Watcher"]
+
+
+class Watcher:
+    """Knows the cell of every collected test, and what the running one compared."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        option = config.option
+        given = [name for text in option.board_backend_arg or [] for name in text.split(",")]
+        self.arguments = given or config.getini("board_backend_arg")
+        self.session_backend: str | None = option.board_backend
+        wanted = option.board_columns or config.getini("board_columns")
+        try:
+            self.labels = Labels([name for text in wanted for name in text.split(",")])
+        except ValueError as error:
+            raise pytest.UsageError(f"--board-columns {error}") from error
+        self.cells: dict[str, Cell] = {}
+        self._counts_asserts = rewriting.is_possible(config)
+        worker = getattr(config, "workerinput", {})
+        is_writer = worker.get("workerid") == "gw0" and "board_journal" in worker
+        self.journal = Path(worker["board_journal"]) if is_writer else None
+        self._tally: comparisons.Tally | None = None
+        self._outer: comparisons.Tally | None = None
+        self._seen_classes: set[type] = set()
+
+    def cell_of(self, item: pytest.Item) -> Cell:
+        """The cell of a test."""
+        cell = self.cells.get(item.nodeid)
+        if cell is None:
+            module, row, backend = cells.cell_of_item(item, self.arguments, self.session_backend)
+            backend = item.ihook.pytest_board_backend(item=item) or backend
+            cell = self.cells[item.nodeid] = (module, row, self.labels.column(backend))
+        return cell
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            self.cell_of(item)
+        # Under xdist the controller collects nothing: its first worker writes the plan.
+        if self.journal is not None and session.items:
+            versions = environment.versions({group_of(cell[2]) for cell in self.cells.values()})
+            journal.write_plan(self.journal, self.cells, versions)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        cls = getattr(item, "cls", None)
+        if cls is not None and cls not in self._seen_classes:
+            self._seen_classes.add(cls)
+            if issubclass(cls, unittest.TestCase):
+                observers.watch_test_case(cls)
+        self._tally = comparisons.Tally(self.cell_of(item)[2])
+        self._outer = comparisons.start(self._tally)
+        if isinstance(item, pytest.DoctestItem) and item.dtest is not None:
+            # An example with an expected output is a comparison; doctest makes it by itself.
+            self._tally.count += sum(bool(example.want) for example in item.dtest.examples)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        if self._tally is not None:
+            comparisons.start(self._outer)
+
+    def verdict(self) -> Verdict:
+        """What the call of the test that just ran has compared."""
+        tally, self._tally = self._tally, None
+        if tally is None:
+            return None, None
+        comparisons.start(self._outer)
+        if tally.count == 0 and not self._counts_asserts:
+            return None, None  # pytest --assert=plain: nobody knows
+        return tally.count, tally.why_hollow()
+
+
+class Messenger:
+    """Puts what a worker knows on its reports; xdist carries plain lists to the controller."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":
+            cell = self._watcher.cells.get(report.nodeid)
+            report.board_cell = cell and list(cell)  # type: ignore[attr-defined]
+        elif report.when == "call" and not is_subtest(report):
+            report.board_verdict = list(self._watcher.verdict())  # type: ignore[attr-defined]

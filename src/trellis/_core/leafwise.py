@@ -1,0 +1,103 @@
+"""Functions over arrays, applied to dicts and Containers: leaf by leaf."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .arrays import is_array
+from .errors import ShapeError
+from .tree import Structure, align, is_nest, unflatten
+
+
+def has_nest(*args: object) -> bool:
+    """Whether a dict or Container is among the arguments.
+
+    >>> has_nest(1, {"a": 2})
+    True
+    """
+    return any([isinstance(arg, dict) for arg in args])
+
+
+def call_leafwise(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], /
+) -> Any:
+    """Call `fn` once per leaf of the dicts and Containers among its arguments.
+
+    Everything else serves every leaf. A list of Containers gives each call the list of its leaves.
+    Where `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
+
+    >>> from trellis import tree
+    >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
+    ({'a': 1, 'b': 2}, {'a': 3, 'b': 1})
+    """
+    slots: list[Any] = [*args, *kwargs.values()]
+    nests: list[Any] = []
+    for slot in slots:
+        if isinstance(slot, dict):
+            nests.append(slot)
+        elif is_nest(slot):
+            nests += [item for item in slot if isinstance(item, dict)]
+    columns, spec = align(tuple(nests))
+    assert spec is not None, "call_leafwise is only called with a nest among the arguments"
+    results = []
+    for row in zip(*columns, strict=True):
+        remaining = list(row)
+        filled = [_fill(slot, remaining) for slot in slots]
+        results.append(
+            fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
+        )
+    return _gather(results, spec)
+
+
+def _fill(slot: Any, remaining: list[Any]) -> Any:
+    if isinstance(slot, dict):
+        return remaining.pop(0)
+    if isinstance(slot, (list, tuple)):
+        return type(slot)([remaining.pop(0) if isinstance(item, dict) else item for item in slot])
+    return slot
+
+
+def _gather(results: list[Any], spec: Structure) -> Any:
+    if results and isinstance(results[0], (tuple, list)):
+        lengths = [len(result) for result in results]
+        if min(lengths) != max(lengths):
+            raise ShapeError(f"The leaves give results of different lengths: {lengths}.")
+        parts = [_gather([result[i] for result in results], spec) for i in range(lengths[0])]
+        is_named = hasattr(results[0], "_fields")
+        return type(results[0])(*parts) if is_named else type(results[0])(parts)
+    return unflatten(spec, results)
+
+
+class LeafwiseBackend:
+    """The row of the dispatch table for dicts and Containers: every function maps over their
+    leaves.
+
+    Arrays pay nothing for it: it is found by the same look-up that finds their own backend.
+    """
+
+    def __init__(self, name: str, group: str = ""):
+        self.__name__ = name
+        self._group = group
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not self._group and name in ("linalg", "fft"):
+            return LeafwiseBackend(self.__name__, name)
+        return lambda *args, **kwargs: call_leafwise(_Leaf(self._group, name), args, kwargs)
+
+
+class _Leaf:
+    """Finds the backend of each leaf and calls its function of the same name."""
+
+    def __init__(self, group: str, name: str):
+        self._group, self._name = group, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from .dispatch import xp_of_all
+
+        arrays: list[Any] = []
+        for arg in (*args, *kwargs.values()):
+            arrays += arg if isinstance(arg, (list, tuple)) else [arg]
+        xp = xp_of_all(*[x for x in arrays if is_array(x)])
+        owner = getattr(xp, self._group) if self._group else xp
+        return getattr(owner, self._name)(*args, **kwargs)

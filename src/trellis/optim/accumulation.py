@@ -1,0 +1,126 @@
+"""Over several steps: one update from the mean of many gradients, averages of the variables."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._core import tree
+from .._core.container import Container
+from .._core.dispatch import xp_of
+from .._core.typing import Nest, T
+from .arguments import count, explained
+from .engine import RuleChain
+from .moments import ema
+from .transformation import Transformation, checked_transformation
+
+
+@explained
+def accumulate_gradients(inner: Transformation, every: int) -> Transformation:
+    """`inner` on the mean of each `every` gradients; the updates in between are zero.
+
+    Eagerly, `inner` runs only when it is due. Compiled, it runs every time and its result is chosen
+    or not: the program is the same at each step.
+
+    Args:
+        inner: A transformation.
+        every: How many gradients make one update, at least 1.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> slow = optim.accumulate_gradients(optim.scale(1.0), 2)
+    >>> state = slow.init(np.zeros(1))
+    >>> updates, state = slow.update(np.array([1.0]), state)
+    >>> updates
+    array([0.])
+    >>> updates, state = slow.update(np.array([3.0]), state)
+    >>> updates
+    array([2.])
+    """
+    inner = checked_transformation("accumulate_gradients", inner)
+    pair = Accumulated(inner, count("every", every))
+    return Transformation(pair.init, pair.update)
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """The pair of functions of `accumulate_gradients`."""
+
+    inner: Transformation
+    every: int
+
+    def init(self, params: Nest) -> Container:
+        none_yet = RuleChain(()).init(params)["step"]
+        zeros = tree.map(lambda w: xp_of(w).zeros_like(w), params)
+        return Container(count=none_yet, gradients=zeros, inner=self.inner.init(params))
+
+    def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
+        count = state["count"] + 1
+        xp = xp_of(count)
+        total = tree.map(lambda s, g: s + _like(xp, g, s), state["gradients"], grads)
+        zeros = tree.map(xp.zeros_like, total)
+        if xp.is_concrete(count) and int(count) < self.every:
+            return zeros, Container(count=count, gradients=total, inner=state["inner"])
+        mean = tree.map(lambda s: s / self.every, total)
+        updates, new_inner = self.inner.update(mean, state["inner"], params)
+        if xp.is_concrete(count):
+            start = Container(count=xp.zeros_like(count), gradients=zeros, inner=new_inner)
+            return updates, start
+        is_due = count >= self.every
+
+        def chosen(due: Any, waiting: Any) -> Any:
+            return tree.map(lambda x, y: xp.where(is_due, x, y), due, waiting)
+
+        new_state = Container(
+            count=chosen(xp.zeros_like(count), count),
+            gradients=chosen(zeros, total),
+            inner=chosen(new_inner, state["inner"]),
+        )
+        return chosen(updates, zeros), new_state
+
+
+def _like(xp: Any, g: Any, s: Any) -> Any:
+    return g if g.dtype == s.dtype else xp.astype(g, s.dtype)
+
+
+class ParameterAverage:
+    """The exponential moving average of the variables: often better than the last ones.
+
+        a = decay * a + (1 - decay) * v
+
+    `step` keeps the state here; `init` and `update` are pure.
+
+    Args:
+        decay: How much of the last average stays, in [0, 1).
+        debias: Whether the average starts at zero and is divided by `1 - decay**t`, so that early
+            ones are not bound to the first variables. Otherwise it starts at the variables given to
+            `init`.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> average = optim.ParameterAverage(0.5)
+    >>> average.step(np.array([1.0]))
+    array([1.])
+    >>> np.round(average.step(np.array([4.0])), 6)
+    array([3.])
+    """
+
+    @explained
+    def __init__(self, decay: float = 0.999, *, debias: bool = True):
+        self.state = Container()
+        self._debias = debias
+        self._average = ema(decay, debias=debias)
+
+    def init(self, v: Nest, /) -> Container:
+        """The first state."""
+        state: Container = self._average.init(v)
+        return state if self._debias else Container(step=state["step"], average=v)
+
+    def update(self, v: T, state: Nest, /) -> tuple[T, Container]:
+        """The average including `v`, and the new state; a pure function."""
+        average, new_state = self._average.update(v, state)
+        return average, new_state
+
+    def step(self, v: T, /) -> T:
+        """The average including `v`; the new state is in `state`."""
+        state = self.state if len(self.state) else self.init(v)  # type: ignore[arg-type]
+        average, self.state = self.update(v, state)
+        return average

@@ -1,0 +1,371 @@
+"""Transformations that average gradients: momentum, Adam and its relatives, Lion."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .._core.dtypes import name_of
+from .arguments import explained, flag, fraction, non_negative, zero_to_one
+from .decay import DecayedWeights
+from .engine import HALF, Kernel, Leaves, Now, Rule
+from .scaling import ScaledByRate
+from .transformation import Transformation, from_rules
+
+
+def one_minus_power(xp: Any, beta: float, t: Any) -> Any:
+    """1 - beta**t. In float32, 1 - 0.999**1 loses five digits; expm1 loses none."""
+    if beta == 0:
+        return xp.ones_like(t)
+    return -xp.expm1(t * math.log(beta))
+
+
+# Momentum -----------------------------------------------------------------------------------------
+
+
+class Momentum(NamedTuple):
+    momentum: Leaves
+
+
+@dataclass(frozen=True)
+class Trace(Rule[Momentum]):
+    """m = decay * m + g; the direction is m, or g + decay * m."""
+
+    decay: float
+    nesterov: bool
+
+    slots = Momentum
+
+    def apply(self, now: Now, g: Leaves, state: Momentum) -> tuple[Leaves, Momentum]:
+        m = now.xp.foreach_add(g, state.momentum, alpha=self.decay)
+        direction = now.xp.foreach_add(g, m, alpha=self.decay) if self.nesterov else m
+        return direction, Momentum(m)
+
+
+@explained
+def trace(decay: float = 0.9, *, nesterov: bool = False) -> Transformation:
+    """Momentum: the direction is m, or with Nesterov's form `g + decay * m`.
+
+        m = decay * m + g
+
+    Args:
+        decay: How much of the last m stays, in [0, 1].
+        nesterov: Whether the direction looks one step ahead.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> heavy = optim.trace(0.9)
+    >>> state = heavy.init(np.zeros(1))
+    >>> for _ in range(2):
+    ...     updates, state = heavy.update(np.array([1.0]), state)
+    >>> updates
+    array([1.9])
+    """
+    return from_rules(Trace(zero_to_one("decay", decay), flag("nesterov", nesterov)))
+
+
+class Average(NamedTuple):
+    average: Leaves
+
+
+@dataclass(frozen=True)
+class MovingAverage(Rule[Average]):
+    """m = decay * m + (1 - decay) * g; the direction is m, or m / (1 - decay**t)."""
+
+    decay: float
+    debias: bool
+
+    slots = Average
+
+    def apply(self, now: Now, g: Leaves, state: Average) -> tuple[Leaves, Average]:
+        xp = now.xp
+        m = xp.foreach_lerp(state.average, g, 1 - self.decay)
+        if not self.debias:
+            return m, Average(m)
+        correction = now.number(g, lambda t: one_minus_power(xp, self.decay, t))
+        return xp.foreach_div(m, correction), Average(m)
+
+
+@explained
+def ema(decay: float, *, debias: bool = True) -> Transformation:
+    """The exponential moving average of the gradients.
+
+        m = decay * m + (1 - decay) * g
+
+    Args:
+        decay: How much of the last average stays, in [0, 1).
+        debias: Whether the result is `m / (1 - decay**t)`, which is not drawn to the zeros of the
+            start.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> average = optim.ema(0.5)
+    >>> average.update(np.array([3.0]), average.init(np.zeros(1)))[0]
+    array([3.])
+    """
+    return from_rules(MovingAverage(fraction("decay", decay), flag("debias", debias)))
+
+
+# Adam ---------------------------------------------------------------------------------------------
+
+
+class Moments(NamedTuple):
+    m: Leaves
+    v: Leaves
+
+
+@dataclass(frozen=True)
+class AdamDirection(Rule[Moments]):
+    """m_hat / (sqrt(v_hat) + epsilon)."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+
+    slots = Moments
+
+    def apply(self, now: Now, g: Leaves, state: Moments) -> tuple[Leaves, Moments]:
+        xp, beta1, beta2 = now.xp, self.beta1, self.beta2
+        m = xp.foreach_lerp(state.m, g, 1 - beta1)
+        v = xp.foreach_addcmul(xp.foreach_mul(state.v, beta2), g, g, 1 - beta2, reuse=True)
+
+        # Both corrections go into the denominator: (sqrt(v / c2) + epsilon) * c1.
+        def ratio(t: Any) -> Any:
+            return one_minus_power(xp, beta1, t) / xp.sqrt(one_minus_power(xp, beta2, t))
+
+        root = xp.foreach_mul(xp.foreach_sqrt(v), now.number(g, ratio), reuse=True)
+        shift = now.number(g, lambda t: self.epsilon * one_minus_power(xp, beta1, t))
+        return xp.foreach_div(m, xp.foreach_add(root, shift, reuse=True)), Moments(m, v)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        weight_decay, schedule = 0.0, None
+        for rule in behind:
+            if isinstance(rule, DecayedWeights) and rule.mask is None and schedule is None:
+                weight_decay += rule.weight_decay
+            elif isinstance(rule, ScaledByRate) and schedule is None:
+                schedule = rule
+            else:
+                return None
+        return FusedAdam(self, weight_decay, schedule)
+
+
+@dataclass(frozen=True)
+class FusedAdam:
+    """The whole step of Adam or AdamW in one kernel of the framework, where it has one."""
+
+    rule: AdamDirection
+    weight_decay: float
+    schedule: ScaledByRate | None
+
+    def __call__(
+        self, now: Now, g: Leaves, state: Moments, rate: Any, reuse: bool
+    ) -> tuple[Leaves, Moments] | None:
+        if self.schedule is not None:
+            scheduled = self.schedule.factor(now, now.params)
+            if isinstance(scheduled, list):
+                return None
+            rate = scheduled if rate == 1 else rate * scheduled
+        rule = self.rule
+        done = now.xp.fused_adam(
+            now.params, g, state.m, state.v, now.step, rate, rule.beta1, rule.beta2, rule.epsilon,
+            self.weight_decay, reuse=reuse,
+        )  # fmt: skip
+        return None if done is None else (done[0], Moments(done[1], done[2]))
+
+
+@explained
+def scale_by_adam(
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+) -> Transformation:
+    """Adam's direction (Kingma and Ba, 2015); the moments start at zero.
+
+        m = beta1 * m + (1 - beta1) * g;   v = beta2 * v + (1 - beta2) * g**2
+        m_hat = m / (1 - beta1**t);        v_hat = v / (1 - beta2**t)
+        direction = m_hat / (sqrt(v_hat) + epsilon)
+
+    Args:
+        beta1: Decay of the average of gradients, in [0, 1).
+        beta2: Decay of the average of their squares, in [0, 1).
+        epsilon: Keeps the division finite.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> adam = optim.scale_by_adam()
+    >>> np.round(adam.update(np.array([0.3, -8.0]), adam.init(np.zeros(2)))[0], 6)
+    array([ 1., -1.])
+    """
+    return from_rules(AdamDirection(*_checked(beta1, beta2, epsilon)))
+
+
+def _checked(beta1: float, beta2: float, epsilon: float) -> tuple[float, float, float]:
+    return fraction("beta1", beta1), fraction("beta2", beta2), non_negative("epsilon", epsilon)
+
+
+# NAdam --------------------------------------------------------------------------------------------
+
+
+class NesterovMoments(NamedTuple):
+    m: Leaves
+    v: Leaves
+    mu_product: Leaves
+
+
+@dataclass(frozen=True)
+class NAdamDirection(Rule[NesterovMoments]):
+    """(mu(t+1) * m / (1 - p * mu(t+1)) + (1 - mu(t)) * g / (1 - p)) / (sqrt(v_hat) + epsilon)."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+    momentum_decay: float
+
+    slots = NesterovMoments
+
+    def start(self, xp: Any, params: Leaves) -> NesterovMoments:
+        m, v = [[xp.zeros_like(w) for w in params] for _ in range(2)]
+        return NesterovMoments(m, v, [_one(xp, w) for w in params])
+
+    def apply(self, now: Now, g: Leaves, state: NesterovMoments) -> tuple[Leaves, NesterovMoments]:
+        xp, beta2 = now.xp, self.beta2
+        m = xp.foreach_lerp(state.m, g, 1 - self.beta1)
+        v = xp.foreach_addcmul(xp.foreach_mul(state.v, beta2), g, g, 1 - beta2, reuse=True)
+        directions, products = [], []
+        for g_i, m_i, v_i, product in zip(g, m, v, state.mu_product, strict=True):
+            t = xp.astype(now.step, product.dtype)
+            here, ahead = self.mu(xp, t), self.mu(xp, t + 1)
+            product = product * here
+            root = xp.sqrt(v_i / _like(xp, one_minus_power(xp, beta2, t), g_i)) + self.epsilon
+            of_m = _like(xp, ahead / (1 - product * ahead), g_i)
+            of_g = _like(xp, (1 - here) / (1 - product), g_i)
+            directions.append((of_m * m_i + of_g * g_i) / root)
+            products.append(product)
+        return directions, NesterovMoments(m, v, products)
+
+    def mu(self, xp: Any, t: Any) -> Any:
+        """beta1 * (1 - 0.96**(t * momentum_decay) / 2)."""
+        return self.beta1 * (1 - 0.5 * xp.exp(t * (self.momentum_decay * math.log(0.96))))
+
+
+@explained
+def scale_by_nadam(
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, momentum_decay: float = 4e-3
+) -> Transformation:
+    """NAdam's direction (Dozat, 2016), with the momentum schedule of torch.optim.NAdam.
+
+        mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2);    p = mu(1) * ... * mu(t)
+        n = mu(t+1) * m / (1 - p * mu(t+1)) + (1 - mu(t)) * g / (1 - p)
+        direction = n / (sqrt(v_hat) + epsilon)
+
+    Args:
+        beta1: Decay of the average of gradients, in [0, 1).
+        beta2: Decay of the average of their squares, in [0, 1).
+        epsilon: Keeps the division finite.
+        momentum_decay: How fast mu grows to beta1.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> nadam = optim.scale_by_nadam()
+    >>> np.round(nadam.update(np.array([0.3, -8.0]), nadam.init(np.zeros(2)))[0], 4)
+    array([ 1.0565, -1.0565])
+    """
+    numbers = _checked(beta1, beta2, epsilon)
+    return from_rules(NAdamDirection(*numbers, non_negative("momentum_decay", momentum_decay)))
+
+
+def _like(xp: Any, value: Any, x: Any) -> Any:
+    return value if value.dtype == x.dtype else xp.astype(value, x.dtype)
+
+
+def _one(xp: Any, x: Any) -> Any:
+    """A 1 beside `x`: on its device, in its dtype (float32 for half precision), without axes."""
+    dtype = "float32" if name_of(x.dtype) in HALF else x.dtype
+    return xp.sum(xp.zeros_like(x, dtype=dtype)) + 1
+
+
+# Adamax and Lion ----------------------------------------------------------------------------------
+
+
+class MomentAndMaximum(NamedTuple):
+    m: Leaves
+    u: Leaves
+
+
+@dataclass(frozen=True)
+class AdamaxDirection(Rule[MomentAndMaximum]):
+    """m / (1 - beta1**t) / u."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+
+    slots = MomentAndMaximum
+
+    def apply(
+        self, now: Now, g: Leaves, state: MomentAndMaximum
+    ) -> tuple[Leaves, MomentAndMaximum]:
+        xp, beta1 = now.xp, self.beta1
+        m = xp.foreach_lerp(state.m, g, 1 - beta1)
+        sizes = xp.foreach_add([xp.abs(g_i) for g_i in g], self.epsilon, reuse=True)
+        u = xp.foreach_maximum(xp.foreach_mul(state.u, self.beta2), sizes, reuse=True)
+        correction = now.number(g, lambda t: one_minus_power(xp, beta1, t))
+        return xp.foreach_div(m, xp.foreach_mul(u, correction)), MomentAndMaximum(m, u)
+
+
+@explained
+def scale_by_adamax(
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+) -> Transformation:
+    """Adamax's direction (Kingma and Ba, 2015): Adam with the infinity norm.
+
+        m = beta1 * m + (1 - beta1) * g;   u = max(beta2 * u, abs(g) + epsilon)
+        direction = m / (1 - beta1**t) / u
+
+    Args:
+        beta1: Decay of the average of gradients, in [0, 1).
+        beta2: Decay of the largest size seen, in [0, 1).
+        epsilon: Keeps the division finite.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> adamax = optim.scale_by_adamax()
+    >>> np.round(adamax.update(np.array([0.3, -8.0]), adamax.init(np.zeros(2)))[0], 6)
+    array([ 1., -1.])
+    """
+    return from_rules(AdamaxDirection(*_checked(beta1, beta2, epsilon)))
+
+
+class Moment(NamedTuple):
+    m: Leaves
+
+
+@dataclass(frozen=True)
+class LionDirection(Rule[Moment]):
+    """sign(beta1 * m + (1 - beta1) * g)."""
+
+    beta1: float
+    beta2: float
+
+    slots = Moment
+
+    def apply(self, now: Now, g: Leaves, state: Moment) -> tuple[Leaves, Moment]:
+        xp = now.xp
+        mixed = xp.foreach_lerp(state.m, g, 1 - self.beta1)
+        return [xp.sign(x) for x in mixed], Moment(xp.foreach_lerp(state.m, g, 1 - self.beta2))
+
+
+@explained
+def scale_by_lion(beta1: float = 0.9, beta2: float = 0.99) -> Transformation:
+    """Lion's direction (Chen et al., 2023): a sign only, from two averages of one moment.
+
+        direction = sign(beta1 * m + (1 - beta1) * g);   m = beta2 * m + (1 - beta2) * g
+
+    Args:
+        beta1: Weight of the moment in the direction, in [0, 1).
+        beta2: Decay of the moment, in [0, 1).
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> lion = optim.scale_by_lion()
+    >>> lion.update(np.array([0.3, -8.0]), lion.init(np.zeros(2)))[0]
+    array([ 1., -1.])
+    """
+    return from_rules(LionDirection(fraction("beta1", beta1), fraction("beta2", beta2)))

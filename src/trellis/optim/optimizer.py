@@ -1,0 +1,144 @@
+"""`Optimizer`: a transformation and a learning rate, as an object that keeps its state."""
+
+import copy
+from typing import Any
+
+from .._core import tree
+from .._core.container import Container
+from .._core.typing import Nest, T
+from .._gradients.transforms import stop_gradient
+from .accumulation import accumulate_gradients
+from .arguments import explained, rate
+from .engine import PrivateState
+from .scaling import Rate, scale_by_learning_rate
+from .transformation import Transformation, chain, checked_transformation
+
+
+class Optimizer:
+    """`w - lr * direction`, with the direction from a transformation.
+
+    `step` keeps the state here, in `state`; `init` and `update` are the same thing as pure
+    functions, for compiled training steps. Optimizers are copied and pickled with their state.
+
+    Args:
+        transformation: From gradients to directions, such as `optim.scale_by_adam()` or a chain.
+        lr: A number, an array of one number, or a schedule; None, as 1.0, if the transformation
+            scales by itself.
+
+    >>> import numpy as np
+    >>> from trellis import optim
+    >>> opt = optim.Optimizer(optim.chain(optim.clip(1.0), optim.trace(0.9)), lr=0.1)
+    >>> v = {"w": np.array([1.0, 2.0])}
+    >>> v = opt.step(v, {"w": np.array([5.0, 0.5])})
+    >>> v
+    {'w': array([0.9 , 1.95])}
+    >>> opt.state.momentum.w, int(opt.state.step)
+    (array([1. , 0.5]), 1)
+    """
+
+    _state: Container | PrivateState
+
+    @explained
+    def __init__(self, transformation: Transformation, lr: Rate | None):
+        self.lr: Rate | None = lr
+        self.state = Container()
+        self.transformation = checked_transformation(type(self).__name__, transformation)
+        self._rate = 1.0
+        if lr is not None or type(self) is not Optimizer:
+            checked = rate("lr", lr)
+            self.lr = checked
+            if callable(checked) or hasattr(checked, "dtype"):
+                by_rate = scale_by_learning_rate(checked, flip_sign=False)
+                self.transformation = chain(transformation, by_rate)
+            else:
+                # A plain number needs no pass of its own: it goes into the addition.
+                self._rate = checked
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+
+    @property
+    def state(self) -> Container:
+        """What the steps so far have left: a Container of arrays, to be saved like the variables.
+
+        Until it has been asked for, a step may write over the arrays of the last one; those given
+        out stay.
+        """
+        if isinstance(self._state, PrivateState):
+            self._state = self._state.shown()
+        return self._state
+
+    @state.setter
+    def state(self, new: Container) -> None:
+        self._state = new
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy shares the arrays, so that nobody owns them alone any more.
+        return {**self.__dict__, "_state": self.state}
+
+    def init(self, v: Nest, /) -> Container:
+        """The first state for variables `v`: a Container of arrays, to be saved like `v` itself."""
+        state: Container = self.transformation.init(v)
+        return state
+
+    def update(self, v: T, grads: Nest, state: Nest, /) -> tuple[T, Container]:
+        """The new variables and the new state; a pure function, made to be compiled.
+
+        >>> import numpy as np, trellis
+        >>> opt = trellis.optim.SGD(0.5)
+        >>> v = np.array([1.0, 2.0])
+        >>> v, state = trellis.compile(opt.update)(v, v, opt.init(v))
+        >>> v
+        array([0.5, 1. ])
+        """
+        return self._updated(v, grads, state, False)
+
+    def step(self, v: T, grads: Nest, /) -> T:
+        """The new variables; `v` is not modified, the new state is in `state`.
+
+        It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
+        """
+        state = self._state if len(self._state) else self.init(v)  # type: ignore[arg-type]
+        new_v, self._state = self._updated(v, grads, state, True)
+        return new_v
+
+    def _updated(self, v: Any, grads: Any, state: Any, private: bool) -> tuple[Any, Any]:
+        """With `private`, the state is for ourselves alone and the gradients stop here."""
+        rules = self.transformation.rules
+        if rules is not None:
+            return rules.descend(v, grads, state, self._rate, private=private)
+        if private:
+            v, grads = stop_gradient(v), stop_gradient(grads)
+        updates, new_state = self.transformation.update(grads, state, v)
+        return tree.map(lambda w, u: w - self._rate * u, v, updates), new_state
+
+    def after(self, *transformations: Transformation) -> "Optimizer":
+        """This optimizer on gradients that have gone through other transformations first.
+
+        >>> from trellis import optim
+        >>> opt = optim.Adam(1e-3).after(optim.clip_by_global_norm(1.0))
+        """
+        return self._with(chain(*transformations, self.transformation))
+
+    def accumulated(self, every: int, /) -> "Optimizer":
+        """This optimizer on the mean gradient of every `every` steps; in between, nothing changes.
+
+        >>> import numpy as np
+        >>> from trellis import optim
+        >>> opt = optim.SGD(0.1).accumulated(2)
+        >>> v = opt.step(np.array([1.0]), np.array([1.0]))
+        >>> opt.step(v, np.array([3.0]))
+        array([0.8])
+        """
+        return self._with(accumulate_gradients(self.transformation, every))
+
+    def _with(self, transformation: Transformation) -> "Optimizer":
+        changed = copy.copy(self)
+        changed.transformation, changed.state = transformation, Container()
+        return changed
+
+    def __repr__(self) -> str:
+        steps = f", after {int(self.state.step)} steps" if "step" in self.state else ""
+        return f"<{type(self).__name__} lr={self.lr!r}{steps}>"

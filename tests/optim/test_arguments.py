@@ -1,0 +1,254 @@
+"""Every optimizer, transformation and schedule: bad arguments, data types, copies and pickles."""
+
+import copy
+import inspect
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import trellis
+from cases.optim import OPTIMIZERS, SCHEDULES, TRANSFORMATIONS, named
+from trellis import Container, errors, optim, tree
+from trellis.optim import schedules
+
+ROWS = named([*OPTIMIZERS, *TRANSFORMATIONS, *SCHEDULES])
+
+
+def of(name):
+    """What stands under a public name: "Adam", "clip", "schedules.cosine"."""
+    found = optim
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+# Mistakes -----------------------------------------------------------------------------------------
+
+# The arguments that each must have, and values that none of its numbers may take.
+NEEDED = {
+    "SGD": {"lr": 0.1},
+    "LARS": {"lr": 0.1},
+    "Optimizer": {"transformation": optim.scale(1.0), "lr": 0.1},
+    "add_decayed_weights": {"weight_decay": 0.1},
+    "accumulate_gradients": {"inner": optim.scale(1.0), "every": 2},
+    "masked": {"inner": optim.scale(1.0), "mask": None},
+    "clip": {"limit": 1.0},
+    "clip_by_norm": {"limit": 1.0},
+    "clip_by_global_norm": {"limit": 1.0},
+    "clip_by_rms": {"limit": 1.0},
+    "ema": {"decay": 0.9},
+    "scale": {"factor": 1.0},
+    "scale_by_learning_rate": {"lr": 0.1},
+    "scale_by_schedule": {"schedule": schedules.constant(1.0)},
+    "schedules.constant": {"value": 1.0},
+    "schedules.step": {"value": 1.0, "every": 2},
+    "schedules.piecewise": {"value": 1.0, "factors": {1: 0.5}},
+    "schedules.exponential": {"value": 1.0, "steps": 2, "factor": 0.5},
+    "schedules.polynomial": {"value": 1.0, "end": 0.0, "steps": 2},
+    "schedules.linear": {"value": 1.0, "end": 0.0, "steps": 2},
+    "schedules.cosine": {"value": 1.0, "steps": 2},
+    "schedules.warmup_cosine": {"peak": 1.0, "warmup_steps": 2, "steps": 4},
+    "schedules.one_cycle": {"peak": 1.0, "steps": 10},
+    "schedules.join": {"schedules": [schedules.constant(1.0)], "boundaries": []},
+}
+# None is a value of these.
+OPTIONAL = {"mask", "clipping", ("Adafactor", "momentum"), ("Adafactor", "lr"), ("Optimizer", "lr")}
+# Any finite number will do for these.
+ANY_NUMBER = {"factor", "value", "end", "start", "peak"}
+NOT_IN_A_SIGNATURE = ("chain", "identity")
+
+
+def parameters():
+    names = sorted({row.name for row in ROWS.values()} - set(NOT_IN_A_SIGNATURE))
+    return [(name, p) for name in [*names, "ParameterAverage"] for p in signature(name)]
+
+
+def signature(name):
+    return inspect.signature(of(name)).parameters
+
+
+def mistakes(name, parameter):
+    """Values that this parameter cannot take."""
+    given = ["0.5", object(), 1j, [0.5, 0.5], np.ones(3), {1, 2}]
+    if parameter not in OPTIONAL and (name, parameter) not in OPTIONAL:
+        given.append(None)
+    if parameter == "mask":
+        return [*given[:3], given[4], given[5], 0.5]
+    if parameter in ("lr", "schedule", "schedules", "boundaries", "factors", "inner"):
+        return [math.nan, *given] if parameter == "lr" else given
+    if parameter == "transformation":
+        return given
+    default = signature(name)[parameter].default
+    if isinstance(default, bool):
+        return [*given, 1, 0.5]
+    numbers = [math.nan, math.inf, True]
+    return [*given, *numbers, *([] if parameter in ANY_NUMBER else [-0.5, -1])]
+
+
+@pytest.mark.parametrize("name, parameter", parameters())
+def test_bad_values_are_named(name, parameter):
+    for value in mistakes(name, parameter):
+        with pytest.raises(errors.TrellisError) as caught:
+            of(name)(**{**NEEDED.get(name, {}), parameter: value})
+        text = str(caught.value)
+        said = parameter in text or parameter in ("inner", "transformation")
+        assert said and len(text) > 20, (value, text)
+
+
+@pytest.mark.parametrize("name", ["beta1", "beta2"])
+def test_betas_of_one_and_more(name):
+    for value in (1, 1.0, 2.0, -0.1):
+        with pytest.raises(errors.ArgumentError, match=rf"{name} must be a number in \[0, 1\)"):
+            optim.Adam(**{name: value})
+
+
+HABITS = {
+    "betas": (lambda: optim.Adam(betas=(0.9, 0.999)), "beta1 and beta2"),
+    "learning_rate": (lambda: optim.Adam(learning_rate=0.1), "'lr'"),
+    "weight_decay": (lambda: optim.Adam(weight_decay=0.1), "AdamW"),
+    "params": (lambda: optim.SGD(params=[1], lr=0.1), "step"),
+    "params first": (lambda: optim.SGD([np.ones(1)]), "step"),
+    "a module first": (lambda: optim.SGD(trellis.nn.Linear(1, 1)), "step"),
+    "params first and lr": (lambda: optim.Adam([np.ones(1)], lr=0.1), "lr"),
+    "eps": (lambda: optim.AdamW(eps=1e-8), "'epsilon'"),
+    "rho": (lambda: optim.RMSprop(rho=0.9), "'decay'"),
+    "alpha": (lambda: optim.RMSprop(alpha=0.9), "'decay'"),
+    "b1": (lambda: optim.Lion(b1=0.9), "'beta1'"),
+    "a typing error": (lambda: optim.SGD(0.1, momentun=0.9), "'momentum'"),
+    "clipnorm": (lambda: optim.Adam(clipnorm=1.0), "clip_by_norm"),
+    "max_norm": (lambda: optim.clip_by_global_norm(max_norm=1.0), "'limit'"),
+    "T_max": (lambda: schedules.cosine(0.1, T_max=10), "'steps'"),
+    "decay_steps": (lambda: schedules.cosine(0.1, decay_steps=10), "'steps'"),
+    "gamma": (lambda: schedules.step(0.1, 10, gamma=0.1), "'factor'"),
+    "max_lr": (lambda: schedules.one_cycle(max_lr=0.1, steps=10), "'peak'"),
+    "missing": (lambda: optim.SGD(), "'lr'"),
+    "an optimizer in a chain": (lambda: optim.chain(optim.Adam()), "after"),
+    "a function in a chain": (lambda: optim.chain(optim.clip), "clip\\(...\\)"),
+    "nesterov without momentum": (lambda: optim.SGD(0.1, nesterov=True), "momentum"),
+}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_habits_of_other_libraries_are_answered(name):
+    make, advice = HABITS[name]
+    with pytest.raises(errors.TrellisError, match=advice):
+        make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert optim.SGD(np.float32(0.5)).lr == 0.5
+    assert optim.SGD(np.int64(1), momentum=np.float16(0.5)).lr == 1.0
+    assert schedules.cosine(np.float64(1.0), np.int32(4))(2) == pytest.approx(0.5)
+
+
+def test_a_learning_rate_may_be_an_array(array):
+    w = array(np.ones(2, "float32"))
+    for make in (optim.SGD, optim.Adam):
+        one, other = make(array(np.array(0.25, "float32"))), make(0.25)
+        found, expected = one.step(w, w), other.step(w, w)
+        np.testing.assert_allclose(trellis.to_numpy(found), trellis.to_numpy(expected), rtol=1e-6)
+
+
+# Data types ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: optim.SGD(0.1), optim.Adam, lambda: optim.LARS(0.1), optim.LAMB]
+)
+def test_complex_and_integer_variables_are_refused(make, array):
+    real, number = array(np.ones(2, "float32")), array(np.ones(2, "complex64"))
+    whole = array(np.ones(2, "int32"))
+    with pytest.raises(errors.DtypeError, match="complex64"):
+        make().step({"a": number}, {"a": number})
+    with pytest.raises(errors.DtypeError, match="complex64"):
+        make().step({"a": real}, {"a": number})
+    with pytest.raises(errors.DtypeError, match="int32"):
+        make().step({"a": whole}, {"a": real})
+    with pytest.raises(errors.DtypeError, match="complex64"):
+        optim.global_norm({"a": number})
+    np.testing.assert_array_equal(
+        trellis.to_numpy(optim.SGD(0.5).step({"a": real}, {"a": whole})["a"]), [0.5, 0.5]
+    )
+
+
+STEPS_AS_FUNCTIONS = {
+    "optimizer_update": lambda w, g: trellis.optimizer_update(w, g, 0.1),
+    "gradient_descent_update": lambda w, g: trellis.gradient_descent_update(w, g, 0.1),
+    "lars_update": lambda w, g: trellis.lars_update(w, g, 0.1),
+    "adam_step": lambda w, g: trellis.adam_step(g, w, w, 1),
+    "adam_update": lambda w, g: trellis.adam_update(w, g, 0.1, w, w, 1),
+    "lamb_update": lambda w, g: trellis.lamb_update(w, g, 0.1, w, w, 1),
+}
+
+
+@pytest.mark.parametrize("name", STEPS_AS_FUNCTIONS)
+@pytest.mark.parametrize("leaves", [1, 12])
+def test_steps_as_functions_refuse_complex_numbers(name, leaves, array):
+    """With many leaves some of them take a path over lists."""
+    real, number = array(np.ones(2, "float32")), array(np.full(2, 1 + 2j, "complex64"))
+
+    def nest(x):
+        return x if leaves == 1 else {f"w{i}": x for i in range(leaves)}
+
+    fn = STEPS_AS_FUNCTIONS[name]
+    for pair in ((real, number), (number, real), (number, number)):
+        with pytest.raises(errors.DtypeError, match=rf"{name}\(\).*complex64"):
+            fn(*map(nest, pair))
+    assert trellis.tree.leaves(fn(nest(real), nest(real)))
+
+
+# Copies -------------------------------------------------------------------------------------------
+
+
+def copies(x):
+    return [pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.copy(x)]
+
+
+@pytest.mark.parametrize("name", named(OPTIMIZERS))
+def test_copied_optimizers_go_on_alike(name, array, backend):
+    opt = ROWS[name].make()
+    v = Container(a=array(np.ones((2, 3), "float32")), b=array(np.full(2, 0.5, "float32")))
+    g = Container(a=array(np.full((2, 3), 0.3, "float32")), b=array(np.ones(2, "float32")))
+    fresh = copies(opt)
+    v = opt.step(opt.step(v, g), g)
+    twins = copies(opt)
+    expected = opt.step(v, g)
+    for twin in twins:
+        found = twin.step(v, g)
+        assert type(twin) is type(opt) and int(twin.state.step) == int(opt.state.step) == 3
+        for x, y in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+            assert trellis.backend_of(x) == backend
+            np.testing.assert_array_equal(trellis.to_numpy(x), trellis.to_numpy(y))
+    assert all([len(other.state) == 0 for other in fresh])
+
+
+@pytest.mark.parametrize("name", named(TRANSFORMATIONS))
+def test_copied_transformations_are_the_same(name, array):
+    transformation = ROWS[name].make()
+    w = Container(a=array(np.ones((2, 3), "float32")), b=array(np.full(2, 0.5, "float32")))
+    expected = transformation.update(w, transformation.init(w), w)
+    for twin in copies(transformation):
+        found = twin.update(w, twin.init(w), w)
+        for x, y in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(trellis.to_numpy(x), trellis.to_numpy(y))
+
+
+@pytest.mark.parametrize("name", named(SCHEDULES))
+def test_copied_schedules_are_the_same(name):
+    schedule = ROWS[name].make()
+    for twin in copies(schedule):
+        assert twin == schedule
+        assert [twin(t) for t in range(12)] == [schedule(t) for t in range(12)]
+    assert repr(schedule).startswith("<schedule ")
+
+
+def test_a_copied_average_goes_on_alike(array):
+    average = optim.ParameterAverage(0.5)
+    average.step({"w": array([1.0, 2.0])})
+    twins = copies(average)
+    expected = average.step({"w": array([3.0, 4.0])})["w"]
+    for twin in twins:
+        found = twin.step({"w": array([3.0, 4.0])})["w"]
+        np.testing.assert_array_equal(trellis.to_numpy(found), trellis.to_numpy(expected))
