@@ -10,7 +10,6 @@ import operator
 import warnings
 
 import numpy as np
-import pytest
 
 import trellis
 from cases import all_cases
@@ -102,11 +101,17 @@ def as_arrays(value, backend):
     return value
 
 
-CLEAR_SIGNATURE = ("unexpected keyword", "positional", "required", "multiple values", "did you mean")
+CLEAR_SIGNATURE = (
+    "unexpected keyword",
+    "positional",
+    "required",
+    "multiple values",
+    "did you mean",
+)
 
 
 def outcome(op, args, kwargs, backend):
-    """"answered", "clear", or the raw error."""
+    """ "answered", "clear", or the raw error."""
     fn = operator.attrgetter(op)(trellis)
     args = [as_arrays(a, backend) for a in args]
     kwargs = {k: as_arrays(v, backend) for k, v in kwargs.items()}
