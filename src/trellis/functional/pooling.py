@@ -29,7 +29,7 @@ def max_pool1d(
     data_format: str = "NWC",
     dilations: Steps = 1,
     return_indices: bool = False,
-) -> Any:
+) -> A | tuple[A, A]:
     """The largest element of every window along one axis; see `max_pool2d`.
 
     >>> import numpy as np
@@ -51,7 +51,7 @@ def max_pool2d(
     data_format: str = "NHWC",
     dilations: Steps = 1,
     return_indices: bool = False,
-) -> Any:
+) -> A | tuple[A, A]:
     """The largest element of every window along two axes.
 
     `padding` is "SAME", "VALID", an int or one (low, high) pair per spatial axis. With
@@ -78,7 +78,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     dilations: Steps = 1,
     return_indices: bool = False,
-) -> Any:
+) -> A | tuple[A, A]:
     """The largest element of every window along three axes; see `max_pool2d`.
 
     >>> import numpy as np

@@ -45,7 +45,7 @@ def adaptive_max_pool(
     *,
     data_format: str = "channel_last",
     return_indices: bool = False,
-) -> Any:
+) -> A | tuple[A, A]:
     """Maxima over windows that divide each of the 1 to 3 spatial axes into `output_size` parts.
 
     The windows are those of `adaptive_avg_pool`, the indices those of `max_pool2d`.
