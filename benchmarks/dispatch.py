@@ -56,6 +56,25 @@ ARITY = dict.fromkeys("tanh exp sqrt abs sum mean".split(), 1) | dict.fromkeys(
 )
 
 
+def module_calls(backend):
+    """A dense layer of 4 by 4: by hand, as a module, and as a pure function of its variables."""
+    layer = trellis.nn.Linear(N, N, backend=backend)
+    x = trellis.asarray(np.ones((1, N), "float32"), backend=backend)
+    w, b, v = layer.v.w, layer.v.b, layer.v
+    by_hand = {
+        "numpy": lambda: np.matmul(x, w.T) + b,
+        "jax": lambda: jnp.matmul(x, w.T) + b,
+        "torch": lambda: torch.nn.functional.linear(x, w, b),
+        "tensorflow": lambda: tf.matmul(x, w, transpose_b=True) + b,
+    }
+    made = {"native": by_hand[backend], "module": lambda: layer(x), "v=": lambda: layer(x, v=v)}
+    for call in made.values():
+        np.testing.assert_allclose(
+            trellis.to_numpy(call()), trellis.to_numpy(made["native"]()), rtol=1e-6
+        )
+    return made
+
+
 def main():
     report = Report("dispatch", "Cost of a call over the native call, arrays of 4 elements")
     assert trellis.nn  # entering a room makes look-ups in the package fast (trellis/_rooms.py)
@@ -66,6 +85,8 @@ def main():
             seconds = row.seconds["trellis"] - row.seconds["native"]
             print(f"{'':<44}  over native: {seconds * 1e9:.0f} ns")
             over[ARITY[op]].setdefault(backend, []).append(seconds)
+    for backend in ("numpy", "jax", "torch", "tensorflow"):
+        report.add(f"{backend} module call", module_calls(backend))
     # The floor: a Python function that does nothing but call the native one.
     x = np.ones(N, "float32")
 

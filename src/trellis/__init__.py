@@ -26,6 +26,9 @@ from ._core.constants import nan as nan
 from ._core.constants import newaxis as newaxis
 from ._core.constants import pi as pi
 
+# The base of all errors; the others are in trellis.errors
+from ._core.errors import TrellisError as TrellisError
+
 # Containers
 from ._core.container import Container as Container
 

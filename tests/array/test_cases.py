@@ -7,6 +7,7 @@ import pytest
 
 import trellis
 from cases import all_cases
+from cases.case import CORNER
 from conftest import BACKENDS, compile_with
 from trellis import testing
 
@@ -81,6 +82,11 @@ def run(row, args, kwargs=None):
     return result if row.then is None else row.then(result)
 
 
+def corners(row):
+    """NumPy warns where a row leaves the domain of a function on purpose."""
+    return np.errstate(all="ignore" if row.gradient == CORNER else None)
+
+
 def check(actual, expected, row, dtype, backend):
     if isinstance(actual, (str, bool, int, float)) and not hasattr(actual, "dtype"):
         assert actual == expected
@@ -103,7 +109,7 @@ def check(actual, expected, row, dtype, backend):
 def test_value(name, backend, array, x64):
     row = ROWS[name]
     for dtype in row.dtypes:
-        with trellis.using_backend(backend):
+        with corners(row), trellis.using_backend(backend):
             if dtype == "float64":
                 with x64():
                     args = map_arrays(lambda x: array(cast(x, "float64", backend)), row.args)
@@ -145,7 +151,7 @@ def test_compiled(name, backend, array):
     if not traced and arrays_in(row.args):
         fn, traced = of_one_list, args[0]
 
-    with trellis.using_backend(backend):
+    with corners(row), trellis.using_backend(backend):
         compiled = compile_with(backend, fn)
         result = compiled(*traced)
     check(result, expectation(row, "float32", backend), row, "float32", backend)
@@ -172,7 +178,8 @@ def test_container(name, backend, array):
 
         return make
 
-    one, other = map_arrays(leaf(1.0), row.args), map_arrays(leaf(0.5), row.args)
+    scale = 2.0 if row.op == "acosh" else 0.5  # it has no value below 1
+    one, other = map_arrays(leaf(1.0), row.args), map_arrays(leaf(scale), row.args)
     nests = _nested(row.args, one, other)
     fn = operator.attrgetter(row.op)(trellis)
     result = fn(*nests, **row.kwargs)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import trellis
+from trellis import errors
+from trellis import functional as F
+from trellis._core import dtypes
 from trellis.testing import assert_close, check_gradients
 
 
@@ -108,3 +111,330 @@ def test_an_imaginary_number_is_true(backend, xp, array):
     x = array(np.array([2j, 0j], "complex64"))
     assert_close(xp.any(x, axis=()), np.array([True, False]), backend=backend)
     assert_close(xp.all(x, axis=()), np.array([True, False]), backend=backend)
+
+
+# Of nothing ----------------------------------------------------------------------------------------
+
+
+def test_reductions_of_nothing(backend, array):
+    for dtype in ("float32", "complex64"):
+        found = trellis.to_numpy(trellis.mean(array(np.zeros((2, 0), dtype)), axis=1))
+        assert found.dtype == dtype and found.shape == (2,) and np.isnan(found).all()
+        if dtype == "complex64":
+            assert np.isnan(found.real).all() and np.isnan(found.imag).all()
+    empty = array(np.zeros((2, 0), "float32"))
+    for function in (F.softmax, F.log_softmax):
+        assert_close(function(empty), np.zeros((2, 0), "float32"), backend=backend)
+    assert_close(trellis.logsumexp(empty, axis=1), np.full(2, -np.inf, "float32"), backend=backend)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0, 0)])
+def test_linear_algebra_of_nothing(shape, backend, array):
+    x = array(np.zeros(shape, "float32"))
+    rank = trellis.linalg.matrix_rank(x)
+    np.testing.assert_array_equal(trellis.to_numpy(rank), np.zeros(shape[:-2]))
+    for order in ("fro", "nuc", 2, np.inf):
+        norm = trellis.linalg.matrix_norm(x, ord=order)
+        assert_close(norm, np.zeros(shape[:-2], "float32"), backend=backend)
+    with pytest.raises(errors.ShapeError, match="there is none"):
+        trellis.linalg.matrix_norm(x, ord=-2)
+
+
+@pytest.mark.parametrize("order", [np.inf, 0, 1, 2, 0.5, 3])
+def test_the_norm_of_no_elements_is_zero(order, backend, array):
+    x = array(np.zeros((2, 0), "float32"))
+    norm = trellis.linalg.vector_norm(x, axis=1, ord=order)
+    assert_close(norm, np.zeros(2, "float32"), backend=backend)
+
+
+@pytest.mark.parametrize("order", [-np.inf, -1, -2])
+def test_the_smallest_of_no_elements(order, array):
+    with pytest.raises(errors.ShapeError, match="there is none"):
+        trellis.linalg.vector_norm(array(np.zeros(0, "float32")), ord=order)
+
+
+# Ranks and axes ------------------------------------------------------------------------------------
+
+
+def test_matrix_rank_is_relative(array, x64):
+    with x64():
+        x = np.diag([100.0, 5.0, 1.0])
+        assert int(trellis.linalg.matrix_rank(array(x), rtol=0.02)) == 2
+        limits = array(np.array([0.02, 0.1]))
+        ranks = trellis.linalg.matrix_rank(array(np.stack([x, x])), rtol=limits)
+        assert trellis.to_numpy(ranks).tolist() == [2, 1]
+
+
+ON_AXIS = "sum prod max min mean std var all any argmax argmin logsumexp cumulative_sum flip sort argsort".split()
+
+
+@pytest.mark.parametrize("name", ON_AXIS)
+def test_an_array_without_axes_has_no_axis_0(name, array):
+    x = array(np.array(True) if name in ("all", "any") else np.array(3.0, "float32"))
+    for axis in (0, -1):
+        with pytest.raises((ValueError, IndexError)):
+            getattr(trellis, name)(x, axis=axis)
+
+
+@pytest.mark.parametrize("axis", [1.5, 1.0, "0"])
+def test_an_axis_is_an_integer(axis, array):
+    x = array(np.ones((2, 3), "float32"))
+    for call in (
+        lambda: trellis.sum(x, axis=axis),
+        lambda: trellis.max(x, axis=axis),
+        lambda: trellis.concat([x, x], axis=axis),
+        lambda: trellis.stack([x, x], axis=axis),
+        lambda: trellis.flip(x, axis=axis),
+        lambda: trellis.cumulative_sum(x, axis=axis),
+        lambda: F.softmax(x, axis=axis),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_permute_dims_needs_the_order(array):
+    x = array(np.ones((2, 3), "float32"))
+    for axes, error in ((None, TypeError), ((0,), ValueError), ((0, 0), ValueError)):
+        with pytest.raises(error):
+            trellis.permute_dims(x, axes)
+
+
+def test_a_pair_for_each_axis(backend, array):
+    x = array(np.ones((2, 2), "float32"))
+    for pairs in ((1, 2), [(1, 2)], [(1, 2), (2, 1)]):  # one pair serves all axes
+        assert tuple(trellis.pad(x, pairs).shape) == (5, 5)
+    with pytest.raises(errors.ShapeError, match="3 pairs"):
+        trellis.pad(x, [(1, 2)] * 3)
+
+
+def test_differences_of_order_zero(backend, array):
+    x, before = array(np.array([1.0, 2.0], "float32")), array(np.array([9.0], "float32"))
+    found = trellis.diff(x, n=0, prepend=before)
+    assert_close(found, np.array([9.0, 1.0, 2.0], "float32"), backend=backend)
+    with pytest.raises(errors.ArgumentError, match="n >= 0"):
+        trellis.diff(x, n=-1)
+
+
+@pytest.mark.parametrize("name", ["irfft", "hfft"])
+def test_a_transform_needs_a_point(name, backend, array):
+    x, transform = array(np.array([3.0 + 0j], "complex64")), getattr(trellis.fft, name)
+    with pytest.raises(errors.ArgumentError, match="at least one point"):
+        transform(x)
+    assert_close(transform(x, n=1), np.array([3.0], "float32"), backend=backend)
+
+
+def test_an_ellipsis_that_the_output_does_not_name_is_summed(backend, array):
+    a, b = np.arange(8.0).reshape(2, 2, 2), np.arange(6.0).reshape(2, 3)
+    found = trellis.einsum("...ik,...j->ij", array(a.astype("float32")), array(b.astype("float32")))
+    assert_close(found, np.einsum("bik,bj->ij", a, b).astype("float32"), backend=backend)
+
+
+def test_meshgrid_of_any_arrays(backend, array):
+    x, y = trellis.meshgrid(array(np.array(1, "int32")), array(np.array([2.0, 3.0], "float32")))
+    assert_close(x, np.array([[1], [1]], "int32"), backend=backend)
+    assert_close(y, np.array([[2.0], [3.0]], "float32"), backend=backend)
+
+
+# Integers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
+def test_integers_divided_by_zero(dtype, backend, array, x64):
+    with x64(), np.errstate(divide="ignore"):
+        x, y = array(np.array([7, 0, 7], dtype)), array(np.array([0, 0, 2], dtype))
+        assert_close(trellis.floor_divide(x, y), np.array([0, 0, 3], dtype), backend=backend)
+        assert_close(trellis.remainder(x, y), np.array([0, 0, 1], dtype), backend=backend)
+
+
+@pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
+def test_functions_of_every_integer(dtype, backend, array, x64):
+    with x64():
+        x, counts = array(np.array([0, 1, 2], dtype)), array(np.array([1, 0, 2]))
+        assert_close(F.relu(x), np.array([0, 1, 2], dtype), backend=backend)
+        assert_close(trellis.repeat(x, counts), np.array([0, 2, 2], dtype), backend=backend)
+        assert_close(trellis.repeat(x, 2), np.array([0, 0, 1, 1, 2, 2], dtype), backend=backend)
+        assert_close(trellis.flip(x), np.array([2, 1, 0], dtype), backend=backend)
+
+
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "min", "max"])
+def test_numbers_that_do_not_fit_are_not_written(how, array, x64):
+    with x64():
+        for dtype, value in (
+            ("uint8", -1), ("uint8", 300), ("uint64", -1), ("int8", 128), ("int32", 1.5), ("int64", float("nan")),
+            ("float32", 1j),
+        ):  # fmt: skip
+            place = trellis.at(array(np.array([1, 2], dtype)), 0)
+            with pytest.raises(errors.ArgumentError, match="does not fit into"):
+                getattr(place, how)(value)
+
+
+def test_an_imaginary_part_is_not_written_away(array):
+    place = trellis.at(array(np.ones(2, "float32")), 0)
+    with pytest.raises(errors.DtypeError, match="imaginary part"):
+        place.set(array(np.array(2j, "complex64")))
+
+
+def test_whole_numbers_fit(backend, array):
+    x = array(np.array([1, 2], "int32"))
+    assert_close(trellis.at(x, 0).set(5.0), np.array([5, 2], "int32"), backend=backend)
+    assert_close(
+        trellis.pad(x, 1, constant_values=3.0), np.array([3, 1, 2, 3]), backend=backend, dtype=False
+    )
+    with pytest.raises(errors.ArgumentError, match="does not fit"):
+        trellis.pad(x, 1, constant_values=1.5)
+
+
+def test_padding_with_complex_numbers(backend, array):
+    x = array(np.array([2j], "complex64"))
+    found = trellis.pad(x, 1, constant_values=1 + 1j)
+    assert_close(found, np.array([1 + 1j, 2j, 1 + 1j], "complex64"), backend=backend)
+
+
+SLICES = [
+    (slice(None, None, -1),),
+    (slice(None, None, -2), 1),
+    (slice(2, None, -1), slice(0, 2)),
+    (..., slice(None, 0, -1)),
+    (None, slice(1, 1, -1)),
+    (slice(None, None, -1), slice(None, None, -1)),
+]
+
+
+@pytest.mark.parametrize("index", SLICES, ids=str)
+def test_backward_slices(index, backend, array):
+    x = np.arange(12.0, dtype="float32").reshape(4, 3)
+    values = np.arange(100.0, 100.0 + x[index].size, dtype="float32").reshape(x[index].shape)
+    expected = x.copy()
+    expected[index] = values
+    place = trellis.at(array(x), index)
+    assert_close(place.set(array(values)), expected, backend=backend)
+    expected = x.copy()
+    expected[index] += 1
+    assert_close(place.add(1.0), expected, backend=backend)
+
+
+# Truth and logarithms ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+def test_logic_with_numbers(name, backend, array):
+    function, plain = getattr(trellis, name), getattr(np, name)
+    for x in (
+        np.array([1.0, 0.0], "float32"),
+        np.array([True, False]),
+        np.array([2j, 0], "complex64"),
+    ):
+        for number in (True, False, 0, 2.5):
+            assert_close(function(array(x), number), plain(x, number), backend=backend)
+            assert_close(function(number, array(x)), plain(number, x), backend=backend)
+    for other in (None, "yes", [1]):
+        with pytest.raises(errors.TrellisError):
+            function(array(np.ones(1, "float32")), other)
+
+
+def test_logsumexp_of_complex_numbers(backend, array, x64):
+    x = np.array([[1 + 1j, 2 - 1j], [300 + 0j, 301 + 2j]])
+    with x64():
+        found = trellis.to_numpy(trellis.logsumexp(array(x), axis=1))
+    shift = x.real.max(axis=1)
+    np.testing.assert_allclose(found, np.log(np.sum(np.exp(x - shift[:, None]), axis=1)) + shift)
+
+
+def test_floor_divide_of_bfloat16(backend, array):
+    native = trellis.namespace("numpy").as_dtype("bfloat16")
+    x, y = np.array([-8.9375, 7.0]).astype(native), np.array([0.49609375, 0.5]).astype(native)
+    found = trellis.floor_divide(array(x), array(y))
+    assert_close(
+        trellis.astype(found, "float32"), np.array([-19.0, 14.0], "float32"), backend=backend
+    )
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, 0.5])
+def test_causal_attention_of_any_scale(scale, array):
+    q, k, v = np.random.default_rng(0).normal(size=(3, 2, 4, 3))
+    logits = np.where(np.tril(np.ones((4, 4), bool)), scale * (q @ np.swapaxes(k, -1, -2)), -np.inf)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    expected = (weights / weights.sum(-1, keepdims=True)) @ v
+    found = F.scaled_dot_product_attention(
+        *[array(a.astype("float32")) for a in (q, k, v)], is_causal=True, scale=scale
+    )
+    np.testing.assert_allclose(trellis.to_numpy(found), expected, rtol=1e-4, atol=1e-5)
+
+
+# Types of linear algebra, transforms and layers -----------------------------------------------------
+
+LINEAR_ALGEBRA = "cholesky det eigh eigvalsh inv pinv qr slogdet solve svd svdvals matrix_norm vector_norm".split()
+
+
+@pytest.mark.parametrize("name", LINEAR_ALGEBRA)
+def test_linear_algebra_in_every_type(name, backend, array, x64):
+    """Integers are computed in the default float, 16 bits in float32, and the type comes back."""
+    x, function = np.array([[2.0, 1.0], [1.0, 3.0]]), getattr(trellis.linalg, name)
+    with x64():
+        run = lambda x: trellis.tree.leaves(function(x, x) if name == "solve" else function(x))  # noqa: E731
+        exact = [np.abs(trellis.to_numpy(y)) for y in run(array(x))]
+        for kind in ("int8", "int64", "uint16", *dtypes.FLOATING):
+            found = run(trellis.astype(array(x), kind))
+            wanted = kind if kind in dtypes.FLOATING else "float32"
+            for y, z in zip(found, exact, strict=True):
+                assert trellis.dtype(y) == wanted
+                y = np.abs(trellis.to_numpy(trellis.astype(y, "float64")))
+                np.testing.assert_allclose(y, z, rtol=2.0**-7, atol=2.0**-8)
+
+
+@pytest.mark.parametrize("name", ["fft", "rfft", "irfft", "fftn"])
+def test_transforms_in_every_type(name, array, x64):
+    with x64():
+        for kind in ("int32", "float16", "bfloat16", "float32", "float64"):
+            x = trellis.astype(array(np.array([1.0, 2.0, 4.0])), kind)
+            found = str(trellis.dtype(getattr(trellis.fft, name)(x)))
+            wide = kind == "float64"
+            wanted = (
+                ("float64" if wide else "float32")
+                if name == "irfft"
+                else "complex128"
+                if wide
+                else "complex64"
+            )
+            assert found == wanted
+
+
+@pytest.mark.parametrize(
+    "name", ["Linear", "LSTM", "GRU", "RNN", "LayerNorm", "MultiHeadAttention"]
+)
+def test_layers_follow_the_table(name, backend, array, x64):
+    """float32 weights: integers and float16 give float32, a float64 batch gives float64."""
+    with x64(), trellis.using_backend(backend):
+        sizes = (4,) if name in ("LayerNorm", "MultiHeadAttention") else (4, 4)
+        options = {"num_heads": 2} if name == "MultiHeadAttention" else {}
+        layer = getattr(trellis.nn, name)(*sizes, **options)
+        for kind, wanted in (
+            ("int64", "float32"),
+            ("float16", "float32"),
+            ("float32", "float32"),
+            ("float64", "float64"),
+        ):
+            y = layer(array(np.ones((2, 3, 4)).astype(kind)))
+            found = {str(trellis.dtype(leaf)) for leaf in trellis.tree.leaves(y)}
+            if name == "LayerNorm" and kind == "float16":
+                wanted = "float16"  # a norm keeps the type of its input; the weights serve it
+            assert found == {wanted}, kind
+
+
+def test_losses_refuse_complex_numbers(array):
+    x, classes = array(np.array([[1 + 1j, 2.0]], "complex64")), array(np.array([0]))
+    for call in (
+        lambda: F.cross_entropy(x, classes),
+        lambda: F.nll_loss(x, classes),
+        lambda: F.mse_loss(x, x),
+    ):
+        with pytest.raises(errors.DtypeError):
+            call()
+
+
+@pytest.mark.parametrize("name", ["adam_update", "lamb_update", "lars_update"])
+def test_updates_refuse_to_drop_imaginary_parts(name, array):
+    w, g = array(np.ones(2, "float32")), array(np.array([1j, 2.0], "complex64"))
+    moments = () if name == "lars_update" else (array(np.zeros(2, "float32")),) * 2 + (1,)
+    with pytest.raises(errors.DtypeError, match="imaginary part"):
+        getattr(trellis, name)(w, g, 0.1, *moments)

@@ -143,7 +143,7 @@ def test_promotion_table():
     assert dtypes.promote("float32", "float64") == "float64"
     assert dtypes.promote("float64", "complex64") == "complex128"
     for a, b in itertools.product(dtypes.NUMERIC, repeat=2):
-        if (a, b) in dtypes._promotion:
+        if (a, b) in dtypes.PROMOTION:
             assert dtypes.promote(a, b) == dtypes.promote(b, a)
             assert a != b or dtypes.promote(a, b) == a
     with pytest.raises(KeyError):
@@ -157,7 +157,7 @@ def standard_pairs():
         (a, b)
         for kind in kinds
         for a, b in itertools.combinations_with_replacement(kind, 2)
-        if (a, b) in dtypes._promotion
+        if (a, b) in dtypes.PROMOTION
     ]
 
 

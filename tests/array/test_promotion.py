@@ -14,7 +14,7 @@ from trellis._core import dtypes
 
 NAMES = ("bool", *dtypes.NUMERIC)
 PAIRS = list(itertools.combinations_with_replacement(NAMES, 2))
-OPEN = [(a, b) for a, b in PAIRS if (a, b) not in dtypes._promotion]
+OPEN = [(a, b) for a, b in PAIRS if (a, b) not in dtypes.PROMOTION]
 INEXACT = (*dtypes.FLOATING, *dtypes.COMPLEX)
 
 
@@ -94,7 +94,7 @@ def test_functions_follow_the_table(function, backend, array, x64):
     wrong = []
     with x64():
         arrays = {name: three(array, name, backend) for name in NAMES}
-        for pair in dtypes._promotion:
+        for pair in dtypes.PROMOTION:
             if not is_defined(*pair):
                 continue
             wanted = to_result(dtypes.promote(*pair))
@@ -138,7 +138,7 @@ def test_values_of_mixed_types(function, backend, array, x64):
     ones = np.array([1.0, 2.0, 3.0])
     with x64():
         arrays = {name: three(array, name, backend) for name in NAMES if name != "bool"}
-        for a, b in dtypes._promotion:
+        for a, b in dtypes.PROMOTION:
             if "bool" in (a, b) or not is_defined(a, b):
                 continue
             result = trellis.to_numpy(trellis.astype(call(arrays[a], arrays[b]), "complex128"))
@@ -246,7 +246,7 @@ def test_what_can_be_cast(backend, x64):
     """`can_cast` is the table read the other way."""
     with x64(), trellis.using_backend(backend):
         for a, b in itertools.product(NAMES, repeat=2):
-            assert trellis.can_cast(a, b) == (dtypes._promotion.get((a, b)) == b), (a, b)
+            assert trellis.can_cast(a, b) == (dtypes.PROMOTION.get((a, b)) == b), (a, b)
 
 
 # Devices -------------------------------------------------------------------------------------------

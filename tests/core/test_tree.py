@@ -236,3 +236,38 @@ def test_tree_map_compiles(backend, array, compiled):
     result = fn(nest)
     assert_close(result["a"][1], [4.0], backend=backend)
     assert_close(result["b"]["c"], [6.0], backend=backend)
+
+
+def test_key_chains_in_the_constructor():
+    a, b = np.ones(1), np.zeros(1)
+    made = Container({"layers/v0/w": a, "layers/v1": {"w": b}, "z": 1})
+    assigned = Container()
+    assigned["layers/v0/w"], assigned["layers/v1"], assigned["z"] = a, {"w": b}, 1
+    assert made.key_chains() == assigned.key_chains() == ["layers/v0/w", "layers/v1/w", "z"]
+    assert made.layers.v0.w is a
+    assert Container({"a": {"b/c": 1}}).a.b.c == 1
+    assert Container([("b/x", 1), ("a/y", 2)]).key_chains() == ["a/y", "b/x"]
+    in_order = Container({"b/x": 1, "a/y": 2}, alphabetical_keys=False)
+    assert in_order.key_chains() == ["b/x", "a/y"]
+    joined = Container({"a": 1})
+    joined |= {"b/c": 2}
+    assert joined.b.c == 2
+    # A Container that the caller has is not written into.
+    inner = Container(w=1)
+    outer = Container({"a": inner, "a/b": 2})
+    assert outer.key_chains() == ["a/b", "a/w"]
+    assert inner.key_chains() == ["w"]
+    for wrong in (lambda: Container({"a": 1, "a/b": 2}), lambda: Container(a=1).update({"a/b": 2})):
+        with pytest.raises(trellis.errors.KeyChainError, match="leaf"):
+            wrong()
+
+
+def test_missing_keys_of_any_kind():
+    c = Container({"a": {"b": 1}})
+    for key in ("x", "a/x", "a/b/c", 3, ("a", "b")):
+        with pytest.raises(trellis.errors.KeyChainError, match="There is no"):
+            c[key]
+    flat = c.flat("/")
+    assert flat["a/b"] == 1
+    for twin in (copy.deepcopy(flat), pickle.loads(pickle.dumps(flat))):
+        assert list(twin) == ["a/b"]

@@ -1,6 +1,7 @@
 """Modules beyond the rows: building, buffers, modes, saving and loading, tables and pictures."""
 
 import copy
+import inspect
 import json
 import pickle
 import xml.etree.ElementTree as ElementTree
@@ -249,6 +250,136 @@ def test_copies():
         np.testing.assert_array_equal(
             twin(np.ones((1, 2), "float32")), module(np.ones((1, 2), "float32"))
         )
+
+
+def twins(x):
+    return copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+
+
+def test_copies_on_each_framework(backend):
+    module = Pair()
+    x = inputs(backend, 2, (2, 2))[0]
+    module(x)
+    for twin in twins(module):
+        assert_close(twin.state_dict(), trellis.tree.map(trellis.to_numpy, module.state_dict()))
+        assert twin._linear.v is twin.v.linear
+        assert twin._running.buffers is twin.buffers.running
+        before = trellis.to_numpy(module.v.linear.w).copy()
+        train(twin, x, 2)
+        np.testing.assert_array_equal(trellis.to_numpy(module.v.linear.w), before)
+        assert_close(twin.eval()(x), trellis.to_numpy(twin(x)))
+
+
+# What a class needs to be made; the others are made without arguments.
+ARGUMENTS = {
+    "Linear": (2, 3), "Bilinear": (2, 3, 4), "Embedding": (5, 3), "PReLU": (),
+    "Conv1D": (2, 3, 3, 1, "SAME"), "Conv2D": (2, 3, 3, 1, "SAME"), "Conv3D": (2, 3, 3, 1, "SAME"),
+    "Conv1DTranspose": (2, 3, 3, 1, "SAME"), "Conv2DTranspose": (2, 3, 3, 1, "SAME"),
+    "Conv3DTranspose": (2, 3, 3, 1, "SAME"), "DepthwiseConv2D": (2, 3, 1, "SAME"),
+    "SeparableConv2D": (2, 3, 3, 1, "SAME"), "BatchNorm1D": (2,), "BatchNorm2D": (2,),
+    "BatchNorm3D": (2,), "InstanceNorm1D": (2,), "InstanceNorm2D": (2,), "InstanceNorm3D": (2,),
+    "LayerNorm": (2,), "RMSNorm": (2,), "GroupNorm": (2, 4), "RNN": (2, 3), "LSTM": (2, 3),
+    "GRU": (2, 3), "Dropout": (0.5,), "Dropout1D": (0.5,), "Dropout2D": (0.5,), "Dropout3D": (0.5,),
+    "AlphaDropout": (0.5,), "DropPath": (0.5,), "MultiHeadAttention": (4,), "TransformerEncoderLayer": (4, 2, 8),
+    "TransformerDecoderLayer": (4, 2, 8),
+}  # fmt: skip
+
+
+def layer_classes():
+    found = [getattr(trellis.nn, name) for name in dir(trellis.nn)]
+    return [
+        cls
+        for cls in found
+        if isinstance(cls, type) and issubclass(cls, trellis.Module) and cls is not trellis.Module
+    ]
+
+
+def made(cls):
+    """A layer of that class, from the arguments above or from small sizes for what it demands."""
+    needed = [
+        p for p in inspect.signature(cls).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]  # fmt: skip
+    return cls(*ARGUMENTS.get(cls.__name__, tuple([2] * len(needed))))
+
+
+@pytest.mark.parametrize("cls", layer_classes(), ids=lambda cls: cls.__name__)
+def test_layers_and_losses_are_copied(cls):
+    layer = made(cls)
+    for twin in twins(layer):
+        assert type(twin) is cls
+        assert repr(twin) == repr(layer)
+        assert twin.v.key_chains() == layer.v.key_chains()
+        for a, b in zip(trellis.tree.leaves(twin.v), trellis.tree.leaves(layer.v), strict=True):
+            assert a is not b
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", layer_classes(), ids=lambda cls: cls.__name__)
+def test_signatures_can_be_seen(cls):
+    """What an editor shows is what the constructor takes, and not what the metaclass passes on."""
+    shown = list(inspect.signature(cls).parameters)
+    own = [name for name in inspect.signature(cls.__init__).parameters if name != "options"][1:]
+    assert shown[: len(own)] == own
+    assert "args" not in shown
+
+
+def test_signatures_of_your_own_modules():
+    assert list(inspect.signature(TanhNet).parameters) == ["i", "o", "hidden", "options"]
+    assert "build_mode" in inspect.signature(trellis.Module).parameters
+    assert "x" in inspect.signature(Linear(2, 2)._forward).parameters
+
+
+def test_callbacks_are_copied():
+    stopping = trellis.train.EarlyStopping(patience=3, mode="max", min_delta=0.5)
+    for twin in twins(stopping):
+        assert vars(twin) == vars(stopping)
+    for twin in twins(trellis.train.History()):
+        assert vars(twin) == vars(trellis.train.History())
+
+
+# Layers of other libraries -------------------------------------------------------------------------------
+
+
+def foreign_layer(backend):
+    if backend == "torch":
+        import torch
+
+        return torch.nn.Linear(2, 2)
+    import tensorflow as tf
+
+    return tf.keras.layers.Dense(2)
+
+
+LIBRARIES = [pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in ("torch", "tensorflow")]
+
+
+@pytest.mark.parametrize("backend", LIBRARIES)
+def test_layers_of_other_libraries_are_refused(backend):
+    layer = foreign_layer(backend)
+
+    class Config:
+        def __init__(self):
+            self.inner = layer
+
+    class Mixed(trellis.Module):
+        def __init__(self, value):
+            self._linear = Linear(2, 2)
+            self._value = value
+            super().__init__()
+
+    for value in (layer, [layer], {"a": (layer,)}, Config()):
+        with pytest.raises(errors.ArgumentTypeError, match=r"value.*never trained"):
+            Mixed(value)
+        module = Linear(2, 2)
+        with pytest.raises(errors.ArgumentTypeError, match="never trained"):
+            module.later = value
+        assert not hasattr(module, "later")
+        assert module.v.key_chains() == ["b", "w"]
+    with pytest.raises(errors.ArgumentTypeError, match="layers/v1"):
+        trellis.nn.Sequential(Linear(2, 2), layer)
+    # As a function it is what it is: not trained.
+    assert Mixed(lambda x: layer(x)).v.key_chains() == ["linear/b", "linear/w"]
 
 
 # Buffers and modes ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient
 import trellis_board.server as server_module
 from trellis_board.client import Client
 from trellis_board.recording import project_id
+from trellis_board.records import Result
 from trellis_board.server import make_app
 from trellis_board.tokens import create_token, list_tokens, revoke_token
 
@@ -368,3 +370,15 @@ def test_the_feed_is_served(store, client):
     answer = client.get("/p/mine/feed.xml")
     assert answer.headers["content-type"].startswith("application/atom+xml")
     assert "1 regression in run 2" in answer.text
+
+
+def test_a_large_part_without_a_right_says_why_it_was_not_taken(store, served):
+    part = make_part()
+    noise = random.Random(0)
+    for number in range(300):  # random, so that it stays large when it is packed
+        message = noise.randbytes(15_000).hex()
+        part.results.append(Result("m", f"test_{number}", "numpy", "failure", message=message))
+    client = Client(f"http://127.0.0.1:{served}", "mine", "board_wrong")
+    with pytest.raises(RuntimeError, match=r"answered 401|is BOARD_TOKEN a valid token"):
+        client.record(part)
+    assert count(store).runs == 0

@@ -37,6 +37,7 @@ SAME = {
     "test_by_doctests": "success",
     "test_by_mock": "success",
     "test_by_warnings_of_numpy": "success",
+    "test_by_no_warning": "success",
     "test_doctest_result_dropped": "hollow",
     "test_answer_dropped": "hollow",
     "test_unreached_assert": "hollow",

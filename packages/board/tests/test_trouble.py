@@ -11,7 +11,7 @@ from trellis_board.page_data import health
 from trellis_board.queries import find_project, modules
 from trellis_board.records import Part, Result
 from trellis_board.settings import save
-from trellis_board.trouble import flaky_cells, regressions
+from trellis_board.trouble import flaky_cells, recent_trouble, regressions
 
 from .helpers import EVIL, make_part
 
@@ -31,12 +31,15 @@ def flaky(store, branch=None):
     with store.reading() as connection:
         project = find_project(connection, "p")
         names = {t: n for m in modules(connection, project) for t, n in m.tests.items()}
-        return {names[f.test_id]: f for f in flaky_cells(connection, project, branch)}
+        return {
+            names[f.test_id]: f for f in flaky_cells(recent_trouble(connection, project, branch))
+        }
 
 
 def broken(store):
     with store.reading() as connection:
-        found = regressions(connection, find_project(connection, "p"))
+        project = find_project(connection, "p")
+        found = regressions(connection, project, recent_trouble(connection, project))
         return {each.run.name: [change.test for change in each.changes] for each in found}
 
 

@@ -1,8 +1,7 @@
 """Functions that work element by element; two arrays broadcast against each other.
 
-Integers beside floats take the float's type; Python numbers never widen an array. The standard
-leaves open what functions that need floats make of integers: that is the framework's own rule
-(docs/array_api.md).
+Integers beside floats take the float's type, integers in functions that need floats the default
+float, and Python numbers never widen an array: one table for all four (docs/dtypes.md).
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair

@@ -124,7 +124,7 @@ class Container(dict[str, Any]):
             self[key] = default
         return self[key]
 
-    def update(self, *args: Any, **entries: object) -> None:
+    def update(self, *args: object, **entries: object) -> None:
         for key, value in dict(*args, **entries).items():
             self[key] = value
 

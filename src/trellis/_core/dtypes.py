@@ -126,7 +126,7 @@ def promote(a: str, b: str) -> str:
     >>> promote("float32", "complex64")
     'complex64'
     """
-    return _promotion[a, b]
+    return PROMOTION[a, b]
 
 
 def _promoted(a: str, b: str) -> str | None:
@@ -153,12 +153,12 @@ def _promoted(a: str, b: str) -> str | None:
 
 
 _all = ("bool", *NUMERIC)
-_promotion: dict[tuple[str, str], str] = {}
+PROMOTION: dict[tuple[str, str], str] = {}
 for _a in _all:
     for _b in _all:
         _together = _promoted(_a, _b)
         if _together is not None:
-            _promotion[_a, _b] = _together
+            PROMOTION[_a, _b] = _together
 
 
 def is_kind(name: str, kind: DTypeLike, *, as_name: Callable[[Any], str]) -> bool:
@@ -212,9 +212,9 @@ def promote_or_raise(a: str, b: str) -> str:
     >>> promote_or_raise("int8", "float32")
     'float32'
     """
-    if (a, b) not in _promotion:
+    if (a, b) not in PROMOTION:
         raise no_common_type(a, b)
-    return _promotion[a, b]
+    return PROMOTION[a, b]
 
 
 def fitted(value: Any, name: str) -> Any:

@@ -152,7 +152,7 @@ def broadcast_shapes(*shapes: Sequence[Any], function: str = "") -> tuple[Any, .
     (5, 4)
     """
     rank = max([len(shape) for shape in shapes], default=0)
-    result: list[Any] = [1] * rank
+    result = [1] * rank
     for shape in shapes:
         for i, size in enumerate(shape, start=rank - len(shape)):
             if result[i] == 1 or (result[i] is None and size != 1):

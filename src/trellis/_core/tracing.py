@@ -49,10 +49,11 @@ def tracing() -> str | None:
         return pretended
     for name in BACKENDS:
         # Loaded or not, without the cost of an import statement for each random number.
-        backend: Any = sys.modules.get(f"trellis._backends.{name}.tracing")
-        if backend is None and name in sys.modules:
-            backend = load(name)
-        if backend is not None and backend.is_tracing():
+        loaded = sys.modules.get(f"trellis._backends.{name}.tracing")
+        if loaded is not None:
+            if loaded.is_tracing():
+                return name
+        elif name in sys.modules and load(name).is_tracing():
             return name
     return None
 

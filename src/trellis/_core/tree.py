@@ -32,8 +32,8 @@ def _unflatten_node(static: Any, children: Any) -> Any:
 
 
 # Again, where an interrupt ended an earlier import of this file.
-_example: Any = Container()
-if optree.tree_is_leaf(_example, namespace=_NAMESPACE):
+_sample: Any = Container()
+if optree.tree_is_leaf(_sample, namespace=_NAMESPACE):
     optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 

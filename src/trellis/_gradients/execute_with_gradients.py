@@ -15,7 +15,7 @@ IndexChains = Sequence[Sequence[Any]] | None
 
 def execute_with_gradients(
     func: Callable[[Any], Any],
-    xs: Any,
+    xs: object,
     /,
     *,
     retain_grads: bool = False,

@@ -76,7 +76,7 @@ def value_and_grad(
     return evaluate
 
 
-def vjp(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The output of `func(*primals)`, and the map from a cotangent to one gradient per primal.
 
     The cotangent has the structure, shapes and dtypes of the output. The map may be called

@@ -19,9 +19,11 @@ def whole_number(name: str, what: str, value: Any, least: int | None = None) -> 
     2
     """
     number: int | None = None
-    if isinstance(value, int):
-        number = None if isinstance(value, bool) else value
-    elif hasattr(value, "__index__"):
+    if isinstance(value, int) and not isinstance(value, bool):
+        if least is None or value >= least:
+            return value
+        number = value
+    elif hasattr(value, "__index__") and not isinstance(value, bool):
         try:
             number = operator.index(value)
         except TypeError:  # an array of floats, or of more than one element
@@ -39,6 +41,8 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
     >>> per_axis("conv2d", "strides", 2, 2)
     (2, 2)
     """
+    if type(value) is int and value > 0:
+        return (value,) * dims
     entries = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if len(entries) not in (1, dims):
         raise ArgumentError(

@@ -30,11 +30,23 @@ def checked_windows(
     padding: Padding,
     dilations: Steps,
 ) -> Windows:
-    """The windows on an input of spatial `sizes`; at least one along every axis."""
+    """The windows on an input of spatial `sizes`, with all that a user says about them checked."""
     dims = len(sizes)
     window = per_axis(name, "window", window, dims)
     strides = per_axis(name, "strides", strides, dims)
     dilations = per_axis(name, "dilations", dilations, dims)
+    return windows_on(name, sizes, window, strides, padding, dilations)
+
+
+def windows_on(
+    name: str,
+    sizes: tuple[int, ...],
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: Padding,
+    dilations: tuple[int, ...],
+) -> Windows:
+    """The same for clean sizes, strides and dilations; at least one window along every axis."""
     spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
     pairs = _pairs(name, padding, sizes, spans, strides)
     outs = []

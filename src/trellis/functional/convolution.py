@@ -20,7 +20,7 @@ from ._arguments import per_axis
 from ._convolution import Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS, check_rank, is_first
 from ._precision import as_floats
-from ._windows import Padding, Steps, checked_windows
+from ._windows import Padding, Steps, windows_on
 
 
 def conv1d(
@@ -196,9 +196,7 @@ def _convolved(
         )
     check_bias(name, bias, found.outer)
     spread = tuple([(n - 1) * step + 1 for n, step in zip(found.sizes, x_dilations, strict=True)])
-    windows = checked_windows(
-        name, spread, found.kernel, found.strides, given.padding, found.dilations
-    )
+    windows = windows_on(name, spread, found.kernel, found.strides, given.padding, found.dilations)
     x, filters, bias = as_floats(name, xp, x, filters, bias)
     spec = ConvSpec(
         found.strides, windows.padding, x_dilations, found.dilations, groups,

@@ -135,7 +135,7 @@ def dropout(
         return xp.zeros_like(x)
     kept: Any = x
     if scale:
-        kept = kept / (1 - prob)
+        kept = xp.divide(kept, 1 - prob)
     return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
 
 

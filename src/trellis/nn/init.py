@@ -13,7 +13,7 @@ from .._array.creation import full as _full
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
-from .._core.typing import Device, DTypeLike, Seed, Shape
+from .._core.typing import Array, Device, DTypeLike, Seed, Shape
 from .._random import distributions, keys
 from .._random.arguments import as_shape, scaled_uniform
 from .._random.stream import is_key, next_key
@@ -61,7 +61,7 @@ class Initializer:
         key: Seed = None,
         fan_in: int | None = None,
         fan_out: int | None = None,
-    ) -> Any:
+    ) -> Array:
         """An array of that shape; without a key, random ones draw from the library's stream."""
         sizes = as_shape(shape)
         dtype = default_dtype() if dtype is None else dtype
@@ -69,7 +69,7 @@ class Initializer:
             _Wanted(sizes, dtype, device, backend, _fans(sizes, fan_in, fan_out)), key
         )
 
-    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
+    def _filled(self, wanted: _Wanted, key: Seed) -> Array:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class Constant(Initializer):
     def __init__(self, value: float):
         self.value = value
 
-    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
+    def _filled(self, wanted: _Wanted, key: Seed) -> Array:
         shape, dtype, device, backend, _ = wanted
         return _full(shape, self.value, dtype=dtype, device=device, backend=backend)
 
@@ -126,7 +126,7 @@ class Ones(Constant):
 class _Random(Initializer):
     """An initialiser that draws: `_draw` gets a key."""
 
-    def _filled(self, wanted: _Wanted, key: Seed) -> Any:
+    def _filled(self, wanted: _Wanted, key: Seed) -> Array:
         device, backend = wanted.device, wanted.backend
         if is_key(key):
             xp = xp_of(key)

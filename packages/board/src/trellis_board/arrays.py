@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-__all__ = ["KNOWN_BACKENDS", "backend_of", "backends_in", "holds"]
+__all__ = ["KNOWN_BACKENDS", "backend_of", "backends_in", "holds", "holds_openly"]
 
 # Root module of an array type -> the backend it belongs to. A backend that is absent here (a
 # device, a database, "any") has no arrays we would recognise.
@@ -82,13 +82,25 @@ def backends_in(values: Collection[object]) -> set[str]:
     return found
 
 
-def holds(variables: Mapping[str, object], family: str, deep: bool = False) -> bool:
+def holds_openly(variables: Mapping[str, object], family: str) -> bool:
+    """Whether a variable is an array of `family`, or a list that begins with one: a quick look."""
+    for value in variables.values():
+        cls = type(value)
+        if (cls is list or cls is tuple) and value:
+            cls = type(value[0])  # type: ignore[index]
+        if cls not in _backend_by_type:
+            backend_of(value[0] if isinstance(value, (list, tuple)) and value else value)
+        if _backend_by_type.get(cls) == family:
+            return True
+    return False
+
+
+def holds(variables: Mapping[str, object], family: str) -> bool:
     """Whether a variable is, or has somewhere inside it, an array of `family` (a bounded look).
 
-    Unlike `backends_in` this looks into objects, `deep` into all that they are made of: a data
-    frame or a model wraps its arrays.
+    This looks into objects and all that they are made of: a data frame or a model wraps its arrays.
     """
-    most, deepest = (4000, 7) if deep else (_MAX_LEAVES, 1)
+    most, deepest = 4000, 7
     queue: list[tuple[object, int]] = [(value, 0) for value in list(variables.values())]
     seen: set[int] = set()
     position = 0

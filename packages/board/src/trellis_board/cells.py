@@ -18,15 +18,15 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from _pytest.compat import NOTSET
 
 from .columns import PLAIN
+from .records import Cell
 
 __all__ = [
-    *("Cell", "backend_name", "cell_from_node_id", "cell_of_item", "module_of"),
+    *("backend_name", "cell_from_node_id", "cell_of_item", "module_of"),
     *("remember_parametrizations", "without_word"),
 ]
-
-Cell = tuple[str, str, str]
 
 # Node id of a test function -> the argument names of each of its parametrizations, in their order.
 _parametrizations: dict[str, list[tuple[str, ...]]] = {}
@@ -83,9 +83,11 @@ def _without_backend(
     if len(groups) != len(ids):  # one is hidden: each id for itself, if that fits
         groups = [(name,) for name in params] if len(params) == len(ids) else []
     # parametrize() with an empty list makes one skipped test whose values are pytest's NOTSET.
-    empty = [all(_is_not_set(params[name]) for name in group) for group in groups]
+    empty = [False] * len(groups)
+    if "NOTSET" in ids:
+        empty = [all(params[name] is NOTSET for name in group) for group in groups]
     backend, place = None, None
-    if argument is not None and not _is_not_set(params[argument]):
+    if argument is not None and params[argument] is not NOTSET:
         number = f"{argument}{callspec.indices[argument]}"  # what pytest calls a nameless object
         backend = backend_name(params[argument]) or number
         for index, group in enumerate(groups):
@@ -103,10 +105,6 @@ def _without_backend(
         if id and index != place and not (groups and empty[index])
     ]
     return backend, rest
-
-
-def _is_not_set(value: object) -> bool:
-    return isinstance(value, Enum) and type(value).__name__ == "NotSetType"
 
 
 def cell_from_node_id(node_id: str, backends: Collection[str]) -> Cell:
@@ -155,6 +153,7 @@ def module_of(node_id: str) -> str:
 
 
 def _module_and_row(node_id: str) -> tuple[str, str]:
-    # `pytest --dist loadgroup` writes the group behind the name: test_tanh[numpy]@gpu
-    row = re.sub(r"@[^\[\]]*$", "", node_id.partition("::")[2])
-    return module_of(node_id), row
+    file, _, row = node_id.partition("::")
+    if "@" in row:  # `pytest --dist loadgroup` writes the group at the end: test_tanh[numpy]@gpu
+        row = re.sub(r"@[^\[\]]*$", "", row)
+    return file.removesuffix(".py"), row

@@ -51,5 +51,12 @@ class Client:
         except urllib.error.HTTPError as error:
             said = error.read(2000).decode(errors="replace")
             raise RuntimeError(f"the server answered {error.code}: {said}") from error
-        except urllib.error.URLError as error:
-            raise RuntimeError(f"cannot reach {self.address}: {error.reason}") from error
+        except (urllib.error.URLError, ConnectionError) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, ConnectionResetError | BrokenPipeError):
+                # A server does not wait for the rest of a large part that it will not take.
+                raise RuntimeError(
+                    f"{self.address} closed the connection before it had the whole part; is "
+                    f"BOARD_TOKEN a valid token that may write to project {self.project!r}?"
+                ) from error
+            raise RuntimeError(f"cannot reach {self.address}: {reason}") from error

@@ -21,17 +21,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 
-from .arrays import KNOWN_BACKENDS, backends_in, holds
+from .arrays import KNOWN_BACKENDS, backends_in, holds, holds_openly
 
 __all__ = ["Tally", "asserted", "converted", "note", "recording"]
 
 _MAX_FRAMES = 12
-# A loop of asserts need not look for evidence a thousand times: what it holds changes little.
-_MAX_LOOKS = 50
 
 NOTHING_COMPARED = (
     "passed without making any comparison. Counted are asserts and checks that can fail in test "
@@ -43,12 +42,14 @@ NOTHING_COMPARED = (
 class Tally:
     """What one test compared so far, for a cell of the backend called `backend`."""
 
+    __slots__ = ("count", "evidence", "family", "looked", "seen")
+
     def __init__(self, backend: str) -> None:
-        self.family = _family(backend)
+        self.family = family_of(backend)
         self.count = 0
-        self.seen: set[str] = set()
+        self.seen: frozenset[str] = frozenset()
         self.evidence = False
-        self.looks = 0
+        self.looked = False
 
     def add(self, operands: tuple[object, ...], frame: FrameType | None) -> None:
         """Count one comparison of `operands`, made by the code in `frame`."""
@@ -57,8 +58,8 @@ class Tally:
             return
         self.seen |= backends_in(operands)
         # Only where arrays of others were compared is there something to find an excuse for.
-        deep = bool(self.seen)
-        if self.family in self.seen or _held_in_locals(frame, self.family, deep):
+        look = holds if self.seen else holds_openly
+        if self.family in self.seen or _held_in_locals(frame, self.family, look):
             self.evidence = True
 
     def why_hollow(self) -> str | None:
@@ -76,7 +77,8 @@ class Tally:
         return None
 
 
-def _family(backend: str) -> str | None:
+@cache
+def family_of(backend: str) -> str | None:
     """The backend whose arrays a column is about: "torch-cpu" and "torch 2.6" are torch."""
     name = backend.lower()
     if name in KNOWN_BACKENDS:
@@ -122,10 +124,11 @@ def asserted() -> None:
     if tally is None:
         return
     tally.count += 1
-    if tally.family is None or tally.evidence or tally.looks >= _MAX_LOOKS:
+    # An assert hides its operands, so it accuses nobody; one look is enough to acquit.
+    if tally.looked or tally.family is None:
         return
-    tally.looks += 1
-    tally.evidence = _held_in_locals(sys._getframe(1), tally.family)
+    tally.looked = True
+    tally.evidence |= _held_in_locals(sys._getframe(1), tally.family, holds_openly)
 
 
 def converted(original: object) -> None:
@@ -134,12 +137,14 @@ def converted(original: object) -> None:
         _current.evidence = True
 
 
-def _held_in_locals(frame: FrameType | None, family: str, deep: bool = False) -> bool:
+def _held_in_locals(
+    frame: FrameType | None, family: str, look: Callable[[Mapping[str, object], str], bool]
+) -> bool:
     """Whether a frame, or one that called it, up to pytest's own, holds an array of `family`."""
     for _ in range(_MAX_FRAMES):
         if frame is None or frame.f_globals.get("__name__", "").startswith("_pytest."):
             return False
-        if holds(frame.f_locals, family, deep):
+        if look(frame.f_locals, family):
             return True
         frame = frame.f_back
     return False

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from sqlalchemy import Connection
 
 from .settings import read_settings
-from .trouble import Regressions, regressions
+from .trouble import Regressions, recent_trouble, regressions
 
 __all__ = ["atom_feed"]
 
@@ -24,7 +24,7 @@ def atom_feed(connection: Connection, project: int, project_name: str) -> str:
     """The feed of a project. Where its page is, `url` in ``board.toml`` says; else "here"."""
     settings = read_settings(connection, project)
     address = settings.url or "./"
-    found = regressions(connection, project)
+    found = regressions(connection, project, recent_trouble(connection, project))
     ElementTree.register_namespace("", _ATOM)
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
     _add(feed, "title", f"{settings.title or project_name}: regressions")

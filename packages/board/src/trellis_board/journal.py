@@ -17,10 +17,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .cells import Cell, module_of
-from .records import BrokenModule, Part, Result, merge
+from .records import BrokenModule, Cell, Part, Result, merge
+
+if TYPE_CHECKING:
+    from .recorder import Attempt
 
 try:
     import fcntl
@@ -43,6 +45,9 @@ def place_for(address: str, cache: Path | None) -> Path | None:
     return cache / f"{hashlib.sha256(address.encode()).hexdigest()[:12]}-run-"
 
 
+_quoted = json.encoder.encode_basestring_ascii
+
+
 class Journal:
     """An open journal. Lines go to the operating system at once, so a dying process loses none."""
 
@@ -57,6 +62,15 @@ class Journal:
     def write(self, *line: Any) -> None:
         """Append one line."""
         os.write(self._file, f"{json.dumps(line)}\n".encode())
+
+    def write_end(self, node_id: str, attempt: Attempt) -> None:
+        """Append how a test ended. Written by hand: it is done for every test."""
+        number = "null" if attempt.comparisons is None else attempt.comparisons
+        line = (
+            f'["end",{_quoted(node_id)},"{attempt.outcome}",{attempt.duration or 0},{number},'
+            f"{attempt.number},{_quoted(attempt.message)},{attempt.at or 0}]\n"
+        )
+        os.write(self._file, line.encode())
 
     def discard(self) -> None:
         """Close and delete it: all that it says is recorded, or not wanted."""
@@ -112,7 +126,7 @@ class Story:
     versions: dict[str, str] = field(default_factory=dict)
     collecting: str | None = None
     running: list[str] = field(default_factory=list)
-    ended: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ended: dict[str, list[Any]] = field(default_factory=dict)
     broken: list[BrokenModule] = field(default_factory=list)
 
     def take(self, kind: str, *rest: Any) -> None:
@@ -129,7 +143,7 @@ class Story:
         elif kind == "start":
             self.running.append(rest[0])
         elif kind == "end":
-            self.ended[rest[0]] = rest[1]
+            self.ended[rest[0]] = list(rest[1:])
 
 
 def read(path: Path) -> Story:
@@ -147,14 +161,21 @@ def read(path: Path) -> Story:
 
 def part_of(story: Story) -> Part:
     """The part that a session would have recorded, had it lived, with its death in it."""
-    results = [Result(**values) for values in story.ended.values()]
+    plan = story.plan or {}
+    results = [
+        Result(*plan[node_id], *values)
+        for node_id, values in story.ended.items()
+        if node_id in plan
+    ]
     died = [node_id for node_id in story.running if node_id not in story.ended]
+    if not story.running:  # one process, which does one test after the other as planned
+        died = [node_id for node_id in plan if node_id not in story.ended][:1]
     at = f" in {', '.join(died)}" if died else ""
     broken = list(story.broken)
     if story.plan is None and story.collecting is not None:
         message = "pytest died while it collected this module"
-        broken.append(BrokenModule(module_of(story.collecting), message))
-    for node_id, cell in (story.plan or {}).items():
+        broken.append(BrokenModule(story.collecting, message))
+    for node_id, cell in plan.items():
         if node_id in died:
             message = "pytest died while this test ran"
             results.append(Result(*cell, outcome="error", message=message))

@@ -37,7 +37,7 @@ from .queries import (
     states_of_run,
 )
 from .settings import Settings, read_settings
-from .trouble import flaky_cells, regressions
+from .trouble import flaky_cells, recent_trouble, regressions
 
 __all__ = ["document", "document_names", "history_of_module", "overview", "run_cells", "safe_link"]
 
@@ -172,6 +172,7 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
     """Green shares over the newest runs of the default branch, flaky cells, regressions."""
     newest = runs(connection, project, TREND_RUNS, of=board_of(connection, project))
     tally = schema.tally
+    trouble = recent_trouble(connection, project)
     counted = select(tally).where(tally.c.run_id.in_([run.id for run in newest]))
     return {
         "runs": _runs(newest),
@@ -186,10 +187,11 @@ def health(connection: Connection, project: int) -> dict[str, Any]:
                 *(f.test_id, f.backend_id, f.turns, f.same_commit, f.reruns, f.results),
                 _CODES[f.outcome],
             ]
-            for f in flaky_cells(connection, project)
+            for f in flaky_cells(trouble)
         ],
         "regressions": [
-            [broken.run.id, len(broken.changes)] for broken in regressions(connection, project)
+            [broken.run.id, len(broken.changes)]
+            for broken in regressions(connection, project, trouble)
         ],
     }
 

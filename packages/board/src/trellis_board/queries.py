@@ -45,8 +45,7 @@ class UnknownNameError(LookupError):
         return str(self.args[0])
 
 
-@dataclass(frozen=True, slots=True)
-class CellResult:
+class CellResult(NamedTuple):
     """One result, as the ids of what it belongs to and what happened."""
 
     test_id: int
@@ -207,10 +206,10 @@ def states(
 def latest(connection: Connection, project: int, branch: str | None = None) -> list[CellResult]:
     """For every cell of a branch's board, all that is known of its newest result."""
     result, cell = schema.result, schema.cell
-    query = select(*(result.c[name] for name in CellResult.__slots__))
+    query = select(*(result.c[name] for name in CellResult._fields))
     query = query.select_from(cell.join(result, result.c.id == cell.c.result_id))
-    width = len(CellResult.__slots__)
-    return [CellResult(*row[:width]) for row in _newest(connection, project, branch, query)]
+    width = len(CellResult._fields)
+    return [CellResult._make(r[:width]) for r in _newest(connection, project, branch, query)]
 
 
 def _newest(
@@ -259,10 +258,10 @@ def states_of_run(connection: Connection, run: int) -> dict[tuple[int, int], Run
         *(result.c.outcome, result.c.duration, result.c.id),
     ).where(result.c.part_id.in_(of_run))
     cells: dict[tuple[int, int], RunState] = {}
-    for test, backend, *state in connection.execute(query):
+    for test, backend, outcome, duration, id in connection.execute(query).all():
         known = cells.get((test, backend))
-        if known is None or severity(state[0]) > severity(known.outcome):
-            cells[test, backend] = RunState(*state)
+        if known is None or severity(outcome) > severity(known.outcome):
+            cells[test, backend] = RunState(outcome, duration, id)
     return cells
 
 
@@ -293,16 +292,16 @@ def history(
         partition_by=(result.c.test_id, result.c.backend_id), order_by=newest
     )
     ranked = (
-        select(*(result.c[name] for name in CellResult.__slots__), place.label("place"))
+        select(*(result.c[name] for name in CellResult._fields), place.label("place"))
         .join(run, run.c.id == result.c.run_id)
         .where(run.c.project_id == project, result.c.test_id.in_(list(test_ids)))
         .where(_branch().in_(board_of(connection, project, branch)))
         .subquery()
     )
-    query = select(*(ranked.c[name] for name in CellResult.__slots__))
+    query = select(*(ranked.c[name] for name in CellResult._fields))
     query = query.where(ranked.c.place <= depth)
     query = query.order_by(ranked.c.test_id, ranked.c.backend_id, ranked.c.place)
-    return [CellResult(*row) for row in connection.execute(query).all()]
+    return list(map(CellResult._make, connection.execute(query).all()))
 
 
 def _branch() -> Any:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from .cells import Cell, cell_from_node_id, module_of
+from .cells import cell_from_node_id, module_of
 from .columns import PLAIN
-from .records import BrokenModule, Result, merge
+from .records import BrokenModule, Cell, Result, merge
 
 __all__ = ["Attempt", "Recorder", "Verdict", "is_subtest"]
 
@@ -70,18 +70,21 @@ class Recorder:
         elif when == "setup":
             attempt = Attempt(attempt.number + 1, cell=attempt.cell)
             self._attempts[node_id] = attempt
-        attempt.at = getattr(report, "stop", None) or attempt.at
-        if is_subtest(report):
-            _take_subtest(attempt, report)
-        elif when == "setup":
-            if report.outcome != "passed":
+        if when == "call":
+            if is_subtest(report):
+                _take_subtest(attempt, report)
+            else:
+                _conclude(attempt, report, verdict, failed="failure")
+                attempt.duration, attempt.at = report.duration, getattr(report, "stop", None)
+        elif report.outcome != "passed":
+            if when == "setup":
                 _conclude(attempt, report, (None, None), failed="error")
                 attempt.duration = report.duration
-        elif when == "call":
-            _conclude(attempt, report, verdict, failed="failure")
-            attempt.duration = report.duration
-        elif report.outcome == "failed":  # teardown, or a crash that belongs to no phase
-            attempt.outcome, attempt.message = "error", _shorten(report.longreprtext)
+            elif report.outcome == "failed":  # teardown, or a crash that belongs to no phase
+                attempt.outcome, attempt.message = "error", _shorten(report.longreprtext)
+            attempt.at = getattr(report, "stop", None) or attempt.at
+        if attempt.message:
+            attempt.message = attempt.message.replace(self._root, "")
         return attempt
 
     def has_lost_tests(self) -> bool:
@@ -101,21 +104,12 @@ class Recorder:
         by_cell: dict[Cell, Result] = {}
         for node_id, attempt in self._attempts.items():
             cell = attempt.cell or cell_from_node_id(node_id, known)
-            result = self.result(attempt, cell)
+            result = Result(
+                *(*cell, attempt.outcome, attempt.duration, attempt.comparisons),
+                *(attempt.number, attempt.message, attempt.at),
+            )
             by_cell[cell] = merge(by_cell[cell], result) if cell in by_cell else result
         return list(by_cell.values())
-
-    def result(self, attempt: Attempt, cell: Cell) -> Result:
-        """What an attempt means for a cell."""
-        return Result(
-            *cell,
-            outcome=attempt.outcome,
-            duration=attempt.duration,
-            comparisons=attempt.comparisons,
-            attempts=attempt.number,
-            message=attempt.message.replace(self._root, "") if attempt.message else "",
-            at=attempt.at,
-        )
 
     def broken_modules(self, backends: Collection[str] = ()) -> list[BrokenModule]:
         """The modules that could not be collected; `backends` are those this session is about."""

@@ -18,9 +18,12 @@ from typing import Any, TypeVar
 
 from .outcomes import OUTCOMES, severity, worst
 
-__all__ = ["BrokenModule", "Part", "Result", "merge"]
+__all__ = ["BrokenModule", "Cell", "Part", "Result", "merge"]
 
 Number = TypeVar("Number", int, float)
+
+Cell = tuple[str, str, str]
+"""The names of a module, a test in it, and a backend."""
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Result:
             )
 
     @property
-    def cell(self) -> tuple[str, str, str]:
+    def cell(self) -> Cell:
         """The cell this result belongs to."""
         return self.module, self.test, self.backend
 

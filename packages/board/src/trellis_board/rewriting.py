@@ -189,7 +189,15 @@ def _is_guard(statement: ast.stmt) -> bool:
         value = statement.value
         parts = value.values[1:] if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
         return any(_is_call_of_fail(part) for part in parts)
-    if not isinstance(statement, (ast.If, ast.Try, ast.For, ast.While, ast.Match)):
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        # warnings.simplefilter("error"): from here on, any warning fails the test.
+        call = statement.value
+        is_filter = _last_name(call.func) in ("simplefilter", "filterwarnings")
+        first = call.args[0] if call.args else None
+        return is_filter and isinstance(first, ast.Constant) and first.value == "error"
+    if not isinstance(
+        statement, (ast.If, ast.Try, ast.TryStar, ast.For, ast.AsyncFor, ast.While, ast.Match)
+    ):
         return False
     blocks: list[list[ast.stmt]] = []
     for part in [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:

@@ -70,7 +70,7 @@ def make_app(
     # The last one added is the outermost.
     check = _body_check(access)
     app.add_middleware(BodyLimit, most_bytes=most_bytes, check=check, patience=patience)
-    app.add_middleware(GZipMiddleware, minimum_size=2000)
+    app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)
     app.add_middleware(RateLimit, per_minute=requests_per_minute)
     app.add_middleware(SafeHeaders)
     return app

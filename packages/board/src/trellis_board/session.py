@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from . import environment, journal
+from .cells import module_of
 from .columns import group_of
 from .destination import Destination, open_destination
 from .outcomes import OUTCOMES
@@ -19,6 +20,8 @@ from .records import Part
 from .watcher import Watcher
 
 __all__ = ["Session"]
+
+_UNKNOWN: Verdict = (None, None)
 
 
 class Session:
@@ -29,6 +32,7 @@ class Session:
         self._watcher = watcher
         self._recorder = Recorder(config.rootpath, watcher.cells)
         self._interrupted = False
+        self._is_spread = getattr(config.option, "dist", "no") != "no"
         self._said: list[str] = []
         self._backends: list[str] = config.getini("board_backends")
         self._project = str(
@@ -79,7 +83,7 @@ class Session:
 
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
         if isinstance(collector, pytest.Module):
-            self._write("collecting", collector.nodeid)
+            self._write("collecting", module_of(collector.nodeid))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -101,18 +105,21 @@ class Session:
             node.workerinput["board_journal"] = str(self._journal.path.absolute())
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._write("start", nodeid)
+        if self._is_spread:  # otherwise the tests come in the order of the plan
+            self._write("start", nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = vars(report)
-        verdict: Verdict = (None, None)
-        if report.when == "call" and not is_subtest(report):
+        when, verdict = report.when, _UNKNOWN
+        if when == "call" and not is_subtest(report):
+            told = vars(report)
             verdict = told["board_verdict"] if "board_verdict" in told else self._watcher.verdict()
         attempt = self._recorder.reported(report, verdict)
-        if told.get("board_cell"):
-            attempt.cell = tuple(told["board_cell"])
-        if report.when not in ("setup", "call") and attempt.cell is not None:
-            self._write("end", report.nodeid, vars(self._recorder.result(attempt, attempt.cell)))
+        if when == "setup":
+            cell = getattr(report, "board_cell", None) if self._is_spread else None
+            if cell is not None:
+                attempt.cell = tuple(cell)
+        elif when != "call" and self._journal is not None:
+            self._journal.write_end(report.nodeid, attempt)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # Collection errors also end here, as Session.Interrupted; those runs are worth recording.

@@ -137,7 +137,7 @@ def _backup(arguments: argparse.Namespace) -> int:
 def _flaky(arguments: argparse.Namespace) -> int:
     from .queries import backend_names, find_project, modules
     from .store import Store
-    from .trouble import flaky_cells
+    from .trouble import flaky_cells, recent_trouble
 
     with Store.open(arguments.store, create=False).reading() as connection:
         project = find_project(connection, arguments.project)
@@ -147,7 +147,7 @@ def _flaky(arguments: argparse.Namespace) -> int:
             for module in modules(connection, project)
             for test, name in module.tests.items()
         }
-        found = flaky_cells(connection, project)
+        found = flaky_cells(recent_trouble(connection, project))
     for cell in found:
         commit = ", green and red on one commit" if cell.same_commit else ""
         print(

@@ -30,19 +30,18 @@ _COLUMNS = (
     "duration, at"
 )
 
-_PUT = f"""
-    INSERT INTO cell ({_COLUMNS})
-    SELECT {_COLUMNS} FROM (
+_FOUND = """
         SELECT run.project_id, coalesce(run.branch, '') AS branch, result.test_id,
             result.backend_id, result.run_id, result.part_id, result.id AS result_id, run.started,
-            result.outcome, result.duration, result.at,
+            result.outcome, result.duration, result.at{place}
+        FROM result JOIN run ON run.id = result.run_id
+"""
+_PLACE = f""",
             row_number() OVER (
                 PARTITION BY result.test_id, result.backend_id, coalesce(run.branch, '')
                 ORDER BY run.started DESC, run.id DESC, {severity_sql("result.outcome")} DESC,
-                    result.id DESC) AS place
-        FROM result JOIN run ON run.id = result.run_id
-        {{where}}) AS ranked
-    WHERE place = 1
+                    result.id DESC) AS place"""
+_KEEP_NEWEST = f"""
     ON CONFLICT (project_id, branch, test_id, backend_id) DO UPDATE SET
         run_id = excluded.run_id, part_id = excluded.part_id, result_id = excluded.result_id,
         started = excluded.started, outcome = excluded.outcome, duration = excluded.duration,
@@ -51,7 +50,25 @@ _PUT = f"""
             excluded.result_id)
         > (cell.started, cell.run_id, {severity_sql("cell.outcome")}, cell.result_id)
 """
-_OF_PART = "WHERE result.part_id = :part"
+# A part has a cell once, so its results need no ranking.
+_PUT_PART = f"""
+    INSERT INTO cell ({_COLUMNS}) {_FOUND.format(place="")}
+    WHERE result.part_id = :part {_KEEP_NEWEST}
+"""
+_PUT = f"""
+    INSERT INTO cell ({_COLUMNS})
+    SELECT {_COLUMNS} FROM ({_FOUND.format(place=_PLACE)} {{where}}) AS ranked
+    WHERE place = 1 {_KEEP_NEWEST}
+"""
+_CELLS_OF_RUN = f"""
+    SELECT backend_id, outcome FROM (
+        SELECT backend_id, outcome,
+            row_number() OVER (
+                PARTITION BY test_id, backend_id
+                ORDER BY {severity_sql("outcome")} DESC) AS place
+        FROM result WHERE part_id IN (SELECT id FROM part WHERE run_id = :run)) AS ranked
+    WHERE place = 1
+"""
 _OF_RUN = "WHERE result.part_id IN (SELECT id FROM part WHERE run_id = :run)"
 _OF_STALE_CELLS = """
         JOIN cell AS stale ON stale.test_id = result.test_id
@@ -63,7 +80,7 @@ _OF_STALE_CELLS = """
 
 def add_part(connection: Connection, project: int, run: int, part: int) -> None:
     """Take the results of a part into account that was added to a run."""
-    connection.execute(text(_PUT.format(where=_OF_PART)), {"part": part})
+    connection.execute(text(_PUT_PART), {"part": part})
     _count(connection, run)
     changed(connection, project)
 
@@ -99,19 +116,14 @@ def changed(connection: Connection, project: int) -> None:
 
 def _count(connection: Connection, run: int) -> None:
     connection.execute(text("DELETE FROM tally WHERE run_id = :run"), {"run": run})
+    parts = connection.execute(text("SELECT id FROM part WHERE run_id = :run"), {"run": run}).all()
+    # Only where there are several parts can a cell be there more than once.
+    counted = _CELLS_OF_RUN if len(parts) > 1 else "SELECT * FROM result WHERE part_id = :part"
     connection.execute(
         text(
-            f"""
-            INSERT INTO tally (run_id, backend_id, outcome, cells)
-            SELECT :run, backend_id, outcome, count(*) FROM (
-                SELECT backend_id, outcome,
-                    row_number() OVER (
-                        PARTITION BY test_id, backend_id
-                        ORDER BY {severity_sql("outcome")} DESC) AS place
-                FROM result
-                WHERE part_id IN (SELECT id FROM part WHERE run_id = :run)) AS ranked
-            WHERE place = 1 GROUP BY backend_id, outcome
-            """
+            "INSERT INTO tally (run_id, backend_id, outcome, cells)"
+            f" SELECT :run, backend_id, outcome, count(*) FROM ({counted}) AS counted"
+            " GROUP BY backend_id, outcome"
         ),
-        {"run": run},
+        {"run": run, "part": parts[0].id if parts else None},
     )

@@ -17,7 +17,7 @@ from .diff import Change, kind_of_change
 from .outcomes import is_red, severity
 from .queries import RunInfo, backend_names, modules, runs
 
-__all__ = ["Flaky", "Regressions", "flaky_cells", "regressions"]
+__all__ = ["Flaky", "Regressions", "Trouble", "flaky_cells", "recent_trouble", "regressions"]
 
 RUNS = 30
 """How far back "recent" goes."""
@@ -60,10 +60,21 @@ class _Result:
     message: str
 
 
-def flaky_cells(connection: Connection, project: int, branch: str | None = None) -> list[Flaky]:
-    """The flaky cells of a branch's recent runs, the worst first."""
+@dataclass(frozen=True)
+class Trouble:
+    """The recent runs of a branch, newest first, and the cells that had trouble in them.
+
+    A cell has its results from old to new; of one run, the worst.
+    """
+
+    runs: list[RunInfo]
+    cells: dict[Cell, list[_Result]]
+
+
+def flaky_cells(trouble: Trouble) -> list[Flaky]:
+    """The flaky cells of recent runs, the worst first."""
     found = []
-    for cell, results in _troubled(connection, project, branch).items():
+    for cell, results in trouble.cells.items():
         told = [r for r in results if is_red(r.outcome) or r.outcome == "success"]
         red = [is_red(result.outcome) for result in told]
         turns = sum(before != after for before, after in pairwise(red))
@@ -79,19 +90,17 @@ def flaky_cells(connection: Connection, project: int, branch: str | None = None)
     return sorted(found, key=lambda f: (-f.turns - f.reruns, f.test_id, f.backend_id))
 
 
-def regressions(
-    connection: Connection, project: int, branch: str | None = None
-) -> list[Regressions]:
-    """What the recent runs of a branch broke, the newest first; runs that broke nothing are not."""
+def regressions(connection: Connection, project: int, trouble: Trouble) -> list[Regressions]:
+    """What recent runs broke, the newest first; runs that broke nothing are not among them."""
     names = {
         test: (module.name, name)
         for module in modules(connection, project)
         for test, name in module.tests.items()
     }
     backends = backend_names(connection, project)
-    recent = _recent(connection, project, branch)
+    recent = trouble.runs
     broken: dict[int, list[Change]] = {}
-    for (test, backend), results in _troubled(connection, project, branch).items():
+    for (test, backend), results in trouble.cells.items():
         before: str | None = None
         # What came before the oldest of these runs is not known: it breaks nothing.
         is_known = results[0].run.id != recent[-1].id
@@ -107,19 +116,14 @@ def regressions(
     return [Regressions(run, broken[run.id]) for run in recent if run.id in broken]
 
 
-def _recent(connection: Connection, project: int, branch: str | None) -> list[RunInfo]:
-    return runs(connection, project, RUNS, of=board_of(connection, project, branch))
-
-
-def _troubled(
-    connection: Connection, project: int, branch: str | None
-) -> dict[Cell, list[_Result]]:
-    """The recent results of cells that had trouble, from old to new; of a run, the worst."""
-    recent = {run.id: run for run in _recent(connection, project, branch)}
+def recent_trouble(connection: Connection, project: int, branch: str | None = None) -> Trouble:
+    """Look for trouble in the recent runs of a branch, the default one if not given."""
+    newest = runs(connection, project, RUNS, of=board_of(connection, project, branch))
+    recent = {run.id: run for run in newest}
     result, part = schema.result, schema.part
     of_runs = select(part.c.id).where(part.c.run_id.in_(list(recent)))
     trouble = result.c.outcome.in_(["hollow", "failure", "error"]) | (result.c.attempts > 1)
-    cells = (
+    marked = (
         select(result.c.test_id, result.c.backend_id)
         .where(result.c.part_id.in_(of_runs), trouble)
         .distinct()
@@ -131,8 +135,8 @@ def _troubled(
             *(result.c.outcome, result.c.attempts, result.c.message),
         )
         .join(
-            cells,
-            (cells.c.test_id == result.c.test_id) & (cells.c.backend_id == result.c.backend_id),
+            marked,
+            (marked.c.test_id == result.c.test_id) & (marked.c.backend_id == result.c.backend_id),
         )
         .where(result.c.run_id.in_(list(recent)))
     )
@@ -141,7 +145,8 @@ def _troubled(
         of_cell = worst.setdefault((test, backend), {})
         if run not in of_cell or severity(outcome) > severity(of_cell[run].outcome):
             of_cell[run] = _Result(recent[run], outcome, attempts, message)
-    return {
+    cells = {
         cell: sorted(of_cell.values(), key=lambda r: (r.run.started, r.run.id))
         for cell, of_cell in worst.items()
     }
+    return Trouble(newest, cells)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from . import cells, comparisons, environment, journal, observers, rewriting
-from .cells import Cell
 from .columns import Labels, group_of
 from .recorder import Verdict, is_subtest
+from .records import Cell
 
 __all__ = ["Messenger", "Watcher"]
 
@@ -29,6 +29,7 @@ class Watcher:
         except ValueError as error:
             raise pytest.UsageError(f"--board-columns {error}") from error
         self.cells: dict[str, Cell] = {}
+        self._hook = config.hook.pytest_board_backend
         self._counts_asserts = rewriting.is_possible(config)
         worker = getattr(config, "workerinput", {})
         is_writer = worker.get("workerid") == "gw0" and "board_journal" in worker
@@ -42,7 +43,8 @@ class Watcher:
         cell = self.cells.get(item.nodeid)
         if cell is None:
             module, row, backend = cells.cell_of_item(item, self.arguments, self.session_backend)
-            backend = item.ihook.pytest_board_backend(item=item) or backend
+            if self._hook.get_hookimpls():
+                backend = item.ihook.pytest_board_backend(item=item) or backend
             cell = self.cells[item.nodeid] = (module, row, self.labels.column(backend))
         return cell
 

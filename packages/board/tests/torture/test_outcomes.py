@@ -4,6 +4,7 @@ import doctest
 import enum
 import time
 import unittest
+import warnings
 from unittest import mock
 
 import checks
@@ -314,6 +315,13 @@ def test_by_mock(backend):
 @both
 def test_by_warnings_of_numpy(backend):
     with np.testing.assert_no_warnings():
+        str(backend)
+
+
+@both
+def test_by_no_warning(backend):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         str(backend)
 
 

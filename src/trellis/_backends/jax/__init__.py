@@ -1,4 +1,4 @@
-"""The JAX backend: the package itself is an Array API namespace, and what Trellis needs beyond it."""
+"""The JAX backend: an Array API namespace, and what Trellis needs beyond it."""
 
 from ..._core.constants import e as e
 from ..._core.constants import inf as inf

@@ -1,4 +1,5 @@
-"""Complex functions at infinities and NaNs, as C99 and the Array API standard want them; XLA answers NaN.
+"""Complex functions at infinities and NaNs, as C99 and the Array API standard want them; XLA
+answers NaN.
 
 Each function takes a complex array and the value JAX computed for it, and mends the corners.
 """

@@ -1,7 +1,8 @@
 """The library's promotion table on JAX's types: arrays meet in the type that the table names.
 
-JAX's own rules differ in three ways: uint64 beside a signed integer becomes a float, integers in functions
-that need floats become float64 as soon as 64-bit types are on, and an array made of a Python number is weak.
+JAX's own rules differ in three ways: uint64 beside a signed integer becomes a float, integers in
+functions that need floats become float64 as soon as 64-bit types are on, and an array made of a
+Python number is weak.
 """
 
 from typing import Any
@@ -11,10 +12,10 @@ import jax.numpy as jnp
 
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError
-from .casting import _default_of, _lookup, as_dtype
+from .casting import as_dtype, default_of, lookup
 
 _numbers = (bool, int, float, complex)
-_promoted = {(_lookup(a), _lookup(b)): _lookup(c) for (a, b), c in dtypes._promotion.items()}
+_promoted = {(lookup(a), lookup(b)): lookup(c) for (a, b), c in dtypes.PROMOTION.items()}
 
 
 def promote(a: Any, b: Any) -> Any:
@@ -59,20 +60,20 @@ def common(xs: Any) -> list[Any]:
             dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
     for x in xs:
         if type(x) in _numbers:
-            dtype = _default_of(type(x)) if dtype is None else beside_number(dtype, x)
+            dtype = default_of(type(x)) if dtype is None else beside_number(dtype, x)
     return [jnp.asarray(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
 
 
 def beside_number(dtype: Any, number: Any) -> Any:
     """The type of an array of `dtype` beside a Python number."""
     if dtype.kind == "b" and type(number) is int:
-        return _default_of(int)
-    return _lookup(dtypes.with_scalar(dtype.name, number))
+        return default_of(int)
+    return lookup(dtypes.with_scalar(dtype.name, number))
 
 
 def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "iub" and type(number) in (float, complex):
-        dtype = _default_of(type(number))
+        dtype = default_of(type(number))
         return cast(x, dtype), jnp.asarray(number, dtype)
     return x, number  # JAX's own rule for Python numbers is the table's
 
@@ -83,7 +84,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def floating(x: Any) -> Any:
     """Integers and bools in the default float, everything else as it is."""
-    return cast(x, _default_of(float)) if x.dtype.kind in "iub" else x
+    return cast(x, default_of(float)) if x.dtype.kind in "iub" else x
 
 
 def refuse_others(*xs: Any) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._core.dtypes import (
     NUMERIC,
+    PROMOTION,
     FloatLimits,
     IntLimits,
-    _promotion,
     default_complex,
     default_dtype,
     is_kind,
@@ -47,7 +47,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
-]  # fmt: skip
+]
 
 bool: Any = np.dtype("bool")
 int8, int16, int32, int64 = (
@@ -63,7 +63,7 @@ float32, float64 = np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 _NUMBERS = (builtins.bool, int, float, complex)
-_names: dict[Any, str] = {}
+names: dict[Any, str] = {}
 _native: dict[Any, Any] = {None: None}
 for _name in ("bool", *NUMERIC):
     _dtype = globals()[_name]
@@ -75,28 +75,30 @@ for _name in ("bool", *NUMERIC):
         getattr(jnp, "bool_" if _name == "bool" else _name),
     ):
         _native[_spelling] = _dtype
-        _names[_spelling] = _name
+        names[_spelling] = _name
 # A set: None equals float64 for NumPy, and only hashing tells them apart.
-_needs_x64 = frozenset((int64, uint64, float64, complex128))
+needs_x64 = frozenset((int64, uint64, float64, complex128))
 
 
 def as_dtype(dtype: Any, /) -> Any:
     """The native dtype of a name or dtype; None stays None; 64 bits need JAX's x64 mode."""
-    native = _lookup(dtype)
-    if native in _needs_x64 and not jax.config.jax_enable_x64:
+    native = lookup(dtype)
+    if native in needs_x64 and not jax.config.jax_enable_x64:
         raise PrecisionError(
-            f"JAX would silently make {native} a 32-bit type. Ask for {_narrow(native)}, or turn 64-bit types on "
-            'first: jax.config.update("jax_enable_x64", True), or JAX_ENABLE_X64=1 in the environment.'
+            f"JAX would silently make {native} a 32-bit type. Ask for {_narrow(native)}, or turn "
+            '64-bit types on first: jax.config.update("jax_enable_x64", True), or '
+            "JAX_ENABLE_X64=1 in the environment."
         )
     return native
 
 
-def _lookup(dtype: Any) -> Any:
+def lookup(dtype: Any) -> Any:
     try:
         return _native[dtype]
     except (KeyError, TypeError):
         raise DtypeError(
-            f"{dtype!r} is not a data type of JAX here. Write one of {', '.join(('bool', *NUMERIC))}, "
+            f"{dtype!r} is not a data type of JAX here. Write one of "
+            f"{', '.join(('bool', *NUMERIC))}, "
             "as a name or as a dtype."
         ) from None
 
@@ -107,29 +109,29 @@ def _narrow(dtype: Any) -> str:
     ]
 
 
-def _default_int() -> Any:
+def default_int() -> Any:
     return int64 if jax.config.jax_enable_x64 else int32
 
 
-def _default_of(kind: type) -> Any:
+def default_of(kind: type) -> Any:
     """The dtype of Python numbers of that kind."""
     if kind is float:
         return as_dtype(default_dtype())
     if kind is complex:
         return as_dtype(default_complex())
-    return _default_int() if kind is int else bool
+    return default_int() if kind is int else bool
 
 
 def dtype_name(dtype: Any, /) -> str:
     """The canonical name of a dtype."""
     try:
-        return _names[dtype]
+        return names[dtype]
     except (KeyError, TypeError):
         raise DtypeError(f"{dtype!r} is not a data type of JAX that Trellis knows.") from None
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
-    from .device import _as_device
+    from .device import as_device
 
     dtype = as_dtype(dtype)
     if dtype is None:
@@ -138,22 +140,22 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
         return x
     if x.dtype.kind == "c" and dtype.kind != "c" and dtype != bool:
         raise refuse_dropping(x.dtype.name, dtype.name)
-    return jnp.astype(x, dtype, copy=copy, device=_as_device(device))
+    return jnp.astype(x, dtype, copy=copy, device=as_device(device))
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
     source = dtype_name(from_.dtype if is_array(from_) else from_)
-    return _promotion.get((source, dtype_name(to))) == dtype_name(to)
+    return PROMOTION.get((source, dtype_name(to))) == dtype_name(to)
 
 
 def finfo(type: Any, /) -> FloatLimits:
-    info = jnp.finfo(type.dtype if is_array(type) else _lookup(type))
+    info = jnp.finfo(type.dtype if is_array(type) else lookup(type))
     limits = (float(info.eps), float(info.max), float(info.min), float(info.smallest_normal))
     return FloatLimits(int(info.bits), *limits, np.dtype(info.dtype))
 
 
 def iinfo(type: Any, /) -> IntLimits:
-    info = jnp.iinfo(type.dtype if is_array(type) else _lookup(type))
+    info = jnp.iinfo(type.dtype if is_array(type) else lookup(type))
     return IntLimits(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
 
 
@@ -166,7 +168,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     # An int beside bools is JAX's default int.
     names = [_name_of(item) for item in arrays_and_dtypes]
     is_default = name == "int64" and all([n in ("bool", None) for n in names])
-    return _default_int() if is_default else as_dtype(name)
+    return default_int() if is_default else as_dtype(name)
 
 
 def _name_of(item: Any) -> str | None:

@@ -24,7 +24,9 @@ def compile_function(
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """`fn` compiled, as JAX's eager mode compiles every composed step anew; itself if it needs values."""
+    """`fn` compiled, as JAX's eager mode compiles every composed step anew; itself if it needs
+    values.
+    """
     compiled = jax.jit(fn)
     try:
         compiled(*args)

@@ -7,7 +7,11 @@ import jax
 
 from ._helpers import is_abstract
 
-__all__ = ["cond", "scan", "while_loop"]
+__all__ = [
+    "cond",
+    "scan",
+    "while_loop",
+]
 
 
 def cond(
@@ -19,7 +23,8 @@ def cond(
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
     """Repeat `body_fn` while `cond_fn` holds.
 
-    Inside `jax.jit` JAX has no reverse gradient of it; inside `jax.grad` alone it runs in Python and has one.
+    Inside `jax.jit` JAX has no reverse gradient of it; inside `jax.grad` alone it runs in Python
+    and has one.
     """
     is_differentiated = any(
         [isinstance(x, jax.core.Tracer) for x in jax.tree_util.tree_leaves(init)]
@@ -33,6 +38,8 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
-    """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry, ys)`."""
+    """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry,
+    ys)`.
+    """
     carry, ys = jax.lax.scan(fn, init, xs)
     return carry, ys

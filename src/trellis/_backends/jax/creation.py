@@ -8,24 +8,38 @@ import numpy as np
 
 from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
 from ._helpers import is_array
-from .casting import _default_int, _default_of, as_dtype
-from .device import _as_device
-from .interchange import _from_numpy, from_dlpack
+from .casting import as_dtype, default_int, default_of
+from .device import as_device
+from .interchange import as_native, from_dlpack
 
 __all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
-    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 _numbers = (bool, int, float, complex)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
-    dtype, device = as_dtype(dtype), _as_device(device)
+    dtype, device = as_dtype(dtype), as_device(device)
     if is_array(obj):
         return _from_native(obj, dtype, device, copy)
     if isinstance(obj, (np.ndarray, np.generic)):
-        return _from_numpy(np.asarray(obj), dtype, device, copy)
+        return as_native(np.asarray(obj), dtype, device, copy)
     if not isinstance(obj, (*_numbers, list, tuple, range)):
         return _from_foreign(obj, dtype, device, copy)
     if copy is False:
@@ -34,7 +48,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         )
     leaves = obj if isinstance(obj, range) else jax.tree_util.tree_leaves(obj)
     if any([is_array(leaf) for leaf in leaves]):
-        # Python numbers beside arrays take the arrays' dtype; naming it keeps the result from being weak.
+        # Python numbers beside arrays take the arrays' dtype; naming it keeps the result from being
+        # weak.
         array = jnp.asarray(obj, dtype=dtype, device=device)
         return array if dtype is not None else array.astype(array.dtype)
     kinds = {getattr(leaf, "dtype", type(leaf)) for leaf in leaves}
@@ -42,7 +57,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         if str in kinds or bytes in kinds:
             raise ArgumentTypeError("Text cannot become an array of JAX, only numbers can.")
         examples = [kind(0) if isinstance(kind, type) else kind for kind in kinds]
-        return _from_numpy(np.array(obj, np.result_type(*examples)), None, device, None)
+        return as_native(np.array(obj, np.result_type(*examples)), None, device, None)
     return _from_numbers(obj, kinds, dtype, device)
 
 
@@ -61,7 +76,7 @@ def _from_foreign(obj: Any, dtype: Any, device: Any, copy: Any) -> Any:
         or hasattr(obj, "__array_interface__")
         or hasattr(obj, "__buffer__")
     ):
-        return _from_numpy(np.asarray(obj), dtype, device, copy)
+        return as_native(np.asarray(obj), dtype, device, copy)
     try:
         view = memoryview(obj)
     except TypeError:
@@ -69,60 +84,61 @@ def _from_foreign(obj: Any, dtype: Any, device: Any, copy: Any) -> Any:
         raise ArgumentTypeError(
             f"asarray() expects numbers, nested lists of numbers or an array, got {kind}."
         ) from None
-    return _from_numpy(np.asarray(view), dtype, device, copy)
+    return as_native(np.asarray(view), dtype, device, copy)
 
 
 def _from_numbers(obj: Any, kinds: set[Any], dtype: Any, device: Any) -> Any:
     if dtype is None:
         widest = [kind for kind in (complex, float, int, bool) if kind in kinds]
-        dtype = _default_of(widest[0] if widest else float)
+        dtype = default_of(widest[0] if widest else float)
     try:
         return jax.device_put(np.array(obj, dtype), device)
     except OverflowError as error:
         if jax.config.jax_enable_x64:
             raise
         raise PrecisionError(
-            f"{error}, the integer type of JAX without 64-bit types. Write floats, or turn 64-bit types on: "
+            f"{error}, the integer type of JAX without 64-bit types. Write floats, or turn 64-bit "
+            "types on: "
             'jax.config.update("jax_enable_x64", True).'
         ) from None
 
 
 def _dtype_of(fill_value: Any) -> Any:
-    return fill_value.dtype if hasattr(fill_value, "dtype") else _default_of(type(fill_value))
+    return fill_value.dtype if hasattr(fill_value, "dtype") else default_of(type(fill_value))
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.zeros(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+    return jnp.zeros(shape, as_dtype(dtype) or default_of(float), device=as_device(device))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.ones(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+    return jnp.ones(shape, as_dtype(dtype) or default_of(float), device=as_device(device))
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.empty(shape, as_dtype(dtype) or _default_of(float), device=_as_device(device))
+    return jnp.empty(shape, as_dtype(dtype) or default_of(float), device=as_device(device))
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return jnp.full(
-        shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=_as_device(device)
+        shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=as_device(device)
     )
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.zeros_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return jnp.zeros_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.ones_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return jnp.ones_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.empty_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return jnp.empty_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.full_like(x, fill_value, dtype=as_dtype(dtype), device=_as_device(device))
+    return jnp.full_like(x, fill_value, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def arange(
@@ -131,10 +147,10 @@ def arange(
     if stop is None:
         start, stop = 0, start
     is_integer = not any([isinstance(value, float) for value in (start, stop, step)])
-    dtype = as_dtype(dtype) or (_default_int() if is_integer else _default_of(float))
+    dtype = as_dtype(dtype) or (default_int() if is_integer else default_of(float))
     if start == 0 and step == 1:  # one program where the general form compiles three
-        return jnp.arange(stop, dtype=dtype, device=_as_device(device))
-    return jnp.arange(start, stop, step, dtype=dtype, device=_as_device(device))
+        return jnp.arange(stop, dtype=dtype, device=as_device(device))
+    return jnp.arange(start, stop, step, dtype=dtype, device=as_device(device))
 
 
 def linspace(
@@ -148,15 +164,15 @@ def linspace(
     endpoint: bool = True,
 ) -> Any:
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
-    dtype = as_dtype(dtype) or _default_of(complex if is_complex else float)
-    return jnp.linspace(start, stop, num, endpoint, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(complex if is_complex else float)
+    return jnp.linspace(start, stop, num, endpoint, dtype=dtype, device=as_device(device))
 
 
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
-    dtype = as_dtype(dtype) or _default_of(float)
-    return jnp.eye(n_rows, n_cols, k, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(float)
+    return jnp.eye(n_rows, n_cols, k, dtype=dtype, device=as_device(device))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:

@@ -6,13 +6,18 @@ import jax
 
 from ..._core.errors import DeviceError
 
-__all__ = ["device", "to_device"]
+__all__ = [
+    "device",
+    "to_device",
+]
 
 _PLATFORMS = {"cuda": "gpu"}
 
 
-def _as_device(device: Any) -> Any:
-    """A device or sharding of JAX from itself or from a name such as "cpu" or "gpu:1"; None stays None."""
+def as_device(device: Any) -> Any:
+    """A device or sharding of JAX from itself or from a name such as "cpu" or "gpu:1"; None
+    stays None.
+    """
     if not isinstance(device, str):
         return device
     platform, _, number = device.partition(":")
@@ -26,7 +31,9 @@ def _as_device(device: Any) -> Any:
 
 
 def device(x: Any, /) -> Any:
-    """The device of an array; its sharding where it is spread over several; inside jax.jit the default."""
+    """The device of an array; its sharding where it is spread over several; inside jax.jit the
+    default.
+    """
     # A tracer stands for an array that is placed only when the compiled function runs.
     return getattr(x, "device", None) or default_device()
 
@@ -36,7 +43,7 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             f"JAX orders its own work and takes no stream, got {stream!r}. Leave it out."
         )
-    return jax.device_put(x, _as_device(device))
+    return jax.device_put(x, as_device(device))
 
 
 def default_device() -> Any:

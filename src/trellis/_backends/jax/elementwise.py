@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import erf as _jax_erf
+from jax.scipy.special import erf as jax_erf
 
 from . import _complex
 from ._promotion import floating, floating_pair, pair, refuse_others
@@ -82,13 +82,14 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
-]  # fmt: skip
+]
 
-# What is more than one call of JAX is compiled: the questions about its dtype are then answered while tracing,
-# and an eager call goes JAX's fast way. Never what reads a default of Trellis, which would freeze.
+# What is more than one call of JAX is compiled: the questions about its dtype are then answered
+# while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
+# would freeze.
 _compiled = functools.partial(jax.jit, inline=True)
 
-# One argument --------------------------------------------------------------------------------------
+# One argument -------------------------------------------------------------------------------------
 
 bitwise_invert = jnp.bitwise_invert
 ceil = jnp.ceil
@@ -120,7 +121,7 @@ def _of_floats(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
 asin = _of_floats(jnp.asin, "asin")
 atan = _of_floats(jnp.atan, "atan")
 cos = _of_floats(jnp.cos, "cos")
-erf = _of_floats(_jax_erf, "erf")
+erf = _of_floats(jax_erf, "erf")
 log10 = _of_floats(jnp.log10, "log10")
 log2 = _of_floats(jnp.log2, "log2")
 reciprocal = _of_floats(jnp.reciprocal, "reciprocal")
@@ -226,7 +227,7 @@ def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
     return jnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-# Two arguments -------------------------------------------------------------------------------------
+# Two arguments ------------------------------------------------------------------------------------
 
 
 def add(x1: Any, x2: Any, /) -> Any:
@@ -280,7 +281,8 @@ def _floor_divide(x1: Any, x2: Any) -> Any:
     y = jnp.floor_divide(x1, x2)
     if y.dtype.kind in "iub":
         return jnp.where(x2 == 0, 0, y)  # of integers by 0, as NumPy has it
-    # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the others.
+    # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the
+    # others.
     is_ordinary = jnp.isfinite(x1) & jnp.isfinite(x2) & jnp.not_equal(x1, 0)
     return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
 
@@ -423,7 +425,8 @@ def isclose(
 
 @_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives NaN.
+    # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
+    # NaN.
     y = jnp.asarray(x)
     if min is not None:
         y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)

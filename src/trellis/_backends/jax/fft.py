@@ -6,23 +6,42 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.shapes import check_points
-from .casting import _default_of, as_dtype
-from .device import _as_device
+from ._promotion import floating
+from .casting import as_dtype, default_of
+from .device import as_device
 
 __all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
-    "rfftfreq", "rfftn",
-]  # fmt: skip
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+def _wide(x: Any) -> Any:
+    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    x = floating(x)
+    return x.astype("float32") if x.dtype.itemsize == 2 else x
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return jnp.fft.fft(x, n, axis, norm)
+    return jnp.fft.fft(_wide(x), n, axis, norm)
 
 
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return jnp.fft.ifft(x, n, axis, norm)
+    return jnp.fft.ifft(_wide(x), n, axis, norm)
 
 
 def fftn(
@@ -33,7 +52,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    return jnp.fft.fftn(x, s, axes, norm)
+    return jnp.fft.fftn(_wide(x), s, axes, norm)
 
 
 def ifftn(
@@ -44,17 +63,17 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    return jnp.fft.ifftn(x, s, axes, norm)
+    return jnp.fft.ifftn(_wide(x), s, axes, norm)
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return jnp.fft.rfft(x, n, axis, norm)
+    return jnp.fft.rfft(_wide(x), n, axis, norm)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return jnp.fft.irfft(x, n, axis, norm)
+    return jnp.fft.irfft(_wide(x), n, axis, norm)
 
 
 def rfftn(
@@ -65,7 +84,7 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    return jnp.fft.rfftn(x, s, axes, norm)
+    return jnp.fft.rfftn(_wide(x), s, axes, norm)
 
 
 def irfftn(
@@ -76,27 +95,27 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
-    return jnp.fft.irfftn(x, s, axes, norm)
+    return jnp.fft.irfftn(_wide(x), s, axes, norm)
 
 
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return jnp.fft.hfft(x, n, axis, norm)
+    return jnp.fft.hfft(_wide(x), n, axis, norm)
 
 
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return jnp.fft.ihfft(x, n, axis, norm)
+    return jnp.fft.ihfft(_wide(x), n, axis, norm)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    dtype = as_dtype(dtype) or _default_of(float)
-    return jnp.fft.fftfreq(n, d, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(float)
+    return jnp.fft.fftfreq(n, d, dtype=dtype, device=as_device(device))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    dtype = as_dtype(dtype) or _default_of(float)
-    return jnp.fft.rfftfreq(n, d, dtype=dtype, device=_as_device(device))
+    dtype = as_dtype(dtype) or default_of(float)
+    return jnp.fft.rfftfreq(n, d, dtype=dtype, device=as_device(device))
 
 
 def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:

@@ -12,8 +12,15 @@ from ._helpers import is_abstract
 from ._promotion import cast
 
 __all__ = [
-    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take", "take_along_axis",
-]  # fmt: skip
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_multiply",
+    "index_set",
+    "segment_sum",
+    "take",
+    "take_along_axis",
+]
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
@@ -84,7 +91,9 @@ def _fitted(value: Any, x: Any) -> Any:
 
 
 def _as_mask(x: Any, idx: Any, value: Any) -> Any:
-    """The mask in the shape of `x` where one value serves all its places, which needs no dynamic shape."""
+    """The mask in the shape of `x` where one value serves all its places, which needs no dynamic
+    shape.
+    """
     mask = idx[0] if isinstance(idx, tuple) and len(idx) == 1 else idx
     serves_all = _is_mask(mask) and mask.ndim > 0 and jnp.ndim(value) == 0
     if not serves_all or mask.shape != x.shape[: mask.ndim]:
@@ -119,7 +128,8 @@ def _product_at(factors: Any, positions: Any, start: Any) -> Any:
 def _(primals: Any, tangents: Any) -> Any:
     factors, positions, start = primals
     product = _product_at(factors, positions, start)
-    # The product of the other factors at the same place, right even where one or more of them are 0.
+    # The product of the other factors at the same place, right even where one or more of them are
+    # 0.
     is_zero = factors == 0
     zeros_there = (
         jnp.zeros(start.shape, "int32").at[positions].add(is_zero.astype("int32"))[positions]

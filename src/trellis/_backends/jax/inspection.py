@@ -8,10 +8,13 @@ import jax
 from ..._core.dtypes import KINDS, default_complex, default_dtype
 from ..._core.errors import ArgumentError
 from . import casting as datatypes
-from .casting import _default_int, _lookup, _needs_x64
+from .casting import default_int, lookup, needs_x64
 from .device import default_device
 
-__all__ = ["__array_namespace_info__", "layer_types"]
+__all__ = [
+    "__array_namespace_info__",
+    "layer_types",
+]
 
 _STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
 
@@ -28,10 +31,10 @@ class _Info:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         return {
-            "real floating": _lookup(default_dtype()),
-            "complex floating": _lookup(default_complex()),
-            "integral": _default_int(),
-            "indexing": _default_int(),
+            "real floating": lookup(default_dtype()),
+            "complex floating": lookup(default_complex()),
+            "integral": default_int(),
+            "indexing": default_int(),
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
@@ -43,7 +46,7 @@ class _Info:
             names += _STANDARD if k is None else KINDS[k]
         found = {name: getattr(datatypes, name) for name in _STANDARD if name in names}
         is_wide = jax.config.jax_enable_x64
-        return {name: dtype for name, dtype in found.items() if is_wide or dtype not in _needs_x64}
+        return {name: dtype for name, dtype in found.items() if is_wide or dtype not in needs_x64}
 
 
 def __array_namespace_info__() -> _Info:

@@ -9,10 +9,14 @@ import numpy as np
 from ..._core.dtypes import name_of
 from ..._core.errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
-from .casting import _names, _needs_x64, bfloat16
-from .device import _as_device
+from .casting import bfloat16, names, needs_x64
+from .device import as_device
 
-__all__ = ["check_leaving", "from_numpy", "to_numpy"]
+__all__ = [
+    "check_leaving",
+    "from_numpy",
+    "to_numpy",
+]
 
 # XLA on the CPU adopts foreign memory only where it begins at such an address.
 _ALIGNMENT = 64
@@ -27,7 +31,8 @@ def check_leaving(x: Any, /) -> None:
         )
     if isinstance(x, jax.core.Tracer):
         raise TracingError(
-            "This array is being differentiated by JAX; converting it would cut the gradient. Convert it "
+            "This array is being differentiated by JAX; converting it would cut the gradient. "
+            "Convert it "
             "outside, or convert jax.lax.stop_gradient(x) where no gradient is wanted."
         )
 
@@ -41,22 +46,24 @@ def to_numpy(x: Any, /) -> np.ndarray[Any, Any]:
 def from_numpy(x: np.ndarray[Any, Any], /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array of JAX with the dtype of `x`; memory is shared only with `copy=False`.
 
-    JAX takes its arrays for immutable, so sharing with an array that can be written has to be asked for.
+    JAX takes its arrays for immutable, so sharing with an array that can be written has to be asked
+    for.
     """
-    return _from_numpy(np.asarray(x), None, _as_device(device), copy)
+    return as_native(np.asarray(x), None, as_device(device), copy)
 
 
-def _from_numpy(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | None) -> Any:
+def as_native(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | None) -> Any:
     if dtype is None:
         _check_precision(x.dtype)
     if copy is not False:
-        # NumPy makes the copy, and device_put hands it over: jnp.asarray would compile a program for each shape.
+        # NumPy makes the copy, and device_put hands it over: jnp.asarray would compile a program
+        # for each shape.
         return jax.device_put(np.array(x, dtype=dtype), device)
     reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")
-    # Unlike DLPack, this leaves an array that nobody has bound to a device, as every other way does:
-    # jax.jit would compile once more for one that is.
+    # Unlike DLPack, this leaves an array that nobody has bound to a device, as every other way
+    # does: jax.jit would compile once more for one that is.
     return jax.device_put(x, device)
 
 
@@ -79,19 +86,20 @@ def _why_not_shared(x: np.ndarray[Any, Any], dtype: Any, device: Any) -> str:
 
 
 def _check_precision(dtype: Any) -> None:
-    if dtype not in _names:
+    if dtype not in names:
         raise DtypeError(f"JAX has no arrays of {dtype}. Convert with x.astype(...) first.")
-    if dtype in _needs_x64 and not jax.config.jax_enable_x64:
+    if dtype in needs_x64 and not jax.config.jax_enable_x64:
         raise PrecisionError(
-            f'JAX would silently narrow {dtype} to 32 bits. Say so with dtype=, for example dtype="float32", or turn '
-            'on 64-bit types: jax.config.update("jax_enable_x64", True), or JAX_ENABLE_X64=1 in the environment.'
+            f"JAX would silently narrow {dtype} to 32 bits. Say so with dtype=, for example "
+            'dtype="float32", or turn on 64-bit types: jax.config.update("jax_enable_x64", True), '
+            "or JAX_ENABLE_X64=1 in the environment."
         )
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array over the memory of any object with `__dlpack__`, shared where XLA can adopt it."""
     if isinstance(x, np.ndarray):
-        if copy is None and not _why_not_shared(x, x.dtype, _as_device(device)):
+        if copy is None and not _why_not_shared(x, x.dtype, as_device(device)):
             copy = False
         return from_numpy(x, device=device, copy=copy)
     name = name_of(x.dtype) if hasattr(x, "dtype") else None
@@ -99,7 +107,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         _check_precision(np.dtype(name))
     try:
         # JAX's own copy=True shares where it can.
-        array = jnp.from_dlpack(x, device=_as_device(device), copy=False if copy is False else None)
+        array = jnp.from_dlpack(x, device=as_device(device), copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
             raise CopyError(
@@ -107,6 +115,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             ) from None
         raise
     if device is None and array.committed and array.device.platform == "cpu":
-        # The same memory, or a copy of it, bound to no device; see _from_numpy.
+        # The same memory, or a copy of it, bound to no device; see as_native.
         return jax.device_put(np.array(array) if copy else np.asarray(array))
     return jnp.array(array, copy=True) if copy else array

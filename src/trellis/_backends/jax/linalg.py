@@ -1,25 +1,67 @@
 """The `linalg` extension of the Array API standard."""
 
+import builtins
+import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ._promotion import floating_pair, pair
+from ..._core.shapes import normal_axes
+from ..shared import norms
+from ._promotion import floating, floating_pair, pair
 from .casting import as_dtype
 from .elementwise import abs as absolute
 from .products import matmul, matrix_transpose, tensordot, vecdot
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
-    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
-    "trace", "vecdot", "vector_norm",
-]  # fmt: skip
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+
+def _matrix(x: Any) -> Any:
+    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    x = floating(x)
+    return x.astype("float32") if x.dtype.itemsize == 2 else x
+
+
+def _back(result: Any, x: Any) -> Any:
+    """The 16-bit floats get their own type back."""
+    x = floating(x)
+    return result.astype(x.dtype) if x.dtype.itemsize == 2 else result
+
+
+def _all_back(results: Any, x: Any) -> list[Any]:
+    return [_back(part, x) for part in results]
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    return jnp.linalg.cholesky(x, upper=upper)
+    return _back(jnp.linalg.cholesky(_matrix(x), upper=upper), x)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -27,7 +69,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def det(x: Any, /) -> Any:
-    return jnp.linalg.det(x)
+    if x.shape[-1] == 0:
+        return jnp.ones(x.shape[:-2], floating(x).dtype)  # the product of nothing
+    return _back(jnp.linalg.det(_matrix(x)), x)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
@@ -35,31 +79,33 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 def eigh(x: Any, /) -> EighResult[Any]:
-    return EighResult(*jnp.linalg.eigh(x))
+    return EighResult(*_all_back(jnp.linalg.eigh(_matrix(x)), x))
 
 
 def eigvalsh(x: Any, /) -> Any:
-    return jnp.linalg.eigvalsh(x)
+    return _back(jnp.linalg.eigvalsh(_matrix(x)), x)
 
 
 def inv(x: Any, /) -> Any:
-    return jnp.linalg.inv(x)
+    return _back(jnp.linalg.inv(_matrix(x)), x)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord == "fro":
+    if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return jnp.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
+    if n < 0:
+        return _back(jnp.linalg.matrix_power(_matrix(x), n), x)
     return jnp.linalg.matrix_power(x, n)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    s = svdvals(x)
+    s = svdvals(_matrix(x))
     if rtol is None:
-        rtol = max(x.shape[-2:]) * jnp.finfo(s.dtype).eps
+        rtol = builtins.max(x.shape[-2:]) * jnp.finfo(s.dtype).eps
     largest = jnp.max(s, axis=-1, keepdims=True, initial=0)
     # JAX's own takes rtol for an absolute limit.
     limit = jnp.asarray(rtol, s.dtype)[..., None] * largest
@@ -71,27 +117,28 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    return jnp.linalg.pinv(x, rtol)
+    return _back(jnp.linalg.pinv(_matrix(x), rtol), x)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
-    return QRResult(*jnp.linalg.qr(x, mode))
+    return QRResult(*_all_back(jnp.linalg.qr(_matrix(x), mode), x))
 
 
 def slogdet(x: Any, /) -> SlogdetResult[Any]:
-    return SlogdetResult(*jnp.linalg.slogdet(x))
+    return SlogdetResult(*_all_back(jnp.linalg.slogdet(_matrix(x)), x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.solve(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    return _back(jnp.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
-    return SVDResult(*jnp.linalg.svd(x, full_matrices=full_matrices))
+    return SVDResult(*_all_back(jnp.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
 
 
 def svdvals(x: Any, /) -> Any:
-    return jnp.linalg.svdvals(x)
+    return _back(jnp.linalg.svdvals(_matrix(x)), x)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -101,15 +148,25 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def vector_norm(
     x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
-    if ord == 1:
-        return jnp.sum(absolute(x), axis=axis, keepdims=keepdims)
-    if ord in (0, jnp.inf, -jnp.inf):
-        return jnp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-    if ord != 2:
-        total = jnp.sum(absolute(x) ** ord, axis=axis, keepdims=keepdims)
-        is_zero = total == 0
-        return jnp.where(is_zero, 0, jnp.where(is_zero, 1, total) ** (1 / ord))
-    squared = jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims)
-    # The square root has no derivative at 0; its gradient there is 0 here, not NaN.
-    is_zero = squared == 0
-    return jnp.where(is_zero, 0, jnp.sqrt(jnp.where(is_zero, 1, squared)))
+    x = floating(x)
+    return norms.vector_norm(_ops, x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def _count(x: Any, axis: Any) -> int:
+    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+
+
+_ops = SimpleNamespace(
+    abs=absolute,
+    all=jnp.all,
+    any=jnp.any,
+    cast_like=lambda x, like: x.astype(like.dtype),
+    count=_count,
+    max=jnp.max,
+    min=jnp.min,
+    sqrt=jnp.sqrt,
+    stop=jax.lax.stop_gradient,
+    sum=jnp.sum,
+    svdvals=svdvals,
+    where=jnp.where,
+)

@@ -10,9 +10,23 @@ from ..._core.shapes import check_new_axis, normal_axis, permutation
 from ._promotion import common
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad", "permute_dims",
-    "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile", "unstack",
-]  # fmt: skip
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "pad",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "sliding_window",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:

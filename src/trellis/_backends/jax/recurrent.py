@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = ["lstm"]
+__all__ = [
+    "lstm",
+]
 
 
 @jax.jit

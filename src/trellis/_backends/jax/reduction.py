@@ -12,9 +12,20 @@ from ._promotion import common
 from .casting import as_dtype
 
 __all__ = [
-    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min", "prod", "std",
-    "sum", "var",
-]  # fmt: skip
+    "all",
+    "any",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def _floats(x: Any) -> Any:

@@ -8,9 +8,17 @@ import jax.numpy as jnp
 
 from ._helpers import refuse_abstract
 from ._promotion import common, pair
-from .casting import _default_int
+from .casting import default_int
 
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
+    "topk",
+    "where",
+]
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -34,14 +42,16 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     x1, x2 = pair(x1, x2)
-    return jnp.searchsorted(x1, x2, side, sorter).astype(_default_int())
+    return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
-    """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower position."""
+    """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower
+    position.
+    """
     if largest and x.dtype.kind != "c":
         values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
-        indices = indices.astype(_default_int())
+        indices = indices.astype(default_int())
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis)
     order = jnp.argsort(x, axis, stable=True, descending=largest)
     indices = jax.lax.slice_in_dim(order, 0, k, axis=axis)

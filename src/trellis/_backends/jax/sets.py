@@ -1,4 +1,6 @@
-"""Distinct elements. The results have as many elements as there are values, so jax.jit refuses them."""
+"""Distinct elements. The results have as many elements as there are values, so jax.jit refuses
+them.
+"""
 
 from typing import Any
 
@@ -7,7 +9,12 @@ import jax.numpy as jnp
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._helpers import refuse_abstract
 
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = [
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 _INSTEAD = "sort(x), which keeps the shape"
 

@@ -24,7 +24,9 @@ _NO_TRACE = _trace_state_at_rest()
 
 
 def is_tracing() -> bool:
-    """Whether a function is being compiled; differentiating or vectorising eagerly does not count."""
+    """Whether a function is being compiled; differentiating or vectorising eagerly does not
+    count.
+    """
     if get_opaque_trace_state() == _NO_TRACE:
         return False
     # Inside `jit` even a new constant is symbolic; under an eager `grad` or `vmap` it is not.
@@ -32,7 +34,9 @@ def is_tracing() -> bool:
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a constant is symbolic."""
+    """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a
+    constant is symbolic.
+    """
     return not isinstance(x, jax.core.Tracer) and not is_tracing()
 
 

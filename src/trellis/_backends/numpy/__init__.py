@@ -1,4 +1,4 @@
-"""The NumPy backend: the package itself is an Array API namespace, and what Trellis needs beyond it."""
+"""The NumPy backend: an Array API namespace, and what Trellis needs beyond it."""
 
 from ..._core.constants import e as e
 from ..._core.constants import inf as inf

@@ -1,7 +1,7 @@
 """What the files of this backend share: the promotion table on native types, and bfloat16's detour.
 
-bfloat16 comes from ml_dtypes. Its element-wise functions are whole; where many numbers are added up,
-or where NumPy has no loop for it, the work is done in float32 and the result rounded once.
+bfloat16 comes from ml_dtypes. Its element-wise functions are whole; where many numbers are added
+up, or where NumPy has no loop for it, the work is done in float32 and the result rounded once.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ FLOAT32: np.dtype[Any] = np.dtype("float32")
 NATIVE: dict[str, np.dtype[Any]] = {
     name: BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in ("bool", *dtypes.NUMERIC)
 }
-_promoted = {(NATIVE[a], NATIVE[b]): NATIVE[c] for (a, b), c in dtypes._promotion.items()}
+_promoted = {(NATIVE[a], NATIVE[b]): NATIVE[c] for (a, b), c in dtypes.PROMOTION.items()}
 # bfloat16 has a kind of its own in NumPy, "V"; the standard's integers and bool are these.
 INTEGERS = "iub"
 _numbers = (bool, int, float, complex)

@@ -1,8 +1,9 @@
 """Reverse mode on NumPy: HIPS autograd keeps the tape, NumPy's own protocols do the dispatch.
 
-`TracedArray` answers `__array_ufunc__` and `__array_function__`, so the backend's functions are the plain
-NumPy ones: on plain arrays they cost nothing extra, on traced arrays NumPy itself hands the call to the
-rule book `RULES` below. A NumPy function without a rule raises: it never cuts the path in silence.
+`TracedArray` answers `__array_ufunc__` and `__array_function__`, so the backend's functions are the
+plain NumPy ones: on plain arrays they cost nothing extra, on traced arrays NumPy itself hands the
+call to the rule book `RULES` below. A NumPy function without a rule raises: it never cuts the path
+in silence.
 """
 
 from collections.abc import Callable
@@ -37,8 +38,10 @@ class TracedArray(ArrayBox):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError(
-            "An array that is being differentiated cannot become a plain NumPy array: its gradient would "
-            "be lost. Use trellis or NumPy functions on it, trellis.stack instead of np.array([...]), or "
+            "An array that is being differentiated cannot become a plain NumPy array: its gradient "
+            "would "
+            "be lost. Use trellis or NumPy functions on it, trellis.stack instead of "
+            "np.array([...]), or "
             "trellis.stop_gradient(x) where a constant is meant."
         )
 
@@ -146,7 +149,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat "
+    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod "
+    "ravel repeat "
     "round searchsorted sort squeeze std sum swapaxes take trace var"
 ).split():
     setattr(TracedArray, _name, _method(_name))
@@ -166,7 +170,7 @@ for _scalar in (np.float16, _bfloat16, np.float32, np.float64, np.complex64, np.
 ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
 
 
-# The rule book ---------------------------------------------------------------------------------------
+# The rule book ------------------------------------------------------------------------------------
 
 
 def _rule_for(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
@@ -186,7 +190,8 @@ def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
 
 def _no_rule(name: str) -> NotSupportedError:
     return NotSupportedError(
-        f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an array that "
+        f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an "
+        "array that "
         "is being differentiated. Use the trellis function of that purpose, give it a rule with "
         "trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a constant."
     )
@@ -195,8 +200,8 @@ def _no_rule(name: str) -> NotSupportedError:
 def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:
     """A primitive with its derivatives, one per positional argument; entered in the rule book.
 
-    `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions on
-    traced arrays, which is how higher orders come about.
+    `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions
+    on traced arrays, which is how higher orders come about.
     """
     before = trace_primitives_map.get(function)
     traced = primitive(function)
@@ -210,7 +215,9 @@ def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any
 
 
 def constant(*functions: Any) -> None:
-    """Functions that are constant almost everywhere: they see plain values, and no gradient comes back."""
+    """Functions that are constant almost everywhere: they see plain values, and no gradient
+    comes back.
+    """
 
     def on_values(function: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

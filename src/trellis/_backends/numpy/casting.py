@@ -10,8 +10,8 @@ from ..._core import dtypes
 from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
 from ._helpers import BFLOAT16, NATIVE
-from ._helpers import default_complex as _default_complex
-from ._helpers import default_float as _default_float
+from ._helpers import default_complex as default_complex
+from ._helpers import default_float as default_float
 
 __all__ = [
     "as_dtype",
@@ -64,9 +64,9 @@ def as_dtype(dtype: Any, /) -> Any:
 
 def _uncommon_dtype(dtype: Any) -> Any:
     if dtype is float:
-        return _default_float()
+        return default_float()
     if dtype is complex:
-        return _default_complex()
+        return default_complex()
     name = dtypes.name_of(dtype)
     if name in NATIVE:
         return NATIVE[name]
@@ -81,7 +81,7 @@ def dtype_name(dtype: Any, /) -> str:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     dtype = as_dtype(dtype)
     if dtype is None:
         raise dtypes.refuse_none()
@@ -95,7 +95,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     source = _dtype_of(from_).name
     target = np.dtype(as_dtype(to)).name
-    return dtypes._promotion.get((source, target)) == target
+    return dtypes.PROMOTION.get((source, target)) == target
 
 
 def finfo(type: Any, /) -> dtypes.FloatLimits:
@@ -124,7 +124,7 @@ def _dtype_of(x: Any) -> Any:
     return x.dtype if is_array(x) else as_dtype(x)
 
 
-def _check_device(device: Any) -> None:
+def check_device(device: Any) -> None:
     if device is not None and device != "cpu":
         from ..._core.errors import DeviceError
 

@@ -20,7 +20,9 @@ def compile_function(
     static_argnames: tuple[str, ...],
     strict: bool = False,
 ) -> Callable[..., Any]:
-    """`fn` itself; a draw without a key or a new buffer raises, with `strict` a look at values too."""
+    """`fn` itself; a draw without a key or a new buffer raises, with `strict` a look at values
+    too.
+    """
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:

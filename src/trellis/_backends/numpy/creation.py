@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._core.dtypes import default_complex, default_dtype
 from ..._core.errors import CopyError
-from ._helpers import default_complex as _native_complex
+from ._helpers import default_complex as native_complex
 from ._helpers import default_float
-from .casting import _check_device, as_dtype
+from .casting import as_dtype, check_device
 
 __all__ = [
     "arange",
@@ -41,14 +41,14 @@ def _of_value(value: Any, dtype: Any) -> Any:
     if hasattr(value, "dtype"):
         return value.dtype
     if isinstance(value, complex):
-        return _native_complex()
+        return native_complex()
     return default_float() if isinstance(value, float) else np.asarray(value).dtype
 
 
 def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:
-    _check_device(device)
+    check_device(device)
     start, stop = (0, start) if stop is None else (start, stop)
     if dtype is None and any([isinstance(v, float) for v in (start, stop, step)]):
         dtype = default_dtype()
@@ -56,7 +56,7 @@ def arange(
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     dtype = as_dtype(dtype)
     if dtype is None and not hasattr(obj, "dtype"):
         dtype = _of_python(obj)
@@ -95,23 +95,23 @@ def _of_python(obj: Any) -> Any:
         return None
     if kind == np.float64:
         return default_float()
-    return _native_complex() if kind == np.complex128 else None
+    return native_complex() if kind == np.complex128 else None
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.empty(shape, dtype=_float(dtype))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.empty(x.shape, dtype=as_dtype(dtype) or x.dtype)
 
 
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.eye(n_rows, n_cols, k=k, dtype=_float(dtype))
 
 
@@ -129,12 +129,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.full(shape, fill_value, dtype=_of_value(fill_value, dtype))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.full(x.shape, fill_value, dtype=as_dtype(dtype) or x.dtype)
 
 
@@ -148,7 +148,7 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Any:
-    _check_device(device)
+    check_device(device)
     if dtype is None:
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
         dtype = default_complex() if is_complex else default_dtype()
@@ -160,12 +160,12 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.ones(shape, dtype=_float(dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.ones(x.shape, dtype=as_dtype(dtype) or x.dtype)
 
 
@@ -178,10 +178,10 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.zeros(shape, dtype=_float(dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.zeros(x.shape, dtype=as_dtype(dtype) or x.dtype)

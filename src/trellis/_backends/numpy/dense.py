@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["linear"]
+__all__ = [
+    "linear",
+]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .casting import _check_device
+from .casting import check_device
 
 __all__ = [
     "device",
@@ -15,5 +15,5 @@ def device(x: Any, /) -> str:
 
 
 def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return x

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from ._helpers import cast, default_float, floating_pair, pair
-from ._rules.elementwise import erf as _erf
+from ._rules.elementwise import erf as plain_erf
 
 __all__ = [
     "abs",
@@ -85,7 +85,7 @@ __all__ = [
     "trunc",
 ]
 
-# Functions of one array ----------------------------------------------------------------------------
+# Functions of one array ---------------------------------------------------------------------------
 
 # These keep the type of their array, whatever it is.
 abs = np.abs
@@ -123,7 +123,7 @@ atan = _of_floats("atan", np.arctan)
 atanh = _of_floats("atanh", np.arctanh)
 cos = _of_floats("cos", np.cos)
 cosh = _of_floats("cosh", np.cosh)
-erf = _of_floats("erf", _erf)
+erf = _of_floats("erf", plain_erf)
 exp = _of_floats("exp", np.exp)
 log = _of_floats("log", np.log)
 log2 = _of_floats("log2", np.log2)
@@ -199,7 +199,7 @@ def _joined(real_part: Any, imag_part: Any) -> Any:
     return joined
 
 
-# Functions of two arrays ---------------------------------------------------------------------------
+# Functions of two arrays --------------------------------------------------------------------------
 
 
 def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..._core.dtypes import default_dtype
 from ..._core.shapes import check_points
-from .casting import _check_device, as_dtype
+from ._helpers import floating
+from .casting import as_dtype, check_device
 
 __all__ = [
     "fft",
@@ -26,59 +27,65 @@ __all__ = [
 ]
 
 
+def _wide(x: Any) -> Any:
+    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    x = floating(x)
+    return x.astype("float32") if x.dtype.itemsize == 2 else x
+
+
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return np.fft.fft(x, n=n, axis=axis, norm=norm)
+    return np.fft.fft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return np.fft.ifft(x, n=n, axis=axis, norm=norm)
+    return np.fft.ifft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return np.fft.rfft(x, n=n, axis=axis, norm=norm)
+    return np.fft.rfft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return np.fft.irfft(x, n=n, axis=axis, norm=norm)
+    return np.fft.irfft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return np.fft.hfft(x, n=n, axis=axis, norm=norm)
+    return np.fft.hfft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return np.fft.ihfft(x, n=n, axis=axis, norm=norm)
+    return np.fft.ihfft(_wide(x), n=n, axis=axis, norm=norm)
 
 
 def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
-    return np.fft.fftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+    return np.fft.fftn(_wide(x), s=s, axes=_axes(x, s, axes), norm=norm)
 
 
 def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
-    return np.fft.ifftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+    return np.fft.ifftn(_wide(x), s=s, axes=_axes(x, s, axes), norm=norm)
 
 
 def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
-    return np.fft.rfftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+    return np.fft.rfftn(_wide(x), s=s, axes=_axes(x, s, axes), norm=norm)
 
 
 def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
-    return np.fft.irfftn(x, s=s, axes=_axes(x, s, axes), norm=norm)
+    return np.fft.irfftn(_wide(x), s=s, axes=_axes(x, s, axes), norm=norm)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.fft.fftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.fft.rfftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 

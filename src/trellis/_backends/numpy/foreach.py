@@ -36,7 +36,9 @@ def _room(x: Any, *others: Any) -> Any:
 
 
 def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
-    """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a number."""
+    """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a
+    number.
+    """
     return [
         y.astype(x.dtype) if x.dtype.kind == "V" and y.dtype == np.float32 else y
         for y, x in zip(results, xs, strict=True)

@@ -1,4 +1,6 @@
-"""Differentiation on NumPy: real reverse mode over the tape. All functions here work on flat lists."""
+"""Differentiation on NumPy: real reverse mode over the tape. All functions here work on flat
+lists.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,9 +35,11 @@ stop_gradient = stop
 def vjp(
     fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
 ) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
-    """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to gradients."""
-    # Levels only ever rise: threads that differentiate at the same time cannot confuse them, which a
-    # shared count up and down could.
+    """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to
+    gradients.
+    """
+    # Levels only ever rise: threads that differentiate at the same time cannot confuse them, which
+    # a shared count up and down could.
     level = trace_stack.top + 1
     trace_stack.top = level
     roots = [VJPNode.new_root() for _ in xs]
@@ -91,7 +95,9 @@ def _finished(g: Any, x: Any) -> Any:
 def jvp(
     fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
 ) -> tuple[list[Any], list[Any], Any]:
-    """Forward mode through reverse mode twice: the pullback is linear, and its own pullback is the jvp."""
+    """Forward mode through reverse mode twice: the pullback is linear, and its own pullback is
+    the jvp.
+    """
     outputs, aux, pull = vjp(fn, xs)
     zeros = [np.zeros(np.shape(y), dtype=y.dtype) for y in outputs]
     _, _, push = vjp(lambda cotangents: (pull(cotangents), None), zeros)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.errors import TracingError
 from ._tape import TracedArray
-from .casting import _check_device
+from .casting import check_device
 
 __all__ = [
     "check_leaving",
@@ -19,8 +19,10 @@ def check_leaving(x: Any, /) -> None:
     """Raise where leaving NumPy would cut a gradient."""
     if isinstance(x, TracedArray):
         raise TracingError(
-            "An array that is being differentiated cannot leave its framework: the gradient would be lost. "
-            "Convert the result after grad(), or write stop_gradient(x) if it is meant as a constant."
+            "An array that is being differentiated cannot leave its framework: the gradient would "
+            "be lost. "
+            "Convert the result after grad(), or write stop_gradient(x) if it is meant as a "
+            "constant."
         )
 
 
@@ -30,5 +32,5 @@ def to_numpy(x: Any, /) -> Any:
 
 
 def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    _check_device(device)
+    check_device(device)
     return np.array(x, copy=copy)

@@ -1,18 +1,24 @@
 """The linalg extension on NumPy."""
 
+import builtins
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ..._core.dtypes import name_of
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import check_three
-from ._helpers import floating, floating_pair, is_bfloat16, pair, rounded, widened
+from ..._core.shapes import check_three, normal_axes
+from ..shared import norms
+from ._helpers import FLOAT32, cast, floating, floating_pair, pair
+from ._tape import stop
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import sum
+from .reduction import all, any, max, min, sum
+from .searching import where
 
 __all__ = [
     "cholesky",
@@ -41,8 +47,23 @@ __all__ = [
 ]
 
 
+def _matrix(x: Any) -> Any:
+    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    x = floating(x)
+    return x.astype(FLOAT32) if x.dtype.itemsize == 2 else x
+
+
+def _back(result: Any, x: Any) -> Any:
+    """The 16-bit floats get their own type back."""
+    return result.astype(floating(x).dtype) if floating(x).dtype.itemsize == 2 else result
+
+
+def _all_back(results: Any, x: Any) -> Any:
+    return type(results)(*[_back(part, x) for part in results])
+
+
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    return np.linalg.cholesky(x, upper=upper)
+    return _back(np.linalg.cholesky(_matrix(x), upper=upper), x)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -52,7 +73,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def det(x: Any, /) -> Any:
-    return np.linalg.det(x)
+    return _back(np.linalg.det(_matrix(x)), x)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
@@ -60,28 +81,31 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 def eigh(x: Any, /) -> EighResult[Any]:
-    return EighResult(*np.linalg.eigh(x))
+    return EighResult(*_all_back(np.linalg.eigh(_matrix(x)), x))
 
 
 def eigvalsh(x: Any, /) -> Any:
-    return np.linalg.eigvalsh(x)
+    return _back(np.linalg.eigvalsh(_matrix(x)), x)
 
 
 def inv(x: Any, /) -> Any:
-    return np.linalg.inv(x)
+    return _back(np.linalg.inv(_matrix(x)), x)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if is_bfloat16(x):
-        return rounded(matrix_norm(widened(x), keepdims=keepdims, ord=ord))
-    return np.linalg.matrix_norm(floating(x), keepdims=keepdims, ord=ord)
+    if ord in ("fro", None):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
+    if n < 0 or x.dtype.kind == "V":
+        return _back(np.linalg.matrix_power(_matrix(x), n), x)
     return np.linalg.matrix_power(x, n)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    x = _matrix(x)
     return np.linalg.matrix_rank(x, rtol=rtol) if rtol is not None else np.linalg.matrix_rank(x)
 
 
@@ -90,29 +114,31 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    matrix = _matrix(x)
     if rtol is None:
-        rtol = max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    return np.linalg.pinv(x, rtol=rtol)
+        rtol = builtins.max(x.shape[-2:]) * np.finfo(matrix.dtype).eps
+    return _back(np.linalg.pinv(matrix, rtol=rtol), x)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
-    return QRResult(*np.linalg.qr(x, mode=mode))  # type: ignore[call-overload]
+    return QRResult(*_all_back(np.linalg.qr(_matrix(x), mode=mode), x))
 
 
 def slogdet(x: Any, /) -> SlogdetResult[Any]:
-    return SlogdetResult(*np.linalg.slogdet(x))
+    return SlogdetResult(*_all_back(np.linalg.slogdet(_matrix(x)), x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    return np.linalg.solve(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    return _back(np.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
-    return SVDResult(*np.linalg.svd(x, full_matrices=full_matrices))
+    return SVDResult(*_all_back(np.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
 
 
 def svdvals(x: Any, /) -> Any:
-    return np.linalg.svdvals(x)
+    return _back(np.linalg.svdvals(_matrix(x)), x)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -122,6 +148,28 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    if is_bfloat16(x):
-        return rounded(vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
-    return np.linalg.vector_norm(floating(x), axis=axis, keepdims=keepdims, ord=ord)
+    wide = _matrix(x)
+    if ord in (1, 2, 0):
+        return _back(np.linalg.vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x)
+    norm = norms.vector_norm(_ops, wide, axis=axis, keepdims=keepdims, ord=ord)
+    return _back(norm, x)
+
+
+def _count(x: Any, axis: Any) -> int:
+    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+
+
+_ops = SimpleNamespace(
+    abs=np.abs,
+    all=all,
+    any=any,
+    cast_like=lambda x, like: cast(x, like.dtype),
+    count=_count,
+    max=max,
+    min=min,
+    sqrt=np.sqrt,
+    stop=stop,
+    sum=sum,
+    svdvals=svdvals,
+    where=where,
+)

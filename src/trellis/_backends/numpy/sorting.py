@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.shapes import normal_axis
-from .searching import _descending_order
+from .searching import descending_order
 
 __all__ = [
     "argsort",
@@ -15,7 +15,7 @@ __all__ = [
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     if descending:
-        return _descending_order(x, normal_axis(axis, x.ndim))
+        return descending_order(x, normal_axis(axis, x.ndim))
     return np.argsort(x, axis=normal_axis(axis, x.ndim), stable=True)
 
 

@@ -1,4 +1,6 @@
-"""Whether a compiler is at work: NumPy has none, but `trellis.compile` refuses what others refuse."""
+"""Whether a compiler is at work: NumPy has none, but `trellis.compile` refuses what others
+refuse.
+"""
 
 from typing import Any
 
@@ -27,4 +29,4 @@ def is_concrete(x: Any) -> bool:
 
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
-    return not isinstance(x, (TracedArray, UnreadableArray))
+    return not is_tracing() and not isinstance(x, (TracedArray, UnreadableArray))

@@ -1,8 +1,8 @@
 """Rejection samplers of `jax.random`, written once for the backends that lack them.
 
-`ops` is a backend's small set of operations on its own arrays: hash, normal_of, uniform_of, split_key,
-uniform, where, any, log, log1p, sqrt, floor, abs, lgamma, while_loop. Every element keeps its value
-from the round in which it was accepted, as a vectorised loop of JAX does.
+`ops` is a backend's small set of operations on its own arrays: hash, normal_of, uniform_of,
+split_key, uniform, where, any, log, log1p, sqrt, floor, abs, lgamma, while_loop. Every element
+keeps its value from the round in which it was accepted, as a vectorised loop of JAX does.
 """
 
 from math import pi
@@ -10,7 +10,9 @@ from typing import Any
 
 
 def gamma(ops: Any, keys: Any, alpha: Any, log_space: bool) -> Any:
-    """Gamma draws by Marsaglia and Tsang, or their logarithms; one key for each element of the flat `alpha`."""
+    """Gamma draws by Marsaglia and Tsang, or their logarithms; one key for each element of the
+    flat `alpha`.
+    """
     is_boosted = alpha < 1
     raised = ops.where(is_boosted, alpha + 1, alpha)
     d = raised - 1.0 / 3.0
@@ -59,10 +61,11 @@ def gamma(ops: Any, keys: Any, alpha: Any, log_space: bool) -> Any:
 
 
 def poisson(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
-    """Poisson draws less floor(lam), as float32: Knuth's product below a rate of 10, then rejection.
+    """Poisson draws less floor(lam), as float32: Knuth's product below a rate of 10, then
+    rejection.
 
-    The difference is small enough to be a whole number in float32 whatever the rate. What is no rate
-    (negative, infinite, nan) draws -1.
+    The difference is small enough to be a whole number in float32 whatever the rate. What is no
+    rate (negative, infinite, nan) draws -1.
     """
     is_rate = (lam >= 0) & (lam < float("inf"))
     is_small = lam < 10
@@ -116,9 +119,9 @@ def _poisson_by_rejection(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) 
 def _log_density(ops: Any, lam: Any, k: Any, distance: Any) -> Any:
     """log of the Poisson density at `k`, which lies `distance` from the rate.
 
-    -lam + k log(lam) - lgamma(k + 1) subtracts numbers of the size of lam from each other: in float32
-    nothing is left of it at a rate of 10**6. By Stirling's series the large parts cancel by hand
-    (Loader, 2000).
+    -lam + k log(lam) - lgamma(k + 1) subtracts numbers of the size of lam from each other: in
+    float32 nothing is left of it at a rate of 10**6. By Stirling's series the large parts cancel by
+    hand (Loader, 2000).
     """
     many = ops.where(k < 16, lam * 0 + 16, k)
     x = ops.where(k < 16, lam * 0, distance / lam)

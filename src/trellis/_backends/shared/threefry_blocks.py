@@ -1,8 +1,9 @@
 """Threefry-2x32 on the CPU, eagerly: the counters 0, 1, 2, ... hashed into flat NumPy arrays.
 
-The hash is some 110 passes over the data, so it runs block by block in buffers that stay in the cache,
-in place, and in 32 bits. The torch and TensorFlow backends use it too for eager calls on the CPU: without
-a compiler, none of their own operations do this as fast, and the arrays are handed over without a copy.
+The hash is some 110 passes over the data, so it runs block by block in buffers that stay in the
+cache, in place, and in 32 bits. The torch and TensorFlow backends use it too for eager calls on the
+CPU: without a compiler, none of their own operations do this as fast, and the arrays are handed
+over without a copy.
 """
 
 import os
@@ -65,7 +66,9 @@ def bits(key: Words, size: int, dtype: Any) -> Any:
 
 
 def keep(key: Words, size: int, threshold: int) -> Any:
-    """Whether random words are at least `threshold`: first the upper words of half as many counters, then the lower."""
+    """Whether random words are at least `threshold`: first the upper words of half as many
+    counters, then the lower.
+    """
     half = (size + 1) // 2
     out = np.empty(2 * half, np.bool_)
     least = _u32(threshold)
@@ -197,11 +200,13 @@ def permutation(key: Words, length: int) -> Any:
     return order
 
 
-# The hash --------------------------------------------------------------------------------------------
+# The hash -----------------------------------------------------------------------------------------
 
 
 def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
-    """Hash the counters 0, 1, ... size - 1; `write(start, stop, x0, x1, scratch)` takes each block."""
+    """Hash the counters 0, 1, ... size - 1; `write(start, stop, x0, x1, scratch)` takes each
+    block.
+    """
     k0, k1 = key
     schedule = (k0, k1, k0 ^ k1 ^ PARITY)
     injected = [
@@ -220,7 +225,8 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
             rounds(x0, x1, scratch, injected)
             write(start, stop, x0, x1, scratch)
 
-    # NumPy lets go of the interpreter inside each pass, so a few threads share the blocks of a large draw.
+    # NumPy lets go of the interpreter inside each pass, so a few threads share the blocks of a
+    # large draw.
     starts = range(0, size, _BLOCK)
     number = min(_THREADS, len(starts) // 4)
     if number < 2:

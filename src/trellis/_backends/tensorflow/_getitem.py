@@ -1,4 +1,6 @@
-"""`x[idx]` in full: TensorFlow's own slicing knows neither integer arrays nor masks beside other indices."""
+"""`x[idx]` in full: TensorFlow's own slicing knows neither integer arrays nor masks beside other
+indices.
+"""
 
 from typing import Any
 
@@ -6,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
-from . import _helpers as _h
+from ._helpers import FLOATING, broadcast, broadcast_shape, rank, sizes, wrapped
 
 _NATIVE = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -16,7 +18,7 @@ def getitem(x: Any, idx: Any) -> Any:
     items = list(idx) if isinstance(idx, tuple) else [idx]
     if is_basic(items):
         return x[tuple(items)] if items else tf.identity(x)
-    return _advanced(x, _expanded(items, _h.rank(x)))
+    return _advanced(x, _expanded(items, rank(x)))
 
 
 def is_basic(items: list[Any]) -> bool:
@@ -33,7 +35,7 @@ def _array(item: Any) -> Any:
         item = tf.convert_to_tensor(
             np.asarray(item) if isinstance(item, (list, bool, int)) else item
         )
-    if item.dtype in _h.FLOATING:
+    if item.dtype in FLOATING:
         if item.shape.num_elements() != 0:
             raise ShapeError(f"Indices must be integers or bools, got {item.dtype.name}.")
         item = tf.cast(item, tf.int64)
@@ -41,7 +43,9 @@ def _array(item: Any) -> Any:
 
 
 def _expanded(items: list[Any], ndim: int) -> list[Any]:
-    """The items without Ellipsis and masks, one for every axis of the array (and None for new axes)."""
+    """The items without Ellipsis and masks, one for every axis of the array (and None for new
+    axes).
+    """
     flat = items[:0]  # no annotated local: AutoGraph cannot make it nonlocal
     used = 0
     for item in items:
@@ -55,11 +59,11 @@ def _expanded(items: list[Any], ndim: int) -> list[Any]:
             if array.dtype is not tf.bool:
                 flat.append(array)
                 used += 1
-            elif _h.rank(array) == 0:
+            elif rank(array) == 0:
                 flat.append(_Flag(array))
             else:
-                flat += tf.unstack(tf.where(array), num=_h.rank(array), axis=1)
-                used += _h.rank(array)
+                flat += tf.unstack(tf.where(array), num=rank(array), axis=1)
+                used += rank(array)
     if used > ndim:
         raise ShapeError(f"{used} indices are too many for an array with {ndim} axes.")
     whole = [slice(None)] * (ndim - used)
@@ -96,27 +100,29 @@ def _advanced(x: Any, items: list[Any]) -> Any:
     if plain:
         x = x[tuple(basic)]
     together = order[-1] - order[0] == len(order) - 1
-    dims = _h.sizes(x)
-    arrays = [_h.wrapped(a, dims[place]) for a, place in zip(arrays, places, strict=True)]
+    dims = sizes(x)
+    arrays = [wrapped(a, dims[place]) for a, place in zip(arrays, places, strict=True)]
     if len(arrays) == 1:
         _check_bounds(arrays[0], dims[places[0]])
         return tf.gather(x, arrays[0], axis=places[0])
     arrays = [tf.cast(a, tf.int64) for a in arrays]
-    shape = _h.broadcast_shape(arrays)
-    index = tf.stack([_h.broadcast(a, shape) for a in arrays], axis=-1)
-    rest = [i for i in range(_h.rank(x)) if i not in places]
+    shape = broadcast_shape(arrays)
+    index = tf.stack([broadcast(a, shape) for a in arrays], axis=-1)
+    rest = [i for i in range(rank(x)) if i not in places]
     moved = tf.transpose(x, places + rest)
     result = tf.gather_nd(moved, index)
     if not together or places[0] == 0:
         return result
     # Adjacent index arrays: their axes go where the first of them stood.
-    count = _h.rank(index) - 1
+    count = rank(index) - 1
     front = list(range(count, count + places[0]))
-    back = list(range(count + places[0], _h.rank(result)))
+    back = list(range(count + places[0], rank(result)))
     return tf.transpose(result, front + list(range(count)) + back)
 
 
 def _check_bounds(index: Any, count: Any) -> None:
-    """Nothing to select from an empty axis: TensorFlow's gather would divide by zero or return garbage."""
+    """Nothing to select from an empty axis: TensorFlow's gather would divide by zero or return
+    garbage.
+    """
     if isinstance(count, int) and count == 0 and index.shape.num_elements() not in (0, None):
         raise ShapeError("An axis of length 0 was indexed with integers.")

@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 try:
-    from tensorflow.python.eager.record import could_possibly_record as _is_recording
+    from tensorflow.python.eager.record import could_possibly_record as is_recording
 except ImportError:  # TensorFlow has no public name for it
 
-    def _is_recording() -> bool:
+    def is_recording() -> bool:
         return True
 
 
@@ -28,15 +28,17 @@ UNSIGNED = frozenset([tf.uint8, tf.uint16, tf.uint32, tf.uint64])
 SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 
 _by_name = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
-_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes._promotion.items()}
+_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes.PROMOTION.items()}
 
 
 def may_differentiate() -> bool:
-    """Whether a gradient of what is computed now can be asked for: in a graph, or while a tape listens.
+    """Whether a gradient of what is computed now can be asked for: in a graph, or while a tape
+    listens.
 
-    What only serves a convention about gradients is left out of eager calls that nobody differentiates.
+    What only serves a convention about gradients is left out of eager calls that nobody
+    differentiates.
     """
-    return not tf.executing_eagerly() or _is_recording()
+    return not tf.executing_eagerly() or is_recording()
 
 
 def default_float() -> Any:
@@ -56,7 +58,9 @@ def promote(a: Any, b: Any) -> Any:
 
 
 def dtype_beside(value: Any, dtype: Any) -> Any:
-    """The dtype in which a Python number and an array of `dtype` meet. Numbers never widen arrays."""
+    """The dtype in which a Python number and an array of `dtype` meet. Numbers never widen
+    arrays.
+    """
     if isinstance(value, bool) or dtype in COMPLEX:
         return dtype
     if isinstance(value, int):
@@ -74,7 +78,9 @@ def tensor(x: Any) -> Any:
 
 
 def scalar(value: Any, dtype: Any) -> Any:
-    """A Python number as a 0-d tensor; integers that do not fit raise instead of wrapping around."""
+    """A Python number as a 0-d tensor; integers that do not fit raise instead of wrapping
+    around.
+    """
     value = dtypes.fitted(value, dtype.name)
     return tf.constant(int(value) if type(value) is bool and dtype is not tf.bool else value, dtype)
 
@@ -150,7 +156,9 @@ def common(xs: Any) -> list[Any]:
 
 
 def truth(x: Any) -> Any:
-    """Whether each element is not 0; a cast to bool looks at the real part of a complex number only."""
+    """Whether each element is not 0; a cast to bool looks at the real part of a complex number
+    only.
+    """
     return tf.not_equal(x, tf.zeros([], x.dtype)) if x.dtype in COMPLEX else tf.cast(x, tf.bool)
 
 
@@ -170,7 +178,7 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
     return floating(x1), floating(x2)
 
 
-# Shapes ----------------------------------------------------------------------------------------------
+# Shapes -------------------------------------------------------------------------------------------
 
 
 def rank(x: Any) -> int:
@@ -183,7 +191,9 @@ def rank(x: Any) -> int:
 
 
 def sizes(x: Any) -> list[Any]:
-    """The size of every axis: an int where it is known, a scalar tensor where not (inside tf.function)."""
+    """The size of every axis: an int where it is known, a scalar tensor where not (inside
+    tf.function).
+    """
     rank(x)
     static = x.shape.as_list()
     if None not in static:
@@ -204,7 +214,9 @@ def _axes_array(found: tuple[int, ...]) -> Any:
 
 
 def reduced_axes(axis: Any, ndim: int) -> Any:
-    """The axes in the form that TensorFlow takes quickest: a number or a NumPy array, never a list."""
+    """The axes in the form that TensorFlow takes quickest: a number or a NumPy array, never a
+    list.
+    """
     if axis is None:
         return 0 if ndim == 1 else _axes_array(tuple(range(ndim)))
     if isinstance(axis, (tuple, list)):
@@ -235,7 +247,9 @@ def as_shape(shape: Any) -> Any:
 
 
 def broadcast_shape(xs: Any) -> Any:
-    """The shape that all arrays broadcast to: a list of ints, or a tensor where sizes are unknown."""
+    """The shape that all arrays broadcast to: a list of ints, or a tensor where sizes are
+    unknown.
+    """
     static = list(broadcast_shapes(*[x.shape.as_list() for x in xs]))
     if None not in static:
         return static
@@ -251,7 +265,7 @@ def broadcast(x: Any, shape: Any) -> Any:
     return tf.broadcast_to(x, shape)
 
 
-# Values ----------------------------------------------------------------------------------------------
+# Values -------------------------------------------------------------------------------------------
 
 
 def safe_sqrt(x: Any) -> Any:
@@ -267,7 +281,9 @@ def bits(x: Any) -> Any:
 
 
 def sort_key(x: Any) -> Any:
-    """Integers in the order of `x`: both zeros are equal and NaN, of either sign, is the greatest."""
+    """Integers in the order of `x`: both zeros are equal and NaN, of either sign, is the
+    greatest.
+    """
     if x.dtype is tf.bool:
         return tf.cast(x, tf.uint8)
     if x.dtype not in FLOATING:
@@ -287,7 +303,8 @@ def order(x: Any, descending: bool) -> Any:
         by_imag = tf.gather(tf.math.real(x), first, batch_dims=rank(x) - 1)
         return tf.gather(first, order(by_imag, descending), batch_dims=rank(x) - 1)
     key = sort_key(x)
-    # top_k puts the lower index first among equals. Inverting bits reverses the order without overflow.
+    # top_k puts the lower index first among equals. Inverting bits reverses the order without
+    # overflow.
     if not descending:
         key = tf.bitwise.invert(key)
     return tf.math.top_k(key, sizes(x)[-1], index_type=tf.int64).indices
@@ -301,10 +318,14 @@ def wrapped(indices: Any, count: Any) -> Any:
 
 
 def numpy_value(value: Any, dtype: Any) -> Any:
-    """A tensor of Python numbers or NumPy data by way of NumPy, which checks the range of integers."""
+    """A tensor of Python numbers or NumPy data by way of NumPy, which checks the range of
+    integers.
+    """
     return tf.constant(np.asarray(value, dtype=dtype.as_numpy_dtype))
 
 
 def is_aligned(x: Any) -> bool:
-    """Whether kernels can run on the memory of a NumPy array; on other memory they abort the process."""
+    """Whether kernels can run on the memory of a NumPy array; on other memory they abort the
+    process.
+    """
     return x.size == 0 or x.ctypes.data % 64 == 0

@@ -8,7 +8,9 @@ from ..._core.dispatch import register
 
 
 def _array_types() -> list[type]:
-    """The exact classes of eager and symbolic tensors and of variables; most have no public name."""
+    """The exact classes of eager and symbolic tensors and of variables; most have no public
+    name.
+    """
     classes = []
 
     def note(x: tf.Tensor) -> tf.Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.shapes import normal_axes
-from . import _helpers as _h
+from ._helpers import rank
 
 __all__ = [
     "class_losses",
@@ -66,7 +66,7 @@ def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
 def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return tf.nn.softmax(x, axis)
-    axes = normal_axes(axis, _h.rank(x))
+    axes = normal_axes(axis, rank(x))
     parts = tf.exp(x - tf.stop_gradient(tf.reduce_max(x, axes, True)))
     return parts / tf.reduce_sum(parts, axes, True)
 
@@ -74,7 +74,7 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
 def log_softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return tf.nn.log_softmax(x, axis)
-    return x - tf.reduce_logsumexp(x, normal_axes(axis, _h.rank(x)), True)
+    return x - tf.reduce_logsumexp(x, normal_axes(axis, rank(x)), True)
 
 
 _INDEX_DTYPES = (tf.int64, tf.int32)

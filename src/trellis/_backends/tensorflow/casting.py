@@ -1,6 +1,6 @@
 """Data types: TensorFlow's own dtype objects, found by name or passed through."""
 
-import builtins as _py
+import builtins
 from typing import Any
 
 import ml_dtypes
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
-from . import _helpers as _h
+from ._helpers import SCALARS, dtype_beside, on, promote
 
 __all__ = [
     "as_dtype",
@@ -55,7 +55,8 @@ def as_dtype(dtype: Any, /) -> Any:
     except (KeyError, TypeError):
         raise DtypeError(
             f"{dtype!r} is not a data type of the tensorflow backend. "
-            f"Pass tf.float32 or the like, or one of the names {', '.join([d.name for d in _natives])}."
+            "Pass tf.float32 or the like, or one of the names "
+            f"{', '.join([d.name for d in _natives])}."
         ) from None
 
 
@@ -65,12 +66,12 @@ def dtype_name(dtype: Any, /) -> str:
     return name
 
 
-def astype(x: Any, dtype: Any, /, *, copy: _py.bool = True, device: Any = None) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
     dtype = as_dtype(dtype)
     if dtype is None:
         raise dtypes.refuse_none()
     if device is not None:
-        with _h.on(device):
+        with on(device):
             return tf.identity(_cast(x, dtype))
     if x.dtype is dtype:
         return tf.identity(x) if copy else tf.convert_to_tensor(x)
@@ -83,7 +84,8 @@ def _cast(x: Any, dtype: Any) -> Any:
             raise dtypes.refuse_dropping(x.dtype.name, dtype.name)
         x = tf.not_equal(x, tf.zeros([], x.dtype))
     if dtype.is_unsigned and dtype is not tf.uint64 and x.dtype.is_floating:
-        # Negative floats wrap around through int64; what the direct cast does depends on the kernel.
+        # Negative floats wrap around through int64; what the direct cast does depends on the
+        # kernel.
         x = tf.cast(x, tf.int64)
     return tf.cast(x, dtype)
 
@@ -92,9 +94,9 @@ def _dtype_of(x: Any) -> Any:
     return x.dtype if hasattr(x, "dtype") else as_dtype(x)
 
 
-def can_cast(from_: Any, to: Any, /) -> _py.bool:
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     source, target = _dtype_of(from_).name, as_dtype(to).name
-    return dtypes._promotion.get((source, target)) == target
+    return dtypes.PROMOTION.get((source, target)) == target
 
 
 def finfo(type: Any, /) -> dtypes.FloatLimits:
@@ -121,7 +123,7 @@ def iinfo(type: Any, /) -> dtypes.IntLimits:
     )
 
 
-def isdtype(dtype: Any, kind: Any) -> _py.bool:
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     if isinstance(kind, tuple):
         answers = [isdtype(dtype, k) for k in kind]
         return True in answers
@@ -131,13 +133,13 @@ def isdtype(dtype: Any, kind: Any) -> _py.bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    scalars = [x for x in arrays_and_dtypes if isinstance(x, _h.SCALARS)]
-    typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, _h.SCALARS)]
+    scalars = [x for x in arrays_and_dtypes if isinstance(x, SCALARS)]
+    typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, SCALARS)]
     if not typed:
         raise DtypeError("result_type() needs at least one array or dtype beside Python numbers.")
     dtype = typed[0]
     for other in typed[1:]:
-        dtype = _h.promote(dtype, other)
+        dtype = promote(dtype, other)
     for value in scalars:
-        dtype = _h.dtype_beside(value, dtype)
+        dtype = dtype_beside(value, dtype)
     return dtype

@@ -29,15 +29,16 @@ def compile_function(
 class _Function:
     """`tf.function` over the flat list of tensors.
 
-    tf.function looks at every leaf of its arguments in Python, at each call: 30 µs a leaf, which for a training
-    step of a small model is as long as the step itself. Here a call looks up shapes and dtypes in one table
-    of traces and hands the tensors over as they are.
+    tf.function looks at every leaf of its arguments in Python, at each call: 30 µs a leaf, which
+    for a training step of a small model is as long as the step itself. Here a call looks up shapes
+    and dtypes in one table of traces and hands the tensors over as they are.
     """
 
     def __init__(self, fn: Callable[..., Any]):
         self._fn = fn
-        # Without AutoGraph: data-dependent control flow is written with trellis.cond and while_loop, as on
-        # the other frameworks, and the library's own code is not rewritten at each trace.
+        # Without AutoGraph: data-dependent control flow is written with trellis.cond and
+        # while_loop, as on the other frameworks, and the library's own code is not rewritten at
+        # each trace.
         self._whole = tf.function(fn, autograph=False)
         self._traces: dict[Any, Any] = {}
 
@@ -65,7 +66,9 @@ class _Function:
     def _trace(
         self, leaves: list[Any], tensors: list[Any], spec: Any
     ) -> tuple[Any, tuple[Any, Any]]:
-        """The first results; then a function from tensors to results, and the structure of the results."""
+        """The first results; then a function from tensors to results, and the structure of the
+        results.
+        """
         out_specs, counts = [], []
 
         def flat(*tensors: Any) -> list[Any]:
@@ -87,7 +90,8 @@ class _Function:
         if call_flat is None or len(concrete.outputs) != counts[-1]:
             # Ragged or sparse results are several tensors each.
             return results, (lambda arrays: traced(*arrays), out_specs[-1])
-        # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a tensor.
+        # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a
+        # tensor.
         return results, (lambda arrays: call_flat(arrays, concrete.captured_inputs), out_specs[-1])
 
 

@@ -1,4 +1,6 @@
-"""Branches and loops that become part of the graph while tf.function traces, and plain Python otherwise."""
+"""Branches and loops that become part of the graph while tf.function traces, and plain Python
+otherwise.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +46,8 @@ def cond(
     leaves = tf.cond(tf.cast(pred, tf.bool), on_true, on_false)
     if structures[0] != structures[-1]:
         raise ShapeError(
-            f"Both branches of cond() must return the same structure, got {structures[0]} and {structures[-1]}."
+            f"Both branches of cond() must return the same structure, got {structures[0]} and "
+            f"{structures[-1]}."
         )
     # TensorFlow unpacks a list of one.
     leaves = leaves if isinstance(leaves, (list, tuple)) else [leaves]
@@ -78,7 +81,9 @@ def _same_structure(nest: Any, structure: Any, name: str) -> list[Any]:
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
-    """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry, ys)`."""
+    """Carry a state along axis 0 of `xs`: `fn(carry, x) -> (carry, y)`; the result is `(carry,
+    ys)`.
+    """
     columns, of_x = _flat(xs)
     carry, of_carry = _flat(init)
     length = columns[0].shape[0]
@@ -109,7 +114,8 @@ def _scan_graph(
         of_y.append(structure)
         return _same_structure(result[0], of_carry, "scan") + ys
 
-    # TensorArrays need to know what they will hold before the loop is traced: trace one step on the side.
+    # TensorArrays need to know what they will hold before the loop is traced: trace one step on the
+    # side.
     specs = [tf.TensorSpec(x.shape, x.dtype) for x in carry]
     specs += [tf.TensorSpec(x.shape[1:], x.dtype) for x in columns]
     outputs = (

@@ -7,7 +7,20 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import CopyError
-from . import _helpers as _h
+from ._helpers import (
+    COMPLEX,
+    SCALARS,
+    as_shape,
+    common,
+    default_complex,
+    default_float,
+    is_aligned,
+    numpy_value,
+    on,
+    promote,
+    size,
+    sizes,
+)
 from .casting import as_dtype, astype
 from .device import to_device
 
@@ -47,7 +60,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
             x = tf.identity(x)
     elif copy is False:
         raise CopyError(
-            "copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out copy."
+            "copy=False: TensorFlow copies what is not a tensor. Use from_dlpack() or leave out "
+            "copy."
         )
     else:
         x = _from_python(obj, dtype)
@@ -60,18 +74,18 @@ def _from_python(obj: Any, dtype: Any) -> Any:
         leaf = leaf[0]
     if isinstance(obj, (list, tuple)) and _holds_tensor(obj):
         # Stacking keeps gradients and symbolic tensors.
-        parts = _h.common([x if isinstance(x, _h.SCALARS) else asarray(x) for x in obj])
+        parts = common([x if isinstance(x, SCALARS) else asarray(x) for x in obj])
         x = tf.stack(parts)
         return x if dtype is None else astype(x, dtype)
     if dtype is not None and not isinstance(obj, _CONTIGUOUS_TYPES):
-        return _h.numpy_value(obj, dtype)
+        return numpy_value(obj, dtype)
     values = np.asarray(obj)
     if isinstance(leaf, (list, tuple)) or type(leaf) in (float, complex, bool, int):
         # Python's numbers have no width: they take the defaults.
         if values.dtype == np.float64:
-            values = values.astype(_h.default_float().as_numpy_dtype)
+            values = values.astype(default_float().as_numpy_dtype)
         elif values.dtype == np.complex128:
-            values = values.astype(_h.default_complex().as_numpy_dtype)
+            values = values.astype(default_complex().as_numpy_dtype)
     x = tf.constant(values)
     return x if dtype is None else astype(x, dtype, copy=False)
 
@@ -98,7 +112,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         if not isinstance(x, np.ndarray):
             raise
         result = tf.constant(x)
-    if "CPU" in result.device and not _h.is_aligned(np.asarray(result)):
+    if "CPU" in result.device and not is_aligned(np.asarray(result)):
         if copy is False:
             raise CopyError(
                 "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
@@ -111,15 +125,15 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _h.on(device):
-        return tf.zeros(_h.as_shape(shape), dtype)
+    dtype = default_float() if dtype is None else as_dtype(dtype)
+    with on(device):
+        return tf.zeros(as_shape(shape), dtype)
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _h.on(device):
-        return tf.ones(_h.as_shape(shape), dtype)
+    dtype = default_float() if dtype is None else as_dtype(dtype)
+    with on(device):
+        return tf.ones(as_shape(shape), dtype)
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -127,17 +141,17 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    with _h.on(device):
-        return tf.fill(_h.as_shape(shape), asarray(fill_value, dtype=dtype))
+    with on(device):
+        return tf.fill(as_shape(shape), asarray(fill_value, dtype=dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _h.on(device):
+    with on(device):
         return tf.zeros_like(x, as_dtype(dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    with _h.on(device):
+    with on(device):
         return tf.ones_like(x, as_dtype(dtype))
 
 
@@ -147,7 +161,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = x.dtype if dtype is None else as_dtype(dtype)
-    return full(_h.sizes(x), fill_value, dtype=dtype, device=device)
+    return full(sizes(x), fill_value, dtype=dtype, device=device)
 
 
 def arange(
@@ -156,7 +170,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     dtype = as_dtype(dtype)
-    with _h.on(device):
+    with on(device):
         if (
             isinstance(start, tf.Tensor)
             or isinstance(stop, tf.Tensor)
@@ -166,7 +180,7 @@ def arange(
             return x if dtype is None else astype(x, dtype, copy=False)
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if dtype is None:
-            dtype = tf.int64 if whole else _h.default_float()
+            dtype = tf.int64 if whole else default_float()
         # Whole numbers are counted exactly: dividing them as floats is off by one beyond 2**53.
         count = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
         index = tf.range(max(count, 0), dtype=tf.int64)
@@ -192,14 +206,14 @@ def linspace(
     endpoint: bool = True,
 ) -> Any:
     dtype = as_dtype(dtype)
-    with _h.on(device):
+    with on(device):
         first, last = asarray(start), asarray(stop)
         if dtype is None:
-            dtype = _h.promote(_h.promote(first.dtype, last.dtype), _h.default_float())
-        work = tf.complex128 if _h.COMPLEX & {dtype, first.dtype, last.dtype} else tf.float64
+            dtype = promote(promote(first.dtype, last.dtype), default_float())
+        work = tf.complex128 if COMPLEX & {dtype, first.dtype, last.dtype} else tf.float64
         # Python numbers go straight to the wide type: the default float would round them first.
-        first = tf.constant(start, work) if isinstance(start, _h.SCALARS) else tf.cast(first, work)
-        last = tf.constant(stop, work) if isinstance(stop, _h.SCALARS) else tf.cast(last, work)
+        first = tf.constant(start, work) if isinstance(start, SCALARS) else tf.cast(first, work)
+        last = tf.constant(stop, work) if isinstance(stop, SCALARS) else tf.cast(last, work)
         index = tf.range(num, dtype=tf.int64)
         parts = max(num - 1 if endpoint else num, 1)
         values = first + tf.cast(index, work) * ((last - first) / tf.constant(parts, work))
@@ -213,8 +227,8 @@ def linspace(
 def eye(
     n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
-    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
-    with _h.on(device):
+    dtype = default_float() if dtype is None else as_dtype(dtype)
+    with on(device):
         return tf.cast(
             tf.equal(_offsets(n_rows, n_rows if n_cols is None else n_cols), _int32(k)), dtype
         )
@@ -231,18 +245,18 @@ def _int32(k: int) -> int:
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
-    n_rows, n_cols = _h.sizes(x)[-2:]
+    n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) <= _int32(k), x, tf.zeros([], x.dtype))
 
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
-    n_rows, n_cols = _h.sizes(x)[-2:]
+    n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     count = len(arrays)
-    lengths = [_h.size(x) for x in arrays]
+    lengths = [size(x) for x in arrays]
     places = list(range(count))
     if indexing == "xy" and count > 1:
         places[0], places[1] = 1, 0

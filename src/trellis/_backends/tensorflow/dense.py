@@ -4,7 +4,9 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["linear"]
+__all__ = [
+    "linear",
+]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:

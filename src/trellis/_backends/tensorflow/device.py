@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DeviceError
-from . import _helpers as _h
+from ._helpers import on
 
 __all__ = [
     "device",
@@ -16,7 +16,7 @@ __all__ = [
 def default_device() -> str:
     """Where TensorFlow puts an op that names no device: the first GPU, else the CPU."""
     gpus = tf.config.list_logical_devices("GPU")
-    return _full_name(gpus[0].name if gpus else "/device:CPU:0")
+    return full_name(gpus[0].name if gpus else "/device:CPU:0")
 
 
 def device(x: Any, /) -> str:
@@ -29,11 +29,11 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "TensorFlow has no streams to choose from. Leave out the argument stream."
         )
-    with _h.on(device):
+    with on(device):
         return tf.identity(x)
 
 
-def _full_name(name: str) -> str:
+def full_name(name: str) -> str:
     spec = tf.DeviceSpec(job="localhost", replica=0, task=0)
     full = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
     return full

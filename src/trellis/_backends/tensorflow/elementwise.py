@@ -5,7 +5,24 @@ from typing import Any
 
 import tensorflow as tf
 
-from . import _helpers as _h
+from ._helpers import (
+    COMPLEX,
+    FLOAT32,
+    FLOATING,
+    SCALARS,
+    SIGNED,
+    UNSIGNED,
+    bits,
+    cast,
+    floating,
+    floating_pair,
+    may_differentiate,
+    pair,
+    refuse_others,
+    safe_sqrt,
+    tensor,
+    truth,
+)
 
 __all__ = [
     "abs",
@@ -80,45 +97,43 @@ __all__ = [
     "trunc",
 ]
 
-# The plain operations: the same kernels and gradients as those of tf.math, without the layers of Python above
-# them, which take twice as long as the kernel of a small tensor.
+# The plain operations: the same kernels and gradients as those of tf.math, without the layers of
+# Python above them, which take twice as long as the kernel of a small tensor.
 _raw = tf.raw_ops
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-# Arithmetic ------------------------------------------------------------------------------------------
+# Arithmetic ---------------------------------------------------------------------------------------
 
 
 def add(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return tf.logical_or(x1, x2) if x1.dtype is tf.bool else _raw.AddV2(x=x1, y=x2)
 
 
 def subtract(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return _raw.Sub(x=x1, y=x2)
 
 
 def multiply(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else _raw.Mul(x=x1, y=x2)
 
 
 def divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     return _raw.RealDiv(x=x1, y=x2)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bfloat16:  # the kernel rounds the quotient before it takes the floor
         wide = floor_divide(tf.cast(x1, tf.float32), tf.cast(x2, tf.float32))
         return tf.cast(wide, tf.bfloat16)
     return (
-        tf.math.floordiv(x1, x2)
-        if x1.dtype in _h.FLOATING
-        else _by_nonzero(x1, x2, tf.math.floordiv)
+        tf.math.floordiv(x1, x2) if x1.dtype in FLOATING else _by_nonzero(x1, x2, tf.math.floordiv)
     )
 
 
@@ -130,16 +145,18 @@ def _by_nonzero(x1: Any, x2: Any, fn: Any) -> Any:
 
 
 def remainder(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
-    if x1.dtype not in _h.FLOATING:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype not in FLOATING:
         return _by_nonzero(x1, x2, tf.math.floormod)
     result = tf.math.floormod(x1, x2)
-    return _zero_signed_by(result, _h.tensor(x2))
+    return _zero_signed_by(result, tensor(x2))
 
 
 @tf.custom_gradient
 def _zero_signed_by(x: Any, divisor: Any) -> Any:
-    """The zeros among remainders take the sign of the divisor; the gradient passes as if nothing was done."""
+    """The zeros among remainders take the sign of the divisor; the gradient passes as if nothing
+    was done.
+    """
 
     def grad(upstream: Any) -> Any:
         return upstream, tf.zeros_like(divisor)
@@ -150,11 +167,11 @@ def _zero_signed_by(x: Any, divisor: Any) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
-    if x1.dtype in _h.UNSIGNED:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype in UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
-    if x1.dtype in _h.FLOATING:
+    if x1.dtype in FLOATING:
         # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
         nothing = tf.equal(x1, 0) & tf.equal(x2, 0)
         x1 = tf.where(nothing, tf.ones([], x1.dtype), x1)
@@ -162,7 +179,7 @@ def pow(x1: Any, x2: Any, /) -> Any:
 
 
 def negative(x: Any, /) -> Any:
-    if x.dtype in _h.UNSIGNED:
+    if x.dtype in UNSIGNED:
         return tf.subtract(tf.zeros([], x.dtype), x)
     return _raw.Neg(x=x)
 
@@ -172,17 +189,17 @@ def positive(x: Any, /) -> Any:
 
 
 def abs(x: Any, /) -> Any:
-    if x.dtype is _h.FLOAT32:
+    if x.dtype is FLOAT32:
         return _raw.Abs(x=x)
-    if x.dtype in _h.UNSIGNED or x.dtype is tf.bool:
+    if x.dtype in UNSIGNED or x.dtype is tf.bool:
         return tf.identity(x)
     return tf.abs(x)
 
 
 def sign(x: Any, /) -> Any:
-    if x.dtype in _h.UNSIGNED:
+    if x.dtype in UNSIGNED:
         return tf.cast(tf.not_equal(x, tf.zeros([], x.dtype)), x.dtype)
-    return _complex_sign(x) if x.dtype in _h.COMPLEX else tf.sign(x)
+    return _complex_sign(x) if x.dtype in COMPLEX else tf.sign(x)
 
 
 def _complex_sign(x: Any) -> Any:
@@ -201,41 +218,43 @@ def square(x: Any, /) -> Any:
 
 
 def sqrt(x: Any, /) -> Any:
-    return _raw.Sqrt(x=_h.floating(x))
+    return _raw.Sqrt(x=floating(x))
 
 
 def reciprocal(x: Any, /) -> Any:
-    return _raw.Reciprocal(x=_h.floating(x))
+    return _raw.Reciprocal(x=floating(x))
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     one = tf.ones([], x1.dtype)
     # Scaled by the larger one, so that squares neither overflow nor vanish.
     scale = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
     scale = tf.where(tf.math.is_finite(scale) & (scale > 0), scale, one)
-    length = scale * _h.safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
+    length = scale * safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
     infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
     return tf.where(infinite, tf.constant(math.inf, x1.dtype), length)
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_or(x1, x2)
     return _shared_ties(x1, x2, _raw.Maximum(x=x1, y=x2))
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_and(x1, x2)
     return _shared_ties(x1, x2, _raw.Minimum(x=x1, y=x2))
 
 
 def _shared_ties(x1: Any, x2: Any, extreme: Any) -> Any:
-    """The same values; at ties each side gets half of the gradient, where tf gives all to the first."""
-    if not _h.may_differentiate() or x1.dtype not in _h.FLOATING:
+    """The same values; at ties each side gets half of the gradient, where tf gives all to the
+    first.
+    """
+    if not may_differentiate() or x1.dtype not in FLOATING:
         return extreme
     is_tie = tf.equal(x1, x2) & tf.math.is_finite(x1)
     return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)
@@ -245,22 +264,22 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
-        result, low = _h.pair(result, min)
+        result, low = pair(result, min)
         result = tf.where((result < low) | tf.not_equal(low, low), low, result)
     if max is not None:
-        result, high = _h.pair(result, max)
+        result, high = pair(result, max)
         result = tf.where((result > high) | tf.not_equal(high, high), high, result)
-    return _h.cast(result, x.dtype)
+    return cast(result, x.dtype)
 
 
 def copysign(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     size = tf.abs(x1)
     return tf.where(signbit(x2), -size, size)
 
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     if x1.dtype in (tf.float32, tf.float64):
         return tf.math.nextafter(x1, x2)
     return _nextafter_half(x1, x2)
@@ -269,7 +288,7 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
 def _nextafter_half(x1: Any, x2: Any) -> Any:
     """The 16-bit floats have no kernel: count in bit patterns instead."""
     x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
-    pattern = _h.bits(x1)
+    pattern = bits(x1)
     one = tf.ones([], pattern.dtype)
     away = tf.equal(x2 > x1, x1 > 0)
     stepped = tf.where(away, pattern + one, pattern - one)
@@ -279,39 +298,39 @@ def _nextafter_half(x1: Any, x2: Any) -> Any:
     return tf.where(tf.math.is_nan(x1) | tf.math.is_nan(x2), x1 + x2, result)
 
 
-# Rounding --------------------------------------------------------------------------------------------
+# Rounding -----------------------------------------------------------------------------------------
 
 
 def floor(x: Any, /) -> Any:
-    return tf.floor(x) if x.dtype in _h.FLOATING else tf.identity(x)
+    return tf.floor(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def ceil(x: Any, /) -> Any:
-    return tf.math.ceil(x) if x.dtype in _h.FLOATING else tf.identity(x)
+    return tf.math.ceil(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def trunc(x: Any, /) -> Any:
-    if x.dtype not in _h.FLOATING:
+    if x.dtype not in FLOATING:
         return tf.identity(x)
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
 def round(x: Any, /) -> Any:
-    if x.dtype in _h.COMPLEX:
+    if x.dtype in COMPLEX:
         return tf.complex(tf.round(tf.math.real(x)), tf.round(tf.math.imag(x)))
-    return tf.round(x) if x.dtype in _h.FLOATING else tf.identity(x)
+    return tf.round(x) if x.dtype in FLOATING else tf.identity(x)
 
 
-# Exponentials and logarithms -------------------------------------------------------------------------
+# Exponentials and logarithms ----------------------------------------------------------------------
 
 
 def exp(x: Any, /) -> Any:
-    return _raw.Exp(x=_h.floating(x))
+    return _raw.Exp(x=floating(x))
 
 
 def expm1(x: Any, /) -> Any:
-    x = _h.floating(x)
-    return _complex_expm1(x) if x.dtype in _h.COMPLEX else tf.math.expm1(x)
+    x = floating(x)
+    return _complex_expm1(x) if x.dtype in COMPLEX else tf.math.expm1(x)
 
 
 def _complex_expm1(x: Any) -> Any:
@@ -328,8 +347,8 @@ def _complex_expm1(x: Any) -> Any:
 
 
 def log(x: Any, /) -> Any:
-    x = _h.floating(x)
-    return _complex_log(x, 1.0) if x.dtype in _h.COMPLEX else _raw.Log(x=x)
+    x = floating(x)
+    return _complex_log(x, 1.0) if x.dtype in COMPLEX else _raw.Log(x=x)
 
 
 def _complex_log(x: Any, unit: float) -> Any:
@@ -339,8 +358,8 @@ def _complex_log(x: Any, unit: float) -> Any:
 
 
 def log1p(x: Any, /) -> Any:
-    x = _h.floating(x)
-    return _complex_log1p(x) if x.dtype in _h.COMPLEX else tf.math.log1p(x)
+    x = floating(x)
+    return _complex_log1p(x) if x.dtype in COMPLEX else tf.math.log1p(x)
 
 
 def _complex_log1p(x: Any) -> Any:
@@ -355,21 +374,21 @@ def _complex_log1p(x: Any) -> Any:
 
 
 def log2(x: Any, /) -> Any:
-    x = _h.floating(x)
-    if x.dtype in _h.COMPLEX:
+    x = floating(x)
+    if x.dtype in COMPLEX:
         return _complex_log(x, _LN2)
     return tf.math.log(x) / tf.constant(_LN2, x.dtype)
 
 
 def log10(x: Any, /) -> Any:
-    x = _h.floating(x)
-    if x.dtype in _h.COMPLEX:
+    x = floating(x)
+    if x.dtype in COMPLEX:
         return _complex_log(x, _LN10)
     return tf.math.log(x) / tf.constant(_LN10, x.dtype)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     first = x1 >= x2
     high, low = tf.where(first, x1, x2), tf.where(first, x2, x1)
     # Two equal infinities differ by NaN, where the sum is that infinity.
@@ -379,7 +398,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
 
 def erf(x: Any, /) -> Any:
-    x = _h.floating(x)
+    x = floating(x)
     if x.dtype is tf.float64:
         # The float64 kernel answers infinities with nan; from 10 on erf is 1 to the last digit.
         ten = tf.constant(10.0, x.dtype)
@@ -387,50 +406,50 @@ def erf(x: Any, /) -> Any:
     return tf.math.erf(x)
 
 
-# Angles ----------------------------------------------------------------------------------------------
+# Angles -------------------------------------------------------------------------------------------
 
 
 def sin(x: Any, /) -> Any:
-    return _raw.Sin(x=_h.floating(x))
+    return _raw.Sin(x=floating(x))
 
 
 def cos(x: Any, /) -> Any:
-    return _raw.Cos(x=_h.floating(x))
+    return _raw.Cos(x=floating(x))
 
 
 def tan(x: Any, /) -> Any:
-    return _raw.Tan(x=_h.floating(x))
+    return _raw.Tan(x=floating(x))
 
 
 def asin(x: Any, /) -> Any:
-    return _raw.Asin(x=_h.floating(x))
+    return _raw.Asin(x=floating(x))
 
 
 def acos(x: Any, /) -> Any:
-    return _raw.Acos(x=_h.floating(x))
+    return _raw.Acos(x=floating(x))
 
 
 def atan(x: Any, /) -> Any:
-    return _raw.Atan(x=_h.floating(x))
+    return _raw.Atan(x=floating(x))
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     return tf.math.atan2(x1, x2)
 
 
 def sinh(x: Any, /) -> Any:
-    return _raw.Sinh(x=_h.floating(x))
+    return _raw.Sinh(x=floating(x))
 
 
 def cosh(x: Any, /) -> Any:
-    return _raw.Cosh(x=_h.floating(x))
+    return _raw.Cosh(x=floating(x))
 
 
 def tanh(x: Any, /) -> Any:
-    x = _h.floating(x)
+    x = floating(x)
     y = _raw.Tanh(x=x)
-    return y if x.dtype is _h.FLOAT32 or x.dtype in _h.FLOATING else _complex_tanh(x, y)
+    return y if x.dtype is FLOAT32 or x.dtype in FLOATING else _complex_tanh(x, y)
 
 
 def _complex_tanh(x: Any, y: Any) -> Any:
@@ -441,32 +460,32 @@ def _complex_tanh(x: Any, y: Any) -> Any:
 
 
 def asinh(x: Any, /) -> Any:
-    return _raw.Asinh(x=_h.floating(x))
+    return _raw.Asinh(x=floating(x))
 
 
 def acosh(x: Any, /) -> Any:
-    return _raw.Acosh(x=_h.floating(x))
+    return _raw.Acosh(x=floating(x))
 
 
 def atanh(x: Any, /) -> Any:
-    return _raw.Atanh(x=_h.floating(x))
+    return _raw.Atanh(x=floating(x))
 
 
-# Comparisons -----------------------------------------------------------------------------------------
+# Comparisons --------------------------------------------------------------------------------------
 
 
 def equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return _raw.Equal(x=x1, y=x2)
 
 
 def not_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return _raw.NotEqual(x=x1, y=x2)
 
 
 def _ordered_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.cast(x1, tf.uint8), tf.cast(x2, tf.uint8)
     return x1, x2
@@ -495,19 +514,19 @@ def greater_equal(x1: Any, x2: Any, /) -> Any:
 def isclose(
     x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
+    x1, x2 = floating_pair(x1, x2)
     near = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
     result = tf.equal(x1, x2) | (near & isfinite(x1) & isfinite(x2))
     return result | (isnan(x1) & isnan(x2)) if equal_nan else result
 
 
-# Kinds of values -------------------------------------------------------------------------------------
+# Kinds of values ----------------------------------------------------------------------------------
 
 
 def _of_parts(fn: Any, x: Any, join: Any, otherwise: Any) -> Any:
-    if x.dtype in _h.FLOATING:
+    if x.dtype in FLOATING:
         return fn(x)
-    if x.dtype in _h.COMPLEX:
+    if x.dtype in COMPLEX:
         return join(fn(tf.math.real(x)), fn(tf.math.imag(x)))
     return otherwise(x, tf.bool)
 
@@ -525,19 +544,19 @@ def isfinite(x: Any, /) -> Any:
 
 
 def signbit(x: Any, /) -> Any:
-    return tf.less(_h.bits(tf.convert_to_tensor(x)), 0) if x.dtype in _h.FLOATING else tf.less(x, 0)
+    return tf.less(bits(tf.convert_to_tensor(x)), 0) if x.dtype in FLOATING else tf.less(x, 0)
 
 
 def nan_to_num(
     x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    if x.dtype in _h.COMPLEX:
+    if x.dtype in COMPLEX:
         parts = [
             nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
             for part in (tf.math.real(x), tf.math.imag(x))
         ]
         return tf.complex(parts[0], parts[1])
-    if x.dtype not in _h.FLOATING:
+    if x.dtype not in FLOATING:
         return tf.identity(x)
     high = x.dtype.max if posinf is None else posinf
     low = x.dtype.min if neginf is None else neginf
@@ -547,22 +566,22 @@ def nan_to_num(
     return tf.where(infinite & (x < 0), tf.constant(low, x.dtype), x)
 
 
-# Complex numbers -------------------------------------------------------------------------------------
+# Complex numbers ----------------------------------------------------------------------------------
 
 
 def real(x: Any, /) -> Any:
-    return tf.math.real(x) if x.dtype in _h.COMPLEX else tf.identity(x)
+    return tf.math.real(x) if x.dtype in COMPLEX else tf.identity(x)
 
 
 def imag(x: Any, /) -> Any:
-    return tf.math.imag(x) if x.dtype in _h.COMPLEX else tf.zeros_like(x)
+    return tf.math.imag(x) if x.dtype in COMPLEX else tf.zeros_like(x)
 
 
 def conj(x: Any, /) -> Any:
-    return tf.math.conj(x) if x.dtype in _h.COMPLEX else tf.identity(x)
+    return tf.math.conj(x) if x.dtype in COMPLEX else tf.identity(x)
 
 
-# Logic and bits --------------------------------------------------------------------------------------
+# Logic and bits -----------------------------------------------------------------------------------
 
 
 def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -570,10 +589,10 @@ def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def _truth(x: Any) -> Any:
-    if isinstance(x, _h.SCALARS):
+    if isinstance(x, SCALARS):
         return tf.constant(bool(x))
-    _h.refuse_others(x)
-    return _h.truth(x)
+    refuse_others(x)
+    return truth(x)
 
 
 def logical_and(x1: Any, x2: Any, /) -> Any:
@@ -589,21 +608,21 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def logical_not(x: Any, /) -> Any:
-    return tf.logical_not(_h.truth(x))
+    return tf.logical_not(truth(x))
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_and(x1, x2)
 
 
 def bitwise_or(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_or(x1, x2)
 
 
 def bitwise_xor(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     return tf.not_equal(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_xor(x1, x2)
 
 
@@ -612,15 +631,15 @@ def bitwise_invert(x: Any, /) -> Any:
 
 
 def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
     inside = x2 < x1.dtype.size * 8
     return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
 
 
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     width = x1.dtype.size * 8
-    if x1.dtype in _h.SIGNED:
+    if x1.dtype in SIGNED:
         return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
     return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.shapes import check_points, normal_axes, normal_axis
-from . import _helpers as _h
+from ._helpers import COMPLEX, default_float, floating, move, on, rank, sizes
 from .casting import as_dtype
 from .manipulation import roll
 
@@ -29,30 +29,32 @@ __all__ = [
 
 
 def _complex(x: Any) -> Any:
-    if x.dtype in _h.COMPLEX:
+    if x.dtype in COMPLEX:
         return x
+    x = floating(x)
     return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
 
 
 def _real(x: Any, name: str) -> Any:
-    if x.dtype in _h.COMPLEX:
+    if x.dtype in COMPLEX:
         raise DtypeError(
             f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
         )
+    x = floating(x)
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 
 def _sized(x: Any, n: Any) -> Any:
     """The last axis cut off or filled with zeros to length n."""
-    length = _h.sizes(x)[-1]
+    length = sizes(x)[-1]
     if isinstance(length, int) and isinstance(n, int):
         if n < length:
             return x[..., :n]
         if n > length:
-            return tf.pad(x, [[0, 0]] * (_h.rank(x) - 1) + [[0, n - length]])
+            return tf.pad(x, [[0, 0]] * (rank(x) - 1) + [[0, n - length]])
         return x
     x = x[..., :n]
-    return tf.pad(x, [[0, 0]] * (_h.rank(x) - 1) + [[0, tf.maximum(n - length, 0)]])
+    return tf.pad(x, [[0, 0]] * (rank(x) - 1) + [[0, tf.maximum(n - length, 0)]])
 
 
 def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
@@ -64,43 +66,43 @@ def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    x = _h.move(_complex(x), axis, -1)
-    n = _h.sizes(x)[-1] if n is None else n
+    x = move(_complex(x), axis, -1)
+    n = sizes(x)[-1] if n is None else n
     check_points(n)
     result = tf.signal.fft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
-    return _h.move(result, -1, axis)
+    return move(result, -1, axis)
 
 
 def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    x = _h.move(_complex(x), axis, -1)
-    n = _h.sizes(x)[-1] if n is None else n
+    x = move(_complex(x), axis, -1)
+    n = sizes(x)[-1] if n is None else n
     check_points(n)
     result = tf.signal.ifft(_sized(x, n))
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
-    return _h.move(result, -1, axis)
+    return move(result, -1, axis)
 
 
 def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    x = _h.move(_real(x, "rfft"), axis, -1)
-    n = _h.sizes(x)[-1] if n is None else n
+    x = move(_real(x, "rfft"), axis, -1)
+    n = sizes(x)[-1] if n is None else n
     check_points(n)
     result = _half_spectrum(_sized(x, n), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "divide")
-    return _h.move(result, -1, axis)
+    return move(result, -1, axis)
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    x = _h.move(_complex(x), axis, -1)
-    n = 2 * (_h.sizes(x)[-1] - 1) if n is None else n
+    x = move(_complex(x), axis, -1)
+    n = 2 * (sizes(x)[-1] - 1) if n is None else n
     check_points(n)
     result = _from_half_spectrum(_sized(x, n // 2 + 1), n)
     if norm != "backward":
         result = _scaled(result, n, norm, "multiply")
-    return _h.move(result, -1, axis)
+    return move(result, -1, axis)
 
 
 def _half_spectrum(x: Any, n: Any) -> Any:
@@ -122,12 +124,12 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-# Several axes ----------------------------------------------------------------------------------------
+# Several axes -------------------------------------------------------------------------------------
 
 
 def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
     """Axis and length of every transform."""
-    ndim = _h.rank(x)
+    ndim = rank(x)
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
     places = [normal_axis(a, ndim) for a in axes]
@@ -166,32 +168,32 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
     return irfft(x, n=n, axis=axis, norm=norm)
 
 
-# Frequencies -----------------------------------------------------------------------------------------
+# Frequencies --------------------------------------------------------------------------------------
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with _h.on(device):
+    with on(device):
         index = tf.concat([tf.range((n + 1) // 2), tf.range(-(n // 2), 0)], 0)
         return _frequencies(index, n * d, dtype)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    with _h.on(device):
+    with on(device):
         return _frequencies(tf.range(n // 2 + 1), n * d, dtype)
 
 
 def _frequencies(index: Any, duration: float, dtype: Any) -> Any:
-    dtype = _h.default_float() if dtype is None else as_dtype(dtype)
+    dtype = default_float() if dtype is None else as_dtype(dtype)
     return tf.cast(tf.cast(index, tf.float64) / duration, dtype)
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = normal_axes(axes, _h.rank(x))
-    shape = _h.sizes(x)
+    places = normal_axes(axes, rank(x))
+    shape = sizes(x)
     return roll(x, [shape[a] // 2 for a in places], axis=places)
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    places = normal_axes(axes, _h.rank(x))
-    shape = _h.sizes(x)
+    places = normal_axes(axes, rank(x))
+    shape = sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -47,7 +47,9 @@ def vjp(
 def jvp(
     fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
 ) -> tuple[list[Any], list[Any], Any]:
-    """Forward mode through reverse mode twice: it works for every op that has a second derivative."""
+    """Forward mode through reverse mode twice: it works for every op that has a second
+    derivative.
+    """
     leaves = [tf.identity(x) for x in xs]
     with tf.GradientTape(watch_accessed_variables=False) as outer:
         with tf.GradientTape(watch_accessed_variables=False) as inner:

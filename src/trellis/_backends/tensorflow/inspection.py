@@ -6,9 +6,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core import dtypes
-from . import _helpers as _h
-from .device import _full_name
-from .device import default_device as _default_device
+from ._helpers import default_complex, default_float
+from .device import default_device, full_name
 
 __all__ = [
     "__array_namespace_info__",
@@ -25,12 +24,12 @@ class _Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
 
     def default_device(self) -> str:
-        return _default_device()
+        return default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         return {
-            "real floating": _h.default_float(),
-            "complex floating": _h.default_complex(),
+            "real floating": default_float(),
+            "complex floating": default_complex(),
             "integral": tf.int64,
             "indexing": tf.int64,
         }
@@ -45,7 +44,7 @@ class _Info:
         return {name: tf.as_dtype(name) for name in names if name not in ("float16", "bfloat16")}
 
     def devices(self) -> list[str]:
-        return [_full_name(d.name) for d in tf.config.list_logical_devices()]
+        return [full_name(d.name) for d in tf.config.list_logical_devices()]
 
 
 def __array_namespace_info__() -> _Info:

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import CopyError, TracingError
-from . import _helpers as _h
+from ._helpers import is_aligned, on
 
 __all__ = [
     "check_leaving",
@@ -19,7 +19,8 @@ def check_leaving(x: Any, /) -> None:
     """Raise where `x` has no value yet."""
     if not hasattr(x, "numpy"):
         raise TracingError(
-            "While tf.function is tracing, a tensor has no value yet, so it cannot leave TensorFlow. "
+            "While tf.function is tracing, a tensor has no value yet, so it cannot leave "
+            "TensorFlow. "
             "Return the tensor from the function and convert the result."
         )
 
@@ -32,15 +33,18 @@ def to_numpy(x: Any, /) -> Any:
     check_leaving(x)
     tensor = tf.convert_to_tensor(x)
     if tensor.shape.rank == 0:
-        # NumPy refuses the scalar that a 0-d bfloat16 tensor answers `__array__` with; this way nothing is copied.
+        # NumPy refuses the scalar that a 0-d bfloat16 tensor answers `__array__` with; this way
+        # nothing is copied.
         return np.asarray(tf.reshape(tensor, [1])).reshape(())
     return np.asarray(tensor)
 
 
 def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the memory."""
+    """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the
+    memory.
+    """
     if copy is False:
-        if not _h.is_aligned(x):
+        if not is_aligned(x):
             raise CopyError(
                 "TensorFlow cannot share memory that does not begin at a multiple of 64 bytes."
             )
@@ -48,10 +52,11 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
             return tf.experimental.dlpack.from_dlpack(x.__dlpack__())
         except Exception as error:
             raise CopyError(
-                "copy=False: TensorFlow can share only writeable, contiguous CPU memory of a plain data type. "
+                "copy=False: TensorFlow can share only writeable, contiguous CPU memory of a plain "
+                "data type. "
                 "Leave out copy."
             ) from error
     if device is None:
         return tf.constant(x)
-    with _h.on(device):
+    with on(device):
         return tf.constant(x)

@@ -1,6 +1,7 @@
 """The linear algebra extension of the standard."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,27 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
-from . import _helpers as _h
+from ..shared import norms
+from ._helpers import (
+    COMPLEX,
+    FLOATING,
+    broadcast,
+    broadcast_shape,
+    floating,
+    floating_pair,
+    move,
+    pair,
+    rank,
+    safe_sqrt,
+    sizes,
+    tensor,
+)
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import sum
+from .reduction import all, any, max, min, sum
+from .searching import where
 
 __all__ = [
     "cholesky",
@@ -45,31 +61,31 @@ __all__ = [
 
 def _matrix(x: Any) -> Any:
     """A matrix in a type that the decompositions have kernels for."""
-    if _h.rank(x) < 2:
-        raise ShapeError(f"Expected matrices, arrays with at least two axes, got {_h.rank(x)}.")
-    x = _h.tensor(_h.floating(x))
+    if rank(x) < 2:
+        raise ShapeError(f"Expected matrices, arrays with at least two axes, got {rank(x)}.")
+    x = tensor(floating(x))
     return tf.cast(x, tf.float32) if x.dtype.size == 2 else x
 
 
 def _back(result: Any, x: Any) -> Any:
     """The 16-bit floats get their own type back."""
-    return tf.cast(result, x.dtype) if x.dtype in _h.FLOATING and x.dtype.size == 2 else result
+    return tf.cast(result, x.dtype) if x.dtype in FLOATING and x.dtype.size == 2 else result
 
 
-# Products --------------------------------------------------------------------------------------------
+# Products -----------------------------------------------------------------------------------------
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
-    if _h.rank(x1) != 1 or _h.rank(x2) != 1:
-        raise ShapeError(f"outer() expects two vectors, got {_h.rank(x1)} and {_h.rank(x2)} axes.")
+    x1, x2 = pair(x1, x2)
+    if rank(x1) != 1 or rank(x2) != 1:
+        raise ShapeError(f"outer() expects two vectors, got {rank(x1)} and {rank(x2)} axes.")
     return tf.expand_dims(x1, 1) * tf.expand_dims(x2, 0)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = _h.pair(x1, x2)
-    first, second = normal_axis(axis, _h.rank(x1)), normal_axis(axis, _h.rank(x2))
-    x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
+    x1, x2 = pair(x1, x2)
+    first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
+    x1, x2 = move(x1, first, -1), move(x2, second, -1)
     check_three(x1.shape[-1], x2.shape[-1])
     a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
     parts = [
@@ -78,16 +94,14 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         a[0] * b[1] - a[1] * b[0],
     ]
     result = tf.stack(parts, -1)
-    return _h.move(result, -1, axis if axis < 0 else first)
+    return move(result, -1, axis if axis < 0 else first)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     result = (
-        tf.linalg.eye(_h.sizes(x)[-1], batch_shape=_h.sizes(x)[:-2], dtype=x.dtype)
-        if n == 0
-        else None
+        tf.linalg.eye(sizes(x)[-1], batch_shape=sizes(x)[:-2], dtype=x.dtype) if n == 0 else None
     )
     while n > 0:
         if n % 2:
@@ -99,14 +113,14 @@ def matrix_power(x: Any, n: int, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    rows, columns = _h.sizes(x)[-2:]
+    rows, columns = sizes(x)[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
         return (
             x[..., :0, 0]
             if columns
             else x[..., 0, :0]
             if rows
-            else tf.reshape(x, [*_h.sizes(x)[:-2], 0])
+            else tf.reshape(x, [*sizes(x)[:-2], 0])
         )
     return tf.linalg.diag_part(x, k=offset)
 
@@ -115,7 +129,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-# Solving ---------------------------------------------------------------------------------------------
+# Solving ------------------------------------------------------------------------------------------
 
 
 def inv(x: Any, /) -> Any:
@@ -123,28 +137,62 @@ def inv(x: Any, /) -> Any:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.floating_pair(x1, x2)
-    a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if _h.rank(x2) == 1 else x2)
+    x1, x2 = floating_pair(x1, x2)
+    a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if rank(x2) == 1 else x2)
     # The kernel wants equal batch axes.
     if a.shape[:-2] != b.shape[:-2]:
-        outer_shape = _h.broadcast_shape([tf.reduce_sum(a, [-2, -1]), tf.reduce_sum(b, [-2, -1])])
+        outer_shape = broadcast_shape([tf.reduce_sum(a, [-2, -1]), tf.reduce_sum(b, [-2, -1])])
         if isinstance(outer_shape, list):
-            a = _h.broadcast(a, outer_shape + _h.sizes(a)[-2:])
-            b = _h.broadcast(b, outer_shape + _h.sizes(b)[-2:])
+            a = broadcast(a, outer_shape + sizes(a)[-2:])
+            b = broadcast(b, outer_shape + sizes(b)[-2:])
         else:
             a = tf.broadcast_to(a, tf.concat([outer_shape, tf.shape(a)[-2:]], 0))
             b = tf.broadcast_to(b, tf.concat([outer_shape, tf.shape(b)[-2:]], 0))
     result = _back(tf.linalg.solve(a, b), x1)
-    return tf.squeeze(result, [-1]) if _h.rank(x2) == 1 else result
+    return tf.squeeze(result, [-1]) if rank(x2) == 1 else result
 
 
 def det(x: Any, /) -> Any:
-    return _back(tf.linalg.det(_matrix(x)), x)
+    return _back(_determinant(_matrix(x)), x)
+
+
+@tf.custom_gradient
+def _determinant(x: Any) -> Any:
+    """TensorFlow's own gradient takes the inverse, which singular matrices do not have."""
+
+    def grad(upstream: Any) -> Any:
+        return upstream[..., None, None] * tf.math.conj(_cofactors(x))
+
+    return tf.linalg.det(x), grad
+
+
+@tf.custom_gradient
+def _cofactors(x: Any) -> Any:
+    """det(x) times the transposed inverse, out of the SVD; of singular matrices one derivative
+    only.
+    """
+
+    def grad(upstream: Any) -> Any:
+        inverse = tf.linalg.matrix_transpose(tf.linalg.inv(x))
+        scale = _determinant(x)[..., None, None]
+        total = tf.reduce_sum(upstream * tf.math.conj(inverse * scale), [-2, -1], True)
+        turned = tf.linalg.matrix_transpose(upstream)
+        inverse, scale = tf.math.conj(inverse), tf.math.conj(scale)
+        return total * inverse - scale * (inverse @ turned @ inverse)
+
+    s, u, v = tf.linalg.svd(x, full_matrices=True)
+    count = s.shape[-1]
+    others = tf.where(tf.eye(count, dtype=tf.bool), tf.ones([], s.dtype), s[..., None, :])
+    middle = tf.cast(tf.reduce_prod(others, -1), x.dtype)
+    vh = tf.linalg.adjoint(v)
+    sign = tf.linalg.det(u) * tf.linalg.det(vh)
+    out = sign[..., None, None] * ((tf.math.conj(u) * middle[..., None, :]) @ tf.math.conj(vh))
+    return out, grad
 
 
 def slogdet(x: Any, /) -> SlogdetResult[Any]:
     sign, logabsdet = tf.linalg.slogdet(_matrix(x))
-    if logabsdet.dtype in _h.COMPLEX:
+    if logabsdet.dtype in COMPLEX:
         logabsdet = tf.math.real(logabsdet)
     return SlogdetResult(_back(sign, x), _back(logabsdet, x))
 
@@ -156,7 +204,8 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
 def _pseudo_inverse(x: Any, rtol: Any) -> Any:
     @tf.custom_gradient
     def inverse(x: Any) -> Any:
-        # The derivative of Golub and Pereyra: that of the SVD has no value where singular values coincide.
+        # The derivative of Golub and Pereyra: that of the SVD has no value where singular values
+        # coincide.
         def grad(upstream: Any) -> Any:
             p = _pseudo_inverse(x, rtol)
             p_h, up_h = tf.linalg.adjoint(p), tf.linalg.adjoint(upstream)
@@ -178,11 +227,11 @@ def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
     """Singular values up to here count as zero; one number per matrix."""
     largest = tf.reduce_max(s, -1, True) if s.shape[-1] != 0 else tf.zeros_like(s[..., :1])
     if rtol is None:
-        rows, columns = _h.sizes(x)[-2:]
+        rows, columns = sizes(x)[-2:]
         relative = tf.cast(tf.maximum(rows, columns), s.dtype) * _epsilon(s.dtype)
     else:
         relative = tf.cast(rtol, s.dtype)
-        if _h.rank(relative) > 0:
+        if rank(relative) > 0:
             relative = relative[..., None]
     return relative * largest
 
@@ -197,7 +246,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     return tf.reduce_sum(tf.cast(s > _cutoff(x, s, rtol), tf.int64), -1)
 
 
-# Decompositions --------------------------------------------------------------------------------------
+# Decompositions -----------------------------------------------------------------------------------
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
@@ -207,7 +256,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 def eigh(x: Any, /) -> EighResult[Any]:
     values, vectors = tf.linalg.eigh(_matrix(x))
-    if values.dtype in _h.COMPLEX:
+    if values.dtype in COMPLEX:
         values = tf.math.real(values)
     return EighResult(_back(values, x), _back(vectors, x))
 
@@ -228,10 +277,10 @@ def _extreme_size(x: Any) -> Any:
 
     The kernel takes lengths by squares: infinite from 1e19 on in float32.
     """
-    parts = [tf.math.real(x), tf.math.imag(x)] if x.dtype in _h.COMPLEX else [x]
+    parts = [tf.math.real(x), tf.math.imag(x)] if x.dtype in COMPLEX else [x]
     # Without rows or columns there is nothing to measure, and the 1 remains.
-    sizes = [tf.reduce_max(tf.abs(part), [-2, -1], keepdims=True) for part in parts]
-    size = tf.stop_gradient(sizes[0] if len(sizes) == 1 else tf.maximum(*sizes))
+    largest = [tf.reduce_max(tf.abs(part), [-2, -1], keepdims=True) for part in parts]
+    size = tf.stop_gradient(largest[0] if len(largest) == 1 else tf.maximum(*largest))
     limits = np.finfo(size.dtype.as_numpy_dtype)
     low, high = float(limits.tiny) ** 0.5 * 2**10, float(limits.max) ** 0.5 / 2**10
     is_extreme = ((size > high) | ((size < low) & (size > limits.tiny))) & tf.math.is_finite(size)
@@ -247,44 +296,43 @@ def svdvals(x: Any, /) -> Any:
     return _back(tf.linalg.svd(_matrix(x), compute_uv=False), x)
 
 
-# Norms -----------------------------------------------------------------------------------------------
+# Norms --------------------------------------------------------------------------------------------
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    x = _h.floating(x)
-    axes = normal_axes(axis, _h.rank(x))
+    x = floating(x)
+    axes = normal_axes(axis, rank(x))
     if ord == 2:
         squares = (
-            tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x))
-            if x.dtype in _h.COMPLEX
-            else x * x
+            tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x)) if x.dtype in COMPLEX else x * x
         )
-        return _h.safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
-    size = tf.abs(x)
-    if ord == math.inf:
-        return tf.reduce_max(size, axes, keepdims)
-    if ord == -math.inf:
-        return tf.reduce_min(size, axes, keepdims)
-    if ord == 0:
-        return tf.reduce_sum(tf.cast(tf.not_equal(size, 0), size.dtype), axes, keepdims)
-    if ord == 1:
-        return tf.reduce_sum(size, axes, keepdims)
-    power = tf.constant(ord, size.dtype)
-    total = tf.reduce_sum(tf.pow(size, power), axes, keepdims)
-    is_zero = tf.equal(total, 0)
-    root = tf.pow(tf.where(is_zero, tf.ones([], size.dtype), total), 1 / power)
-    return tf.where(is_zero, tf.zeros([], size.dtype), root)
+        return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
+    return norms.vector_norm(_ops, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    x = _h.floating(x)
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if ord in (1, -1, math.inf, -math.inf):
-        # Sums of columns or of rows; the first axis to go is the one that is summed.
-        sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, True)
-        return (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, [-2, -1], keepdims)
-    s = svdvals(x)
-    reduce = tf.reduce_sum if ord == "nuc" else tf.reduce_max if ord == 2 else tf.reduce_min
-    result = reduce(s, -1)
-    return result[..., None, None] if keepdims else result
+    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
+
+
+def _count(x: Any, axis: Any) -> int | None:
+    """How many elements are reduced; None where it is not known while tracing."""
+    counts = [x.shape[a] for a in normal_axes(axis, rank(x))]
+    return None if None in counts else math.prod(counts)
+
+
+_ops = SimpleNamespace(
+    abs=tf.abs,
+    all=all,
+    any=any,
+    cast_like=lambda x, like: tf.cast(x, like.dtype),
+    count=_count,
+    max=max,
+    min=min,
+    sqrt=tf.sqrt,
+    stop=tf.stop_gradient,
+    sum=sum,
+    svdvals=svdvals,
+    where=where,
+)

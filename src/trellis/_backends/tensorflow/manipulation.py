@@ -13,7 +13,7 @@ from ..._core.shapes import (
     normal_axis,
     permutation,
 )
-from . import _helpers as _h
+from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
 
 __all__ = [
     "broadcast_arrays",
@@ -36,55 +36,55 @@ __all__ = [
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
-    return tf.broadcast_to(x, _h.as_shape(shape))
+    return tf.broadcast_to(x, as_shape(shape))
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     if not arrays:
         return []
-    shape = _h.broadcast_shape(arrays)
+    shape = broadcast_shape(arrays)
     return [tf.broadcast_to(x, shape) for x in arrays]
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    xs = _h.common(arrays)
+    xs = common(arrays)
     if axis is None:
         return tf.concat([tf.reshape(x, [-1]) for x in xs], 0)
-    return tf.concat(xs, normal_axis(axis, _h.rank(xs[0])))
+    return tf.concat(xs, normal_axis(axis, rank(xs[0])))
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return tf.stack(_h.common(arrays), axis)
+    return tf.stack(common(arrays), axis)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    return tuple(tf.unstack(x, axis=normal_axis(axis, _h.rank(x))))
+    return tuple(tf.unstack(x, axis=normal_axis(axis, rank(x))))
 
 
 def expand_dims(x: Any, /, axis: int) -> Any:
-    check_new_axis(axis, _h.rank(x))
+    check_new_axis(axis, rank(x))
     return tf.expand_dims(x, axis)
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
-    axes = normal_axes(axis, _h.rank(x))
+    axes = normal_axes(axis, rank(x))
     check_squeezable(axes, x.shape.as_list())
     return tf.squeeze(x, axes) if axes else tf.identity(x)
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-    result = tf.reshape(x, _h.as_shape(shape))
+    result = tf.reshape(x, as_shape(shape))
     if copy is False and isinstance(x, tf.Variable):
         raise CopyError("copy=False: reading a tf.Variable copies it.")
     return result
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
-    return tf.transpose(x, permutation(axes, _h.rank(x)))
+    return tf.transpose(x, permutation(axes, rank(x)))
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    ndim = _h.rank(x)
+    ndim = rank(x)
     sources, destinations = normal_axes(source, ndim), normal_axes(destination, ndim)
     check_lengths("moveaxis", "source and destination", len(sources), len(destinations))
     order = [i for i in range(ndim) if i not in sources]
@@ -94,13 +94,13 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    return tf.reverse(x, normal_axes(axis, _h.rank(x)))
+    return tf.reverse(x, normal_axes(axis, rank(x)))
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
-        return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), _h.sizes(x))
-    ndim = _h.rank(x)
+        return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), sizes(x))
+    ndim = rank(x)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     axes = [normal_axis(a, ndim) for a in axes]
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
@@ -109,11 +109,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
-    x = _h.tensor(x)
+    x = tensor(x)
     counts = list(repetitions)
-    missing = len(counts) - _h.rank(x)
+    missing = len(counts) - rank(x)
     if missing > 0:
-        x = tf.reshape(x, [1] * missing + _h.sizes(x))
+        x = tf.reshape(x, [1] * missing + sizes(x))
     counts = [1] * -missing + counts
     if x.dtype is tf.uint16:
         # No kernel for this one type.
@@ -122,29 +122,29 @@ def tile(x: Any, repetitions: Any, /) -> Any:
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    x = _h.tensor(x)
+    x = tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    axis = normal_axis(axis, _h.rank(x))
-    count = _h.sizes(x)[axis]
+    axis = normal_axis(axis, rank(x))
+    count = sizes(x)[axis]
     index = tf.range(count)
     if isinstance(repeats, int):
         spread = tf.reshape(tf.broadcast_to(index[:, None], [count, repeats]), [-1])
     else:
-        repeats = tf.reshape(_h.tensor(repeats), [-1])
+        repeats = tf.reshape(tensor(repeats), [-1])
         # tf.repeat of the positions: the values are gathered, whose gradient holds to every order.
         spread = tf.repeat(index, tf.cast(tf.broadcast_to(repeats, [count]), tf.int32))
     return tf.gather(x, spread, axis=axis)
 
 
-# Beyond the standard ---------------------------------------------------------------------------------
+# Beyond the standard ------------------------------------------------------------------------------
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    x = _h.tensor(x)
+    x = tensor(x)
     if mode == "constant":
-        if isinstance(constant_values, _h.SCALARS):
-            constant_values = _h.scalar(constant_values, x.dtype)
+        if isinstance(constant_values, SCALARS):
+            constant_values = scalar(constant_values, x.dtype)
         return (
             tf.pad(x, pad_width, constant_values=tf.cast(constant_values, x.dtype))
             if pad_width
@@ -152,7 +152,7 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
         )
     for axis, (low, high) in enumerate(pad_width):
         if low or high:
-            count = _h.sizes(x)[axis]
+            count = sizes(x)[axis]
             x = tf.gather(x, _pad_index(tf.range(-low, count + high), count, mode), axis=axis)
     return x
 
@@ -170,9 +170,9 @@ def _pad_index(index: Any, count: Any, mode: str) -> Any:
 
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Overlapping windows along an axis, laid out along a new last axis."""
-    x = _h.tensor(x)
-    axis = normal_axis(axis, _h.rank(x))
-    count = _h.sizes(x)[axis]
+    x = tensor(x)
+    axis = normal_axis(axis, rank(x))
+    count = sizes(x)[axis]
     starts = tf.range(0, count - window + 1, step)
     windows = tf.gather(x, starts[:, None] + tf.range(window)[None, :], axis=axis)
-    return _h.move(windows, axis + 1, -1)
+    return move(windows, axis + 1, -1)

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import check_lengths, normal_axes, normal_axis
-from . import _helpers as _h
+from ._helpers import COMPLEX, FLOAT32, common, move, pair, rank
 
 __all__ = [
     "einsum",
@@ -29,12 +29,12 @@ _WIDER = {
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     dtype = x1.dtype
-    if dtype is not _h.FLOAT32 and dtype in _WIDER:
+    if dtype is not FLOAT32 and dtype in _WIDER:
         wide = _WIDER[dtype]
         return tf.cast(matmul(tf.cast(x1, wide), tf.cast(x2, wide)), x1.dtype)
-    first, second = _h.rank(x1), _h.rank(x2)
+    first, second = rank(x1), rank(x2)
     if first == 2 and second == 2:
         return tf.raw_ops.MatMul(a=x1, b=x2)  # without the layers of Python above it
     if first == 0 or second == 0:
@@ -54,15 +54,15 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    if _h.rank(x) < 2:
-        raise ShapeError(f"matrix_transpose() expects at least two axes, got {_h.rank(x)}.")
+    if rank(x) < 2:
+        raise ShapeError(f"matrix_transpose() expects at least two axes, got {rank(x)}.")
     return tf.linalg.matrix_transpose(x)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    x1, x2 = _h.pair(x1, x2)
+    x1, x2 = pair(x1, x2)
     if not isinstance(axes, int):
-        axes = [normal_axes(tuple(axes[0]), _h.rank(x1)), normal_axes(tuple(axes[1]), _h.rank(x2))]
+        axes = [normal_axes(tuple(axes[0]), rank(x1)), normal_axes(tuple(axes[1]), rank(x2))]
     if x1.dtype in _WIDER:
         wide = _WIDER[x1.dtype]
         return tf.cast(tf.tensordot(tf.cast(x1, wide), tf.cast(x2, wide), axes), x1.dtype)
@@ -70,23 +70,23 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = _h.pair(x1, x2)
-    if x1.dtype in _h.COMPLEX:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype in COMPLEX:
         x1 = tf.math.conj(x1)
-    first, second = normal_axis(axis, _h.rank(x1)), normal_axis(axis, _h.rank(x2))
-    x1, x2 = _h.move(x1, first, -1), _h.move(x2, second, -1)
+    first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
+    x1, x2 = move(x1, first, -1), move(x2, second, -1)
     check_lengths("vecdot", "vectors", x1.shape[-1], x2.shape[-1])
     return tf.reduce_sum(x1 * x2, -1)
 
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
-    xs = tuple(_h.common(xs))
+    xs = tuple(common(xs))
     dtype = xs[0].dtype
     inputs, _, output = subscripts.partition("->")
     if "..." in inputs and "->" in subscripts and "..." not in output:
         # Axes that the output does not name are summed, those of an ellipsis too.
         y = einsum(f"{inputs}->...{output}", *xs)
-        return tf.reduce_sum(y, list(range(_h.rank(y) - len(output.replace(" ", "")))))
+        return tf.reduce_sum(y, list(range(rank(y) - len(output.replace(" ", "")))))
     if dtype in _WIDER:
         wide = _WIDER[dtype]
         return tf.cast(tf.einsum(subscripts, *[tf.cast(x, wide) for x in xs]), dtype)

@@ -23,7 +23,7 @@ from ..._core.threefry import (
 )
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
-from . import _helpers as _h
+from ._helpers import on
 from .tracing import is_concrete
 
 __all__ = [
@@ -70,7 +70,7 @@ def _u64(value: int) -> Any:
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
     if device is None:
         return tf.constant([upper, lower], tf.uint32)
-    with _h.on(device):
+    with on(device):
         return tf.identity(tf.constant([upper, lower], tf.uint32))
 
 

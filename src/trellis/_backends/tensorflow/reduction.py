@@ -1,13 +1,29 @@
 """Sums, products, extremes and statistics along axes."""
 
-import builtins as _py
+import builtins
 from typing import Any
 
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
-from . import _helpers as _h
+from ._helpers import (
+    COMPLEX,
+    FLOAT32,
+    INEXACT,
+    SIGNED,
+    UNSIGNED,
+    cast,
+    common,
+    floating,
+    move,
+    rank,
+    reduced_axes,
+    safe_sqrt,
+    sizes,
+    tensor,
+    truth,
+)
 from .casting import as_dtype, astype
 
 __all__ = [
@@ -34,31 +50,31 @@ def _widened(x: Any, dtype: Any) -> Any:
     """Sums and products of integers are counted in 64 bits."""
     if dtype is not None:
         return astype(x, as_dtype(dtype), copy=False)
-    if x.dtype in _h.UNSIGNED:
-        return _h.cast(x, tf.uint64)
-    if x.dtype in _h.SIGNED or x.dtype is tf.bool:
-        return _h.cast(x, tf.int64)
-    return _h.tensor(x)
+    if x.dtype in UNSIGNED:
+        return cast(x, tf.uint64)
+    if x.dtype in SIGNED or x.dtype is tf.bool:
+        return cast(x, tf.int64)
+    return tensor(x)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    if dtype is not None or x.dtype is not _h.FLOAT32:
+    if dtype is not None or x.dtype is not FLOAT32:
         x = _widened(x, dtype)
-    return _raw.Sum(input=x, axis=_h.reduced_axes(axis, _h.rank(x)), keep_dims=keepdims)
+    return _raw.Sum(input=x, axis=reduced_axes(axis, rank(x)), keep_dims=keepdims)
 
 
 def _axis(axis: Any, x: Any) -> Any:
-    return None if axis is None else _h.reduced_axes(axis, _h.rank(x))
+    return None if axis is None else reduced_axes(axis, rank(x))
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     x = _widened(x, dtype)
-    if x.dtype not in _h.INEXACT:
+    if x.dtype not in INEXACT:
         return tf.reduce_prod(x, _axis(axis, x), keepdims)
     # One axis at the end, so that the gradient below needs to know only that one.
-    axes = normal_axes(axis, _h.rank(x))
-    kept = [i for i in range(_h.rank(x)) if i not in axes]
-    shape = _h.sizes(x)
+    axes = normal_axes(axis, rank(x))
+    kept = [i for i in range(rank(x)) if i not in axes]
+    shape = sizes(x)
     rows = tf.transpose(x, [*kept, *axes])
     count = 1
     for a in axes:
@@ -71,7 +87,9 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 @tf.custom_gradient
 def _row_product(x: Any) -> Any:
-    """The product of the last axis. TensorFlow's second derivative divides by x: NaN where x is zero."""
+    """The product of the last axis. TensorFlow's second derivative divides by x: NaN where x is
+    zero.
+    """
 
     def grad(upstream: Any) -> Any:
         before, after = _running_product(x, True, False), _running_product(x, True, True)
@@ -132,11 +150,11 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    x = _h.floating(x)
-    axes = _h.reduced_axes(axis, _h.rank(x))
+    x = floating(x)
+    axes = reduced_axes(axis, rank(x))
     y = _raw.Mean(input=x, axis=axes, keep_dims=keepdims)
     # Of nothing the kernel answers 0 for complex numbers.
-    return y if x.dtype not in _h.COMPLEX else y + _nothing(x, axes, keepdims)
+    return y if x.dtype not in COMPLEX else y + _nothing(x, axes, keepdims)
 
 
 def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
@@ -148,11 +166,11 @@ def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    x = _h.floating(x)
-    axes = normal_axes(axis, _h.rank(x))
-    distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in _h.COMPLEX else None
+    x = floating(x)
+    axes = normal_axes(axis, rank(x))
+    distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in COMPLEX else None
     squares = tf.square(x - tf.reduce_mean(x, axes, True) if distance is None else distance)
-    shape = _h.sizes(x)
+    shape = sizes(x)
     count = 1
     for a in axes:
         count = count * shape[a]
@@ -161,40 +179,40 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _h.safe_sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    return safe_sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return tf.reduce_all(_h.truth(x), _axis(axis, x), keepdims)
+    return tf.reduce_all(truth(x), _axis(axis, x), keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return tf.reduce_any(_h.truth(x), _axis(axis, x), keepdims)
+    return tf.reduce_any(truth(x), _axis(axis, x), keepdims)
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    x = _h.floating(x)
-    if x.dtype not in _h.COMPLEX:
+    x = floating(x)
+    if x.dtype not in COMPLEX:
         return tf.reduce_logsumexp(x, _axis(axis, x), keepdims)
     axes = _axis(axis, x)
     peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axes, True))
     peak = tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak))
     high = tf.cast(peak, x.dtype)
     total = tf.math.log(tf.reduce_sum(tf.exp(x - high), axes, keepdims))
-    return total + (high if keepdims else tf.reshape(high, _h.sizes(total)))
+    return total + (high if keepdims else tf.reshape(high, sizes(total)))
 
 
-# Running totals --------------------------------------------------------------------------------------
+# Running totals -----------------------------------------------------------------------------------
 
 
 def _running_axis(x: Any, axis: int | None, function: str) -> tuple[Any, int]:
     if axis is None:
-        return tf.reshape(x, [-1]), only_axis(function, _h.rank(x))
-    return x, normal_axis(axis, _h.rank(x))
+        return tf.reshape(x, [-1]), only_axis(function, rank(x))
+    return x, normal_axis(axis, rank(x))
 
 
 def _with_initial(total: Any, axis: int, initial: Any) -> Any:
-    shape = [1 if i == axis else n for i, n in enumerate(_h.sizes(total))]
+    shape = [1 if i == axis else n for i, n in enumerate(sizes(total))]
     return tf.concat([tf.fill(shape, tf.cast(initial, total.dtype)), total], axis)
 
 
@@ -210,22 +228,22 @@ def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     x, axis = _running_axis(_widened(x, dtype), axis, "cumulative_prod")
-    if x.dtype in _h.INEXACT:
-        total = _h.move(_running_product(_h.move(x, axis, -1), False, False), -1, axis)
+    if x.dtype in INEXACT:
+        total = move(_running_product(move(x, axis, -1), False, False), -1, axis)
     else:
         total = tf.math.cumprod(x, axis)
     return _with_initial(total, axis, 1) if include_initial else total
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    x = _h.tensor(x)
-    axis = normal_axis(axis, _h.rank(x))
+    x = tensor(x)
+    axis = normal_axis(axis, rank(x))
     check_order(n)
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
-        x = tf.concat(_h.common(parts), axis)
+        x = tf.concat(common(parts), axis)
     before = tuple([slice(None)] * axis)
-    for _ in _py.range(n):
+    for _ in builtins.range(n):
         high, low = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
         x = tf.not_equal(high, low) if x.dtype is tf.bool else high - low
     return x

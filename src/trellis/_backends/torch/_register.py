@@ -8,7 +8,7 @@ from torch.utils import _pytree
 from ..._core.container import Container, flatten_container
 from ..._core.dispatch import register
 from ..._core.settings import Setting
-from ._helpers import _unflattened
+from ._helpers import unflattened
 
 ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
 
@@ -22,7 +22,7 @@ def make_known() -> None:
     # So that Containers pass through torch.compile, torch.func and torch.cond.
     if _pytree.tree_is_leaf(Container()):
         _pytree.register_pytree_node(
-            Container, flatten_container, _unflattened, serialized_type_name="trellis.Container"
+            Container, flatten_container, unflattened, serialized_type_name="trellis.Container"
         )
     # Dynamo cannot read context variables; see Setting.
     torch.compiler.assume_constant_result(Setting._look_up)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ..._core.shapes import normal_axes
-from ._helpers import _FEW_KERNELS
+from ._helpers import FEW_KERNELS
 
 __all__ = [
     "class_losses",
@@ -28,7 +28,7 @@ silu = F.silu
 
 def relu(x: Any, /) -> Any:
     # Unsigned numbers are never below 0; PyTorch has no kernel for three of their types.
-    return x.clone() if x.dtype in _FEW_KERNELS else torch.relu(x)
+    return x.clone() if x.dtype in FEW_KERNELS else torch.relu(x)
 
 
 def softplus(x: Any, /) -> Any:

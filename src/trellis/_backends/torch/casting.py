@@ -8,12 +8,12 @@ import torch
 from ..._core.dtypes import KINDS, FloatLimits, IntLimits, name_of, refuse_dropping, refuse_none
 from ..._core.errors import ArgumentError, DtypeError
 from ._helpers import (
-    _NAMES,
-    _NATIVE,
-    _PROMOTED,
-    _as_device,
-    _number_dtype,
-    _promote,
+    NAMES,
+    NATIVE,
+    PROMOTED,
+    as_device,
+    number_dtype,
+    promote,
 )
 
 __all__ = [
@@ -49,7 +49,7 @@ float16, bfloat16 = torch.float16, torch.bfloat16
 float32, float64 = torch.float32, torch.float64
 complex64, complex128 = torch.complex64, torch.complex128
 
-_BY_ANY: dict[Any, Any] = {None: None, **_NATIVE, **{native: native for native in _NAMES}}
+_BY_ANY: dict[Any, Any] = {None: None, **NATIVE, **{native: native for native in NAMES}}
 
 
 def as_dtype(dtype: Any, /) -> Any:
@@ -62,15 +62,15 @@ def as_dtype(dtype: Any, /) -> Any:
 
 def _other_dtype(dtype: Any) -> Any:
     """Dtype objects of other frameworks count by their names."""
-    native = _NATIVE.get(name_of(dtype))
+    native = NATIVE.get(name_of(dtype))
     if native is None:
-        raise DtypeError(f"Unknown data type {dtype!r}. The data types are {', '.join(_NATIVE)}.")
+        raise DtypeError(f"Unknown data type {dtype!r}. The data types are {', '.join(NATIVE)}.")
     return native
 
 
 def dtype_name(dtype: Any, /) -> str:
     """The canonical name of a dtype."""
-    return _NAMES[as_dtype(dtype)]
+    return NAMES[as_dtype(dtype)]
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
@@ -78,9 +78,9 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     if dtype is None:
         raise refuse_none()
     if x.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
-        raise refuse_dropping(_NAMES[x.dtype], _NAMES[dtype])
+        raise refuse_dropping(NAMES[x.dtype], NAMES[dtype])
     if device is not None:
-        device = _as_device(device)
+        device = as_device(device)
     return x.to(device=device, dtype=dtype, copy=copy)
 
 
@@ -88,7 +88,7 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     """Whether promotion leads from one type to the other; an array counts by its dtype."""
     source = from_.dtype if isinstance(from_, torch.Tensor) else as_dtype(from_)
     target = as_dtype(to)
-    return _PROMOTED.get((source, target)) is target
+    return PROMOTED.get((source, target)) is target
 
 
 def finfo(type: Any, /) -> FloatLimits:
@@ -96,7 +96,7 @@ def finfo(type: Any, /) -> FloatLimits:
     native = type.dtype if isinstance(type, torch.Tensor) else as_dtype(type)
     info = torch.finfo(native)
     return FloatLimits(
-        info.bits, info.eps, info.max, info.min, info.smallest_normal, _NATIVE[info.dtype]
+        info.bits, info.eps, info.max, info.min, info.smallest_normal, NATIVE[info.dtype]
     )
 
 
@@ -107,16 +107,16 @@ def iinfo(type: Any, /) -> IntLimits:
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
-    name = _NAMES[as_dtype(dtype)]
+    name = NAMES[as_dtype(dtype)]
     for one in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(one, str) and one in KINDS:
             if name in KINDS[one]:
                 return True
-        elif isinstance(one, str) and one not in _NATIVE:
+        elif isinstance(one, str) and one not in NATIVE:
             raise ArgumentError(
                 f"Unknown kind {one!r}. The kinds are {', '.join(KINDS)}, or a data type."
             )
-        elif name == _NAMES[as_dtype(one)]:
+        elif name == NAMES[as_dtype(one)]:
             return True
     return False
 
@@ -130,11 +130,11 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
             numbers.append(x)
         else:
             own = x.dtype if isinstance(x, torch.Tensor) else as_dtype(x)
-            dtype = own if dtype is None else _promote(dtype, own)
+            dtype = own if dtype is None else promote(dtype, own)
     if dtype is None:
         raise DtypeError(
             "result_type() needs at least one array or dtype, not only Python scalars."
         )
     for number in numbers:
-        dtype = _number_dtype(number, dtype)
+        dtype = number_dtype(number, dtype)
     return dtype

@@ -1,4 +1,6 @@
-"""Control flow: Python's own, and PyTorch's operators where a compiler meets a predicate that is data."""
+"""Control flow: Python's own, and PyTorch's operators where a compiler meets a predicate that is
+data.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,10 +22,11 @@ def _is_traced(pred: Any) -> bool:
 def cond(
     pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
 ) -> Any:
-    """`true_fn(*operands)` or `false_fn(*operands)`; under torch.compile a tensor predicate stays data.
+    """`true_fn(*operands)` or `false_fn(*operands)`; under torch.compile a tensor predicate stays
+    data.
 
-    There, torch.cond asks that both branches return tensors of the same shapes and dtypes, in tuples, lists
-    or dicts; a Container made inside a branch does not leave it.
+    There, torch.cond asks that both branches return tensors of the same shapes and dtypes, in
+    tuples, lists or dicts; a Container made inside a branch does not leave it.
     """
     if _is_traced(pred):
         leaves, spec = _pytree.tree_flatten(operands)
@@ -44,7 +47,8 @@ def _unaliased(result: Any) -> Any:
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any nest of tensors.
+    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any nest of
+    tensors.
 
     Under torch.compile, a predicate that is data makes it one loop of the graph. That loop has no
     gradient of its own: use `scan`, or call it outside of torch.compile.
@@ -74,7 +78,8 @@ def _traced_while_loop(
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
-    """Carry a state along axis 0 of `xs`: `carry, y = fn(carry, x)`; returns the last carry and all `y`.
+    """Carry a state along axis 0 of `xs`: `carry, y = fn(carry, x)`; returns the last carry and all
+    `y`.
 
     A Python loop: torch.compile unrolls it, so the graph grows with the length.
     """

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import ArgumentError, ArgumentTypeError, CopyError
-from ._helpers import _FEW_KERNELS, _as_device, _default_complex, _default_float, _filled
+from ._helpers import FEW_KERNELS, as_device, default_complex, default_float, filled
 from .casting import as_dtype
 from .interchange import from_numpy
 
@@ -36,7 +36,7 @@ def _inferred(value: Any) -> Any:
         return torch.bool
     if isinstance(value, int):
         return torch.int64
-    return _default_float() if isinstance(value, float) else _default_complex()
+    return default_float() if isinstance(value, float) else default_complex()
 
 
 def arange(
@@ -47,21 +47,21 @@ def arange(
     native = as_dtype(dtype)
     if native is None:
         all_ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-        native = torch.int64 if all_ints else _default_float()
+        native = torch.int64 if all_ints else default_float()
     if (stop - start) * step <= 0:  # PyTorch refuses ranges that run the wrong way
-        return torch.empty((0,), dtype=native, device=_as_device(device))
-    if native in _FEW_KERNELS:
-        return torch.arange(start, stop, step, dtype=torch.int64, device=_as_device(device)).to(
+        return torch.empty((0,), dtype=native, device=as_device(device))
+    if native in FEW_KERNELS:
+        return torch.arange(start, stop, step, dtype=torch.int64, device=as_device(device)).to(
             native
         )
-    return torch.arange(start, stop, step, dtype=native, device=_as_device(device))
+    return torch.arange(start, stop, step, dtype=native, device=as_device(device))
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
     """A tensor from a tensor, number, nested list, NumPy array, buffer or DLPack object.
 
-    Memory is shared where that is possible, unless `copy=True`; `copy=False` raises where it is not.
-    Lists that contain tensors are stacked, so gradients flow through them.
+    Memory is shared where that is possible, unless `copy=True`; `copy=False` raises where it is
+    not. Lists that contain tensors are stacked, so gradients flow through them.
     """
     native = as_dtype(dtype)
     if isinstance(obj, torch.Tensor):
@@ -70,7 +70,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         return _from_tensor(from_numpy(obj, copy=copy), native, device, None if copy else copy)
     if isinstance(obj, (bool, int, float, complex)):
         _refuse_no_copy(copy, obj)
-        return _filled(obj, _inferred(obj) if native is None else native, _as_device(device))
+        return filled(obj, _inferred(obj) if native is None else native, as_device(device))
     if isinstance(obj, (list, tuple)):
         _refuse_no_copy(copy, obj)
         return _from_list(obj, native, device)
@@ -80,18 +80,20 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         view = memoryview(obj)
     except TypeError:
         raise ArgumentTypeError(
-            f"asarray() expects an array, a number or nested lists of numbers, got {type(obj).__name__}."
+            "asarray() expects an array, a number or nested lists of numbers, got "
+            f"{type(obj).__name__}."
         ) from None
-    return asarray(np.asarray(view), dtype=native, device=_as_device(device), copy=copy)
+    return asarray(np.asarray(view), dtype=native, device=as_device(device), copy=copy)
 
 
 def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
     if copy:
-        return x.to(device=_as_device(device), dtype=dtype, copy=True)
-    moved = x.to(device=_as_device(device), dtype=dtype)
+        return x.to(device=as_device(device), dtype=dtype, copy=True)
+    moved = x.to(device=as_device(device), dtype=dtype)
     if copy is False and moved is not x:
         raise CopyError(
-            f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} only by "
+            f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} "
+            "only by "
             "copying. Write copy=None."
         )
     return moved
@@ -115,12 +117,12 @@ def _from_list(items: Any, dtype: Any, device: Any) -> Any:
     if dtype is None:
         kinds = [type(leaf) for leaf in leaves]
         if complex in kinds:
-            dtype = _default_complex()
+            dtype = default_complex()
         elif float in kinds or not kinds:
-            dtype = _default_float()
-    if dtype in _FEW_KERNELS:
-        return torch.tensor(_wrapped(items), dtype=torch.int64, device=_as_device(device)).to(dtype)
-    return torch.tensor(items, dtype=dtype, device=_as_device(device))
+            dtype = default_float()
+    if dtype in FEW_KERNELS:
+        return torch.tensor(_wrapped(items), dtype=torch.int64, device=as_device(device)).to(dtype)
+    return torch.tensor(items, dtype=dtype, device=as_device(device))
 
 
 def _leaves(items: Any) -> list[Any]:
@@ -143,26 +145,26 @@ def _wrapped(items: Any) -> Any:
 def _stacked(items: Any, dtype: Any, device: Any) -> Any:
     from .manipulation import stack
 
-    return stack([asarray(item, dtype=dtype, device=_as_device(device)) for item in items])
+    return stack([asarray(item, dtype=dtype, device=as_device(device)) for item in items])
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
+    return torch.empty(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.empty_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return torch.empty_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def eye(
     n_rows: int, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Any:
     columns = n_rows if n_cols is None else n_cols
-    native = as_dtype(dtype) or _default_float()
-    if k == 0 and native not in _FEW_KERNELS:
-        return torch.eye(n_rows, columns, dtype=native, device=_as_device(device))
-    row = torch.arange(n_rows, device=_as_device(device))
-    column = torch.arange(columns, device=_as_device(device))
+    native = as_dtype(dtype) or default_float()
+    if k == 0 and native not in FEW_KERNELS:
+        return torch.eye(n_rows, columns, dtype=native, device=as_device(device))
+    row = torch.arange(n_rows, device=as_device(device))
+    column = torch.arange(columns, device=as_device(device))
     # Beyond the corners there is nothing more to see, and int64 to overflow.
     offset = max(-n_rows, min(k, columns))
     return (column == row[:, None] + offset).to(native)
@@ -170,12 +172,13 @@ def eye(
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, np.ndarray):
-        # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory for writable.
-        return from_numpy(x, device=_as_device(device), copy=copy)
+        # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory
+        # for writable.
+        return from_numpy(x, device=as_device(device), copy=copy)
     try:
         # Not every exporter knows how to copy, so that is done here.
         tensor = torch.from_dlpack(
-            x, device=_as_device(device), copy=False if copy is False else None
+            x, device=as_device(device), copy=False if copy is False else None
         )
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:
@@ -190,17 +193,17 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     native = as_dtype(dtype)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     if isinstance(fill_value, torch.Tensor):
-        return fill_value.to(device=_as_device(device), dtype=native).broadcast_to(size).clone()
-    return _filled(
-        fill_value, _inferred(fill_value) if native is None else native, _as_device(device), size
+        return fill_value.to(device=as_device(device), dtype=native).broadcast_to(size).clone()
+    return filled(
+        fill_value, _inferred(fill_value) if native is None else native, as_device(device), size
     )
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
-    if isinstance(fill_value, torch.Tensor) or native in _FEW_KERNELS:
+    if isinstance(fill_value, torch.Tensor) or native in FEW_KERNELS:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
-    return torch.full_like(x, fill_value, dtype=native, device=_as_device(device))
+    return torch.full_like(x, fill_value, dtype=native, device=as_device(device))
 
 
 def linspace(
@@ -216,15 +219,15 @@ def linspace(
     native = as_dtype(dtype)
     if native is None:
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        native = _default_complex() if is_complex else _default_float()
-    if native in _FEW_KERNELS:
+        native = default_complex() if is_complex else default_float()
+    if native in FEW_KERNELS:
         points = linspace(
-            start, stop, num, dtype=torch.float64, device=_as_device(device), endpoint=endpoint
+            start, stop, num, dtype=torch.float64, device=as_device(device), endpoint=endpoint
         )
         return points.to(torch.int64).to(native)
     if not endpoint:
-        return torch.linspace(start, stop, num + 1, dtype=native, device=_as_device(device))[:-1]
-    return torch.linspace(start, stop, num, dtype=native, device=_as_device(device))
+        return torch.linspace(start, stop, num + 1, dtype=native, device=as_device(device))[:-1]
+    return torch.linspace(start, stop, num, dtype=native, device=as_device(device))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
@@ -239,28 +242,28 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
+    return torch.ones(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.ones_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return torch.ones_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return torch.tril(x.to(torch.int64), k).to(x.dtype)
     return torch.tril(x, k)
 
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return torch.triu(x.to(torch.int64), k).to(x.dtype)
     return torch.triu(x, k)
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros(shape, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device))
+    return torch.zeros(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-    return torch.zeros_like(x, dtype=as_dtype(dtype), device=_as_device(device))
+    return torch.zeros_like(x, dtype=as_dtype(dtype), device=as_device(device))

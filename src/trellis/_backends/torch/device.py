@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..._core.errors import DeviceError
-from ._helpers import _as_device
+from ._helpers import as_device
 
 __all__ = [
     "device",
@@ -20,4 +20,4 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
         raise DeviceError(
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
-    return x.to(_as_device(device))
+    return x.to(as_device(device))

@@ -1,26 +1,28 @@
-"""Element by element: PyTorch's functions where they conform for tensors of one dtype, a detour elsewhere."""
+"""Element by element: PyTorch's functions where they conform for tensors of one dtype, a detour
+elsewhere.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import abs as _torch_abs
-from torch import tanh as _torch_tanh
+from torch import abs as torch_abs
+from torch import tanh as torch_tanh
 
 from ._helpers import (
-    _COMPLEX,
-    _FEW_KERNELS,
-    _FLOATING,
-    _INEXACT,
-    _NUMBER_FITS,
-    _NUMBERS,
-    _as_float,
-    _both,
-    _default_float,
-    _filled,
-    _number_dtype,
-    _ordered,
-    _unordered,
+    COMPLEX,
+    FEW_KERNELS,
+    FLOATING,
+    INEXACT,
+    NUMBER_FITS,
+    NUMBERS,
+    as_float,
+    both,
+    default_float,
+    filled,
+    number_dtype,
+    ordered,
+    unordered,
 )
 
 __all__ = [
@@ -96,10 +98,10 @@ __all__ = [
     "trunc",
 ]
 
-# Functions of one array ----------------------------------------------------------------------------
+# Functions of one array ---------------------------------------------------------------------------
 
-# Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so `torch.tanh` is
-# found some 90 ns later.
+# Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
+# `torch.tanh` is found some 90 ns later.
 
 ceil = torch.ceil
 floor = torch.floor
@@ -117,7 +119,7 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that needs floats: integers take the default float, which may not be PyTorch's."""
 
     def call(x: Any, /) -> Any:
-        return fn(x if x.dtype in _INEXACT else x.to(_default_float()))
+        return fn(x if x.dtype in INEXACT else x.to(default_float()))
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -144,7 +146,7 @@ tan = _of_floats("tan", torch.tan)
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, /) -> Any:
-        if x.dtype in _FEW_KERNELS:
+        if x.dtype in FEW_KERNELS:
             return fn(x.to(torch.int64)).to(x.dtype)
         return fn(x)
 
@@ -159,9 +161,9 @@ square = _unary("square", torch.square)
 
 def tanh(x: Any, /) -> Any:
     dtype = x.dtype
-    if dtype in _COMPLEX:
+    if dtype in COMPLEX:
         return _complex_tanh(x)
-    return _torch_tanh(x if dtype in _FLOATING else x.to(_default_float()))
+    return torch_tanh(x if dtype in FLOATING else x.to(default_float()))
 
 
 def _complex_tanh(x: Any) -> Any:
@@ -171,34 +173,35 @@ def _complex_tanh(x: Any) -> Any:
     return torch.where(torch.isinf(x.real) & torch.isfinite(x.imag), limit, y)
 
 
-# The complex cases of the next three have the standard's signs and infinities, which PyTorch misses.
+# The complex cases of the next three have the standard's signs and infinities, which PyTorch
+# misses.
 
 
 def acos(x: Any, /) -> Any:
-    if x.dtype in _COMPLEX:
+    if x.dtype in COMPLEX:
         near_zero = torch.complex(torch.pi / 2 - x.real, -x.imag)
         return torch.where(x == 0, near_zero, torch.acos(x))
-    return torch.acos(_as_float(x))
+    return torch.acos(as_float(x))
 
 
 def expm1(x: Any, /) -> Any:
-    if x.dtype in _COMPLEX:
+    if x.dtype in COMPLEX:
         exponential = torch.exp(x)
         exact = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
         # Adding 0 makes +0 of -0, as the standard has it.
         real_part = torch.where(torch.isfinite(exact), exact + 0.0, exponential.real - 1)
         return torch.complex(real_part, exponential.imag)
-    return torch.expm1(_as_float(x))
+    return torch.expm1(as_float(x))
 
 
 def log1p(x: Any, /) -> Any:
-    if x.dtype in _COMPLEX:
+    if x.dtype in COMPLEX:
         return torch.where(torch.isinf(x), torch.log(x), torch.log1p(x))
-    return torch.log1p(_as_float(x))
+    return torch.log1p(as_float(x))
 
 
 def abs(x: Any, /) -> Any:
-    return x.clone() if x.dtype in _FEW_KERNELS else _torch_abs(x)
+    return x.clone() if x.dtype in FEW_KERNELS else torch_abs(x)
 
 
 def conj(x: Any, /) -> Any:
@@ -207,26 +210,26 @@ def conj(x: Any, /) -> Any:
 
 
 def imag(x: Any, /) -> Any:
-    return torch.imag(x) if x.dtype in _COMPLEX else torch.zeros_like(x)
+    return torch.imag(x) if x.dtype in COMPLEX else torch.zeros_like(x)
 
 
 def round(x: Any, /) -> Any:
-    if x.dtype in _COMPLEX:
+    if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
     return torch.round(x)
 
 
 def sign(x: Any, /) -> Any:
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return (x != 0).to(x.dtype)
-    if x.dtype in _INEXACT:
+    if x.dtype in INEXACT:
         # PyTorch answers 0 for NaN.
         return torch.where(torch.isnan(x), x, torch.sgn(x))
     return torch.sgn(x)
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    if x.dtype in _COMPLEX:
+    if x.dtype in COMPLEX:
         return torch.complex(
             torch.nan_to_num(x.real, nan, posinf, neginf),
             torch.nan_to_num(x.imag, nan, posinf, neginf),
@@ -234,7 +237,7 @@ def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
     return torch.nan_to_num(x, nan, posinf, neginf)
 
 
-# Functions of two arrays ---------------------------------------------------------------------------
+# Functions of two arrays --------------------------------------------------------------------------
 
 
 def _carried(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -248,7 +251,7 @@ def _carried(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compared(fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
-        return fn(_ordered(x1), _ordered(x2))
+        return fn(ordered(x1), ordered(x2))
 
     return call
 
@@ -259,18 +262,18 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+            if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
         kind = type(x2)
-        if kind in _NUMBERS:
-            if (x1.dtype, kind) in _NUMBER_FITS:
+        if kind in NUMBERS:
+            if (x1.dtype, kind) in NUMBER_FITS:
                 return fn(x1, x2)
         else:
             kind = type(x1)
-            if kind in _NUMBERS and (x2.dtype, kind) in _NUMBER_FITS:
+            if kind in NUMBERS and (x2.dtype, kind) in NUMBER_FITS:
                 return fn(x1, x2)
-        x1, x2 = _both(x1, x2)
-        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -282,10 +285,10 @@ def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) ->
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+            if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
-        x1, x2 = _both(x1, x2)
-        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -297,12 +300,12 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in _FEW_KERNELS:
+            if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
-        if type(x2) in _NUMBERS and (x1.dtype, type(x2)) in _NUMBER_FITS:
+        if type(x2) in NUMBERS and (x1.dtype, type(x2)) in NUMBER_FITS:
             return fn(x1, x2)
-        x1, x2 = _both(x1, x2)
-        return few(x1, x2) if x1.dtype in _FEW_KERNELS else fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -314,10 +317,10 @@ def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype in _FLOATING:
+            if dtype is x2.dtype and dtype in FLOATING:
                 return fn(x1, x2)
-        x1, x2 = _both(x1, x2)
-        return fn(_as_float(x1), _as_float(x2))
+        x1, x2 = both(x1, x2)
+        return fn(as_float(x1), as_float(x2))
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -335,7 +338,7 @@ def _divide_unsigned(x1: Any, x2: Any) -> Any:
     half = (n >> 1) & (2**63 - 1)
     quotient = torch.floor_divide(half, safe) << 1
     rest = n - quotient * safe
-    smallest = _ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
+    smallest = ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
     quotient = quotient + ((rest ^ smallest) >= (safe ^ smallest)).to(torch.int64)
     at_least = ((n ^ smallest) >= (d ^ smallest)).to(torch.int64)
     quotient = torch.where(is_large, at_least, quotient)
@@ -358,7 +361,7 @@ def _shift_right_unsigned(x1: Any, x2: Any) -> Any:
 
 def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
-        return _unordered(fn(_ordered(x1), _ordered(x2)), x1.dtype)
+        return unordered(fn(ordered(x1), ordered(x2)), x1.dtype)
 
     return call
 
@@ -376,20 +379,20 @@ def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _truth(x: Any, device: Any) -> Any:
     if isinstance(x, torch.Tensor):
-        return x != 0 if x.dtype in _FEW_KERNELS else x
-    _number_dtype(x, torch.bool)  # refuses what is not a number
+        return x != 0 if x.dtype in FEW_KERNELS else x
+    number_dtype(x, torch.bool)  # refuses what is not a number
     return torch.full((), bool(x), dtype=torch.bool, device=device)
 
 
 def _divide(x1: Any, x2: Any, /) -> Any:
     """Integers would give PyTorch's default float, which need not be ours."""
-    if (x1 if isinstance(x1, torch.Tensor) else x2).dtype in _INEXACT:
+    if (x1 if isinstance(x1, torch.Tensor) else x2).dtype in INEXACT:
         return torch.div(x1, x2)
-    return _divide_as_floats(*_both(x1, x2))
+    return _divide_as_floats(*both(x1, x2))
 
 
 def _divide_as_floats(x1: Any, x2: Any) -> Any:
-    return torch.div(x1.to(_default_float()), x2.to(_default_float()))
+    return torch.div(x1.to(default_float()), x2.to(default_float()))
 
 
 def _by_nonzero(x1: Any, x2: Any, fn: Callable[..., Any]) -> Any:
@@ -399,16 +402,17 @@ def _by_nonzero(x1: Any, x2: Any, fn: Callable[..., Any]) -> Any:
 
 
 def _floor_divide(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype not in _FLOATING:
+    if x1.dtype not in FLOATING:
         return _by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="floor"))
     # torch.floor_divide has no derivative; this form has one, which is 0.
     quotient = torch.div(x1, x2, rounding_mode="floor")
-    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the quotient.
+    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the
+    # quotient.
     return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
 
 
 def _remainder(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype not in _FLOATING:
+    if x1.dtype not in FLOATING:
         return _by_nonzero(x1, x2, torch.remainder)
     rest = torch.remainder(x1, x2)
     # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
@@ -462,31 +466,33 @@ nextafter = _floating("nextafter", torch.nextafter)
 def isclose(
     x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    x1, x2 = _both(x1, x2)
-    if x1.dtype in _FEW_KERNELS:
+    x1, x2 = both(x1, x2)
+    if x1.dtype in FEW_KERNELS:
         x1, x2 = x1.to(torch.float64), x2.to(torch.float64)
     return torch.isclose(x1, x2, rtol, atol, equal_nan)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """`x` kept between `min` and `max`; each may be None, a number or an array. The dtype stays that of `x`."""
+    """`x` kept between `min` and `max`; each may be None, a number or an array. The dtype stays
+    that of `x`.
+    """
     if min is None and max is None:
         return x.clone()
-    if (min is None or (x.dtype, type(min)) in _NUMBER_FITS) and (
-        max is None or (x.dtype, type(max)) in _NUMBER_FITS
+    if (min is None or (x.dtype, type(min)) in NUMBER_FITS) and (
+        max is None or (x.dtype, type(max)) in NUMBER_FITS
     ):
         return torch.clamp(x, min, max)
     low = None if min is None else _bound(min, x)
     high = None if max is None else _bound(max, x)
-    if x.dtype in _FEW_KERNELS:
-        low = None if low is None else _ordered(low)
-        high = None if high is None else _ordered(high)
-        return _unordered(torch.clamp(_ordered(x), low, high), x.dtype)
+    if x.dtype in FEW_KERNELS:
+        low = None if low is None else ordered(low)
+        high = None if high is None else ordered(high)
+        return unordered(torch.clamp(ordered(x), low, high), x.dtype)
     return torch.clamp(x, low, high)
 
 
 def _bound(value: Any, x: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(x.dtype)
-    _number_dtype(value, x.dtype)  # refuses what is not a number
-    return _filled(value, x.dtype, x.device)
+    number_dtype(value, x.dtype)  # refuses what is not a number
+    return filled(value, x.dtype, x.device)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.shapes import check_points
-from ._helpers import _as_device, _default_float
+from ._helpers import as_device, as_float, default_float
 from .casting import as_dtype
 
 __all__ = [
@@ -26,61 +26,67 @@ __all__ = [
 ]
 
 
+def _wide(x: Any) -> Any:
+    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    x = as_float(x)
+    return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
 def fft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return torch.fft.fft(x, n, axis, norm)
+    return torch.fft.fft(_wide(x), n, axis, norm)
 
 
 def ifft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return torch.fft.ifft(x, n, axis, norm)
+    return torch.fft.ifft(_wide(x), n, axis, norm)
 
 
 def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    return torch.fft.fftn(x, s, axes, norm)
+    return torch.fft.fftn(_wide(x), s, axes, norm)
 
 
 def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    return torch.fft.ifftn(x, s, axes, norm)
+    return torch.fft.ifftn(_wide(x), s, axes, norm)
 
 
 def rfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return torch.fft.rfft(x, n, axis, norm)
+    return torch.fft.rfft(_wide(x), n, axis, norm)
 
 
 def irfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return torch.fft.irfft(x, n, axis, norm)
+    return torch.fft.irfft(_wide(x), n, axis, norm)
 
 
 def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    return torch.fft.rfftn(x, s, axes, norm)
+    return torch.fft.rfftn(_wide(x), s, axes, norm)
 
 
 def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    return torch.fft.irfftn(x, s, axes, norm)
+    return torch.fft.irfftn(_wide(x), s, axes, norm)
 
 
 def hfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return torch.fft.hfft(x, n, axis, norm)
+    return torch.fft.hfft(_wide(x), n, axis, norm)
 
 
 def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
-    return torch.fft.ihfft(x, n, axis, norm)
+    return torch.fft.ihfft(_wide(x), n, axis, norm)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     return torch.fft.fftfreq(
-        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+        n, d, dtype=as_dtype(dtype) or default_float(), device=as_device(device)
     )
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     return torch.fft.rfftfreq(
-        n, d, dtype=as_dtype(dtype) or _default_float(), device=_as_device(device)
+        n, d, dtype=as_dtype(dtype) or default_float(), device=as_device(device)
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..shared import foreach as plain
-from .gradients import _compiling_inside
+from .gradients import compiling_inside
 
 __all__ = [
     "foreach_add",
@@ -31,7 +31,7 @@ __all__ = [
 def _walks() -> bool:
     """Whether a torch.func transform encloses the running code."""
     if torch.compiler.is_compiling():
-        return len(_compiling_inside) > 0
+        return len(compiling_inside) > 0
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 

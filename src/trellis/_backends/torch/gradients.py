@@ -29,7 +29,7 @@ FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.fl
 # How many of our own differentiations enclose the running code, per thread.
 _nesting = threading.local()
 # The torch.func transforms of ours around the code that is being compiled.
-_compiling_inside: list[str] = []
+compiling_inside: list[str] = []
 
 
 def stop_gradient(x: Any, /) -> Any:
@@ -37,7 +37,9 @@ def stop_gradient(x: Any, /) -> Any:
 
 
 def _in_transform() -> bool:
-    """Inside torch.compile or a torch.func transform, whose tensors cannot be asked to require gradients."""
+    """Inside torch.compile or a torch.func transform, whose tensors cannot be asked to require
+    gradients.
+    """
     return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
@@ -61,11 +63,11 @@ def _transformed(name: str, transform: Callable[[], Any]) -> Any:
     """Run a torch.func transform; while compiling, keep account of how deep they are nested."""
     if not torch.compiler.is_compiling():
         return transform()
-    _compiling_inside.append(name)
+    compiling_inside.append(name)
     try:
         return transform()
     finally:
-        _compiling_inside.pop()
+        compiling_inside.pop()
 
 
 def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
@@ -160,16 +162,18 @@ def custom_vjp(
 ) -> Callable[[list[Any]], list[Any]]:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
-            if len(_compiling_inside) > 1:
+            if len(compiling_inside) > 1:
                 raise NotSupportedError(
                     "torch.compile loses a custom gradient inside two transforms "
-                    f"({' of '.join(_compiling_inside)}). Leave torch.compile away here; eagerly it works."
+                    f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
+                    "works."
                 )
-            # Dynamo traces `fn` apart, where it may not leave anything outside itself; what it has to
-            # leave (the structure of its result) it leaves here. The compiler drops the rest.
+            # Dynamo traces `fn` apart, where it may not leave anything outside itself; what it has
+            # to leave (the structure of its result) it leaves here. The compiler drops the rest.
             fn([x.detach() for x in xs])
-        # The view matters: of a tensor fresh out of torch.func, Dynamo believes that it needs no gradient,
-        # and would trace `fn` alone, in silence. It looks again at the result of an operation.
+        # The view matters: of a tensor fresh out of torch.func, Dynamo believes that it needs no
+        # gradient, and would trace `fn` alone, in silence. It looks again at the result of an
+        # operation.
         return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
 
     return call

@@ -1,7 +1,8 @@
 """Reading and functional writing at indices.
 
-The `index_*` functions turn any index that a tensor accepts into places of the flattened tensor. So one
-functional kernel serves all of them: it differentiates, works under vmap, and counts duplicates right.
+The `index_*` functions turn any index that a tensor accepts into places of the flattened tensor. So
+one functional kernel serves all of them: it differentiates, works under vmap, and counts duplicates
+right.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
-from ._helpers import _FEW_KERNELS, _NAMES, _filled, _ordered, _unordered
+from ._helpers import FEW_KERNELS, NAMES, filled, ordered, unordered
 
 __all__ = [
     "index_add",
@@ -36,7 +37,7 @@ def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     places = indices.to(torch.int64)
     places = torch.where(places < 0, places + x.shape[axis], places)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return torch.take_along_dim(x.to(torch.int64), places, axis).to(x.dtype)
     return torch.take_along_dim(x, places, axis)
 
@@ -44,15 +45,17 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 def _value_of(value: Any, x: Any) -> Any:
     if isinstance(value, torch.Tensor):
         if value.dtype.is_complex and not x.dtype.is_complex:
-            raise refuse_dropping(_NAMES[value.dtype], _NAMES[x.dtype])
+            raise refuse_dropping(NAMES[value.dtype], NAMES[x.dtype])
         return value if value.dtype is x.dtype else value.to(x.dtype)
     if isinstance(value, (bool, int, float, complex)):
-        return _filled(fitted(value, _NAMES[x.dtype]), x.dtype, x.device)
+        return filled(fitted(value, NAMES[x.dtype]), x.dtype, x.device)
     return torch.as_tensor(value, device=x.device).to(x.dtype)
 
 
 def _is_mask_of_one_value(idx: Any, value: Any, x: Any) -> bool:
-    """Whether the same value goes to every place of a mask: then no shape depends on the mask's contents."""
+    """Whether the same value goes to every place of a mask: then no shape depends on the mask's
+    contents.
+    """
     return (
         isinstance(idx, torch.Tensor)
         and idx.dtype is torch.bool
@@ -101,18 +104,38 @@ def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
 def index_set(x: Any, idx: Any, value: Any) -> Any:
     """A copy of `x` in which `x[idx]` is `value`."""
     value = _value_of(value, x)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return index_set(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
     if _is_mask_of_one_value(idx, value, x):
         return torch.where(_spread(idx, x), value, x)
     places, values = _places(x, idx, value)
+    if _may_repeat(idx):
+        values = _last_values(x, places, values)
     return torch.index_put(x.reshape(-1), (places,), values).reshape(x.shape)
+
+
+def _may_repeat(idx: Any) -> bool:
+    """Whether an index may name an element twice; slices and masks do not."""
+    parts = idx if isinstance(idx, tuple) else (idx,)
+    return any(
+        [not isinstance(p, (int, slice)) and p is not None and p is not Ellipsis for p in parts]
+    )
+
+
+def _last_values(x: Any, places: Any, values: Any) -> Any:
+    """At repeated places every write carries the last value, and only the last one has a
+    gradient.
+    """
+    order = torch.arange(places.shape[0], device=places.device)
+    none = torch.zeros(x.numel(), dtype=torch.int64, device=places.device)
+    winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
+    return torch.where(winner == order, values, values[winner].detach())
 
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:
     """A copy of `x` with `value` added at `x[idx]`; duplicates add up."""
     value = _value_of(value, x)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return index_add(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
     if _is_mask_of_one_value(idx, value, x):
         return torch.where(_spread(idx, x), x + value, x)
@@ -130,7 +153,7 @@ def _index_reduce(x: Any, idx: Any, value: Any, reduce: str, combine: Any) -> An
 def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     """A copy of `x` multiplied by `value` at `x[idx]`; duplicates multiply up."""
     value = _value_of(value, x)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return index_multiply(x.to(torch.int64), idx, value.to(torch.int64)).to(x.dtype)
     if not x.is_floating_point() or _is_mask_of_one_value(idx, value, x):
         return _index_reduce(x, idx, value, "prod", torch.mul)
@@ -141,8 +164,9 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
 def _products(places: Any, values: Any, size: int) -> Any:
     """The product of the values of each place, 1 where there is none.
 
-    scatter_reduce("prod") would do, but its forward-mode derivative is zero (torch 2.13), without a word.
-    A segmented scan: after k rounds each value holds the product of the last 2**k of its place.
+    scatter_reduce("prod") would do, but its forward-mode derivative is zero (torch 2.13), without a
+    word. A segmented scan: after k rounds each value holds the product of the last 2**k of its
+    place.
     """
     places, order = torch.sort(places, stable=True)
     values = values[order]
@@ -165,22 +189,22 @@ def _products(places: Any, values: Any, size: int) -> Any:
 def index_min(x: Any, idx: Any, value: Any) -> Any:
     """A copy of `x` that at `x[idx]` is at most `value`."""
     value = _value_of(value, x)
-    if x.dtype in _FEW_KERNELS:
-        return _unordered(index_min(_ordered(x), idx, _ordered(value)), x.dtype)
+    if x.dtype in FEW_KERNELS:
+        return unordered(index_min(ordered(x), idx, ordered(value)), x.dtype)
     return _index_reduce(x, idx, value, "amin", torch.minimum)
 
 
 def index_max(x: Any, idx: Any, value: Any) -> Any:
     """A copy of `x` that at `x[idx]` is at least `value`."""
     value = _value_of(value, x)
-    if x.dtype in _FEW_KERNELS:
-        return _unordered(index_max(_ordered(x), idx, _ordered(value)), x.dtype)
+    if x.dtype in FEW_KERNELS:
+        return unordered(index_max(ordered(x), idx, ordered(value)), x.dtype)
     return _index_reduce(x, idx, value, "amax", torch.maximum)
 
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Row i of the result is the sum of the rows of `x` whose segment id is i."""
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)
     totals = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype, device=x.device)
     return torch.index_add(totals, 0, segment_ids.to(torch.int64), x)

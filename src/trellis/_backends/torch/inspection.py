@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.dtypes import KINDS
-from ._helpers import _NATIVE, _default_complex, _default_float
+from ._helpers import NATIVE, default_complex, default_float
 
 __all__ = [
     "__array_namespace_info__",
@@ -24,15 +24,15 @@ class Info:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         return {
-            "real floating": _default_float(),
-            "complex floating": _default_complex(),
+            "real floating": default_float(),
+            "complex floating": default_complex(),
             "integral": torch.int64,
             "indexing": torch.int64,
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The data types of the standard; float16 and bfloat16 exist beside them."""
-        standard = {name: d for name, d in _NATIVE.items() if name not in ("float16", "bfloat16")}
+        standard = {name: d for name, d in NATIVE.items() if name not in ("float16", "bfloat16")}
         if kind is None:
             return standard
         names: list[str] = []

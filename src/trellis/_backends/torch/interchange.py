@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
-from ._helpers import _NATIVE, _as_device
+from ._helpers import NATIVE, as_device
 
 __all__ = [
     "check_leaving",
@@ -19,13 +19,15 @@ def check_leaving(x: Any, /) -> None:
     """Raise where leaving PyTorch would cut a gradient."""
     if x.requires_grad and torch.is_grad_enabled():
         raise TracingError(
-            "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert x.detach(), or "
+            "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert "
+            "x.detach(), or "
             "convert inside `with torch.no_grad():`."
         )
 
 
 def to_numpy(x: Any, /) -> Any:
-    """The values as a NumPy array, detached from any gradient; shares memory for tensors on the CPU.
+    """The values as a NumPy array, detached from any gradient; shares memory for tensors on the
+    CPU.
 
     bfloat16 becomes `ml_dtypes.bfloat16` where that package is installed, else float32.
     """
@@ -40,7 +42,8 @@ def to_numpy(x: Any, /) -> Any:
 
 
 def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-    """A tensor of a NumPy array; shares memory unless the array is read-only or has negative strides.
+    """A tensor of a NumPy array; shares memory unless the array is read-only or has negative
+    strides.
 
     PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
     """
@@ -50,7 +53,7 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         return traced.clone() if copy and device is None else traced.to(device, copy=bool(copy))
     array = np.asarray(x)
     name = array.dtype.name
-    if name not in _NATIVE:
+    if name not in NATIVE:
         raise DtypeError(f"PyTorch has no data type for NumPy's {name}. Cast the array first.")
     must_copy = not array.flags.writeable or not array.dtype.isnative or isinstance(x, np.generic)
     for stride in array.strides:
@@ -58,7 +61,8 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         must_copy = must_copy or stride < 0 or stride % array.itemsize != 0
     if must_copy and copy is False:
         raise CopyError(
-            "copy=False, but PyTorch cannot share the memory of a read-only, byte-swapped or reversed "
+            "copy=False, but PyTorch cannot share the memory of a read-only, byte-swapped or "
+            "reversed "
             "NumPy array. Write copy=None."
         )
     if must_copy or copy:
@@ -67,7 +71,7 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         tensor = torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(array)
-    moved = tensor if device is None else tensor.to(_as_device(device))
+    moved = tensor if device is None else tensor.to(as_device(device))
     if copy is False and moved is not tensor:
         raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved

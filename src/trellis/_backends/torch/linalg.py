@@ -1,17 +1,22 @@
 """The linear algebra extension."""
 
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ._helpers import _FEW_KERNELS, _both
+from ..._core.shapes import normal_axes
+from ..shared import norms
+from ._helpers import FEW_KERNELS, INEXACT, both, default_float
 from .elementwise import multiply
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import sum
+from .reduction import all, any, max, min, sum
+from .tracing import is_concrete
 
 __all__ = [
     "cholesky",
@@ -40,22 +45,78 @@ __all__ = [
 ]
 
 
-det = torch.linalg.det
-eigvalsh = torch.linalg.eigvalsh
-inv = torch.linalg.inv
-matrix_power = torch.linalg.matrix_power
-svdvals = torch.linalg.svdvals
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _matrix(x: Any) -> Any:
+    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    x = x if x.dtype in INEXACT else x.to(default_float())
+    return x.to(torch.float32) if x.dtype in _HALVES else x
+
+
+def _back(result: Any, x: Any) -> Any:
+    """The 16-bit floats get their own type back."""
+    dtype = x.dtype if x.dtype in INEXACT else default_float()
+    return result.to(dtype) if dtype in _HALVES else result
+
+
+def _all_back(results: Any, x: Any) -> list[Any]:
+    return [_back(part, x) for part in results]
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    return torch.linalg.cholesky(x, upper=upper)
+    return _back(torch.linalg.cholesky(_matrix(x), upper=upper), x)
+
+
+def det(x: Any, /) -> Any:
+    return _back(_det(_matrix(x)), x)
+
+
+def _det(x: Any) -> Any:
+    """PyTorch's own gradient is 0 for every singular matrix: those take theirs from the
+    cofactors.
+    """
+    value = torch.linalg.det(x)
+    if not x.requires_grad or x.shape[-1] == 0:
+        return value
+    u, s, vh = torch.linalg.svd(x.detach())
+    is_singular = s[..., -1] <= s[..., 0] * (x.shape[-1] * torch.finfo(s.dtype).eps)
+    if is_concrete(is_singular) and not bool(torch.any(is_singular)):
+        return value
+    diagonal = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    others = torch.prod(torch.where(diagonal, 1, s[..., None, :]), -1).to(x.dtype)
+    sign = torch.linalg.det(u) * torch.linalg.det(vh)
+    cofactors = sign[..., None, None] * ((u.conj() * others[..., None, :]) @ vh.conj())
+    # Its value is that of det, its derivative the cofactors.
+    linear = value.detach() + torch.sum(cofactors * (x - x.detach()), (-2, -1))
+    return torch.where(is_singular, linear, value)
+
+
+def eigvalsh(x: Any, /) -> Any:
+    return _back(torch.linalg.eigvalsh(_matrix(x)), x)
+
+
+def inv(x: Any, /) -> Any:
+    return _back(torch.linalg.inv(_matrix(x)), x)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    if n < 0:
+        return _back(torch.linalg.matrix_power(_matrix(x), n), x)
+    if x.dtype in FEW_KERNELS or x.dtype is torch.bool:
+        return torch.linalg.matrix_power(x.to(torch.int64), n).to(x.dtype)
+    return torch.linalg.matrix_power(x, n)
+
+
+def svdvals(x: Any, /) -> Any:
+    return _back(torch.linalg.svdvals(_matrix(x)), x)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = _both(x1, x2)
+    x1, x2 = both(x1, x2)
     if x1.ndim != x2.ndim:
         x1, x2 = torch.broadcast_tensors(x1, x2)
-    if x1.dtype in _FEW_KERNELS:
+    if x1.dtype in FEW_KERNELS:
         return torch.linalg.cross(x1.to(torch.int64), x2.to(torch.int64), dim=axis).to(x1.dtype)
     return torch.linalg.cross(x1, x2, dim=axis)
 
@@ -65,15 +126,17 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 def eigh(x: Any, /) -> EighResult[Any]:
-    return EighResult(*torch.linalg.eigh(x))
+    return EighResult(*_all_back(torch.linalg.eigh(_matrix(x)), x))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return torch.linalg.matrix_norm(x, ord, (-2, -1), keepdims)
+    if ord in ("fro", None):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    return torch.linalg.matrix_rank(x, rtol=rtol)
+    return torch.linalg.matrix_rank(_matrix(x), rtol=rtol)
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
@@ -81,27 +144,27 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    return torch.linalg.pinv(x, rtol=rtol)
+    return _back(torch.linalg.pinv(_matrix(x), rtol=rtol), x)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
-    return QRResult(*torch.linalg.qr(x, mode))
+    return QRResult(*_all_back(torch.linalg.qr(_matrix(x), mode), x))
 
 
 def slogdet(x: Any, /) -> SlogdetResult[Any]:
-    return SlogdetResult(*torch.linalg.slogdet(x))
+    return SlogdetResult(*_all_back(torch.linalg.slogdet(_matrix(x)), x))
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _both(x1, x2)
+    x1, x2 = both(x1, x2)
     # PyTorch takes x2 for a batch of vectors where the standard sees one matrix.
     if x2.ndim > 1 and x2.ndim == x1.ndim - 1 and x2.shape == x1.shape[:-1]:
         x2 = x2[None]
-    return torch.linalg.solve(x1, x2)
+    return _back(torch.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
-    return SVDResult(*torch.linalg.svd(x, full_matrices))
+    return SVDResult(*_all_back(torch.linalg.svd(_matrix(x), full_matrices), x))
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -109,6 +172,29 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = x if x.dtype in INEXACT else x.to(default_float())
     if axis == ():
-        return torch.linalg.vector_norm(x[None], ord, 0)
-    return torch.linalg.vector_norm(x, ord, axis, keepdims)
+        x, axis = x[None], 0
+    if ord in (1, 2, 0):
+        return torch.linalg.vector_norm(x, ord, axis, keepdims)
+    return norms.vector_norm(_ops, x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def _count(x: Any, axis: Any) -> int:
+    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+
+
+_ops = SimpleNamespace(
+    abs=torch.abs,
+    all=all,
+    any=any,
+    cast_like=lambda x, like: x.to(like.dtype),
+    count=_count,
+    max=max,
+    min=min,
+    sqrt=torch.sqrt,
+    stop=torch.Tensor.detach,
+    sum=sum,
+    svdvals=svdvals,
+    where=torch.where,
+)

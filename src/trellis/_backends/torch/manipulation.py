@@ -7,7 +7,7 @@ import torch
 from ..._core.dtypes import fitted
 from ..._core.errors import CopyError
 from ..._core.shapes import check_squeezable, normal_axes, permutation
-from ._helpers import _FEW_KERNELS, _NAMES, _all_same
+from ._helpers import FEW_KERNELS, NAMES, all_same
 
 __all__ = [
     "broadcast_arrays",
@@ -41,7 +41,7 @@ def _joinable(arrays: Any) -> Any:
     dtype = arrays[0].dtype
     for x in arrays:
         if x.dtype is not dtype:
-            return _all_same(arrays)
+            return all_same(arrays)
     return arrays
 
 
@@ -58,7 +58,7 @@ def expand_dims(x: Any, /, axis: int) -> Any:
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
     axes = normal_axes(axis, x.ndim)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return torch.flip(x.to(torch.int64), axes).to(x.dtype)
     return torch.flip(x, axes)
 
@@ -74,7 +74,7 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     if isinstance(repeats, torch.Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
-    if x.dtype in _FEW_KERNELS:
+    if x.dtype in FEW_KERNELS:
         return torch.repeat_interleave(x.to(torch.int64), repeats, axis).to(x.dtype)
     return torch.repeat_interleave(x, repeats, axis)
 
@@ -88,7 +88,8 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
         return x.view(shape)
     except RuntimeError as error:
         raise CopyError(
-            f"copy=False, but a tensor of shape {tuple(x.shape)} and strides {x.stride()} can become "
+            f"copy=False, but a tensor of shape {tuple(x.shape)} and strides {x.stride()} can "
+            "become "
             f"{shape} only by copying. Write copy=None."
         ) from error
 
@@ -120,11 +121,11 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode == "constant":
-        constant_values = fitted(constant_values, _NAMES[x.dtype])
+        constant_values = fitted(constant_values, NAMES[x.dtype])
         flat: list[int] = []
         for low, high in reversed(pad_width):
             flat += [low, high]
-        if x.dtype in _FEW_KERNELS:
+        if x.dtype in FEW_KERNELS:
             return torch.nn.functional.pad(x.to(torch.int64), flat, value=constant_values).to(
                 x.dtype
             )

@@ -3,10 +3,10 @@
 from typing import Any
 
 import torch
-from torch import matmul as _torch_matmul  # a name of its own is found faster than one in a module
+from torch import matmul as torch_matmul  # a name of its own is found faster than one in a module
 
 from ..._core.shapes import check_lengths
-from ._helpers import _FEW_KERNELS, _INEXACT, _all_same, _both
+from ._helpers import FEW_KERNELS, INEXACT, all_same, both
 
 __all__ = [
     "einsum",
@@ -20,11 +20,11 @@ __all__ = [
 def matmul(x1: Any, x2: Any, /) -> Any:
     dtype = x1.dtype
     if dtype is not x2.dtype:
-        x1, x2 = _both(x1, x2)
+        x1, x2 = both(x1, x2)
         dtype = x1.dtype
-    if dtype in _FEW_KERNELS:
+    if dtype in FEW_KERNELS:
         return torch.matmul(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
-    return _torch_matmul(x1, x2)
+    return torch_matmul(x1, x2)
 
 
 def matrix_transpose(x: Any, /) -> Any:
@@ -33,26 +33,26 @@ def matrix_transpose(x: Any, /) -> Any:
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     if x1.dtype is not x2.dtype:
-        x1, x2 = _both(x1, x2)
-    if x1.dtype in _FEW_KERNELS:
+        x1, x2 = both(x1, x2)
+    if x1.dtype in FEW_KERNELS:
         return torch.tensordot(x1.to(torch.int64), x2.to(torch.int64), axes).to(x1.dtype)
     return torch.tensordot(x1, x2, axes)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if x1.dtype is not x2.dtype:
-        x1, x2 = _both(x1, x2)
+        x1, x2 = both(x1, x2)
     check_lengths("vecdot", "vectors", x1.shape[axis], x2.shape[axis])
-    if x1.dtype in _INEXACT:
+    if x1.dtype in INEXACT:
         return torch.linalg.vecdot(x1, x2, dim=axis)
-    if x1.dtype in _FEW_KERNELS:
+    if x1.dtype in FEW_KERNELS:
         return torch.sum(x1.to(torch.int64) * x2.to(torch.int64), axis).to(x1.dtype)
     return torch.sum(x1 * x2, axis, dtype=x1.dtype)
 
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     """Sums of products by Einstein's convention, for example `einsum("ij,jk->ik", a, b)`."""
-    same = _all_same(xs)
-    if same[0].dtype in _FEW_KERNELS:
+    same = all_same(xs)
+    if same[0].dtype in FEW_KERNELS:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
     return torch.einsum(subscripts, *same)

@@ -25,7 +25,7 @@ from ..._core.threefry import (
 )
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
-from ._helpers import _as_device
+from ._helpers import as_device
 from .tracing import is_concrete
 
 __all__ = [
@@ -71,7 +71,7 @@ def _signed(value: int) -> int:
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
-    return torch.tensor([upper, lower], dtype=torch.uint32, device=_as_device(device))
+    return torch.tensor([upper, lower], dtype=torch.uint32, device=as_device(device))
 
 
 def key_of_seed(seed: Any) -> Any:

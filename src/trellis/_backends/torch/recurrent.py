@@ -5,9 +5,11 @@ from typing import Any
 import torch
 
 from ._fused import fastest
-from .gradients import _compiling_inside
+from .gradients import compiling_inside
 
-__all__ = ["lstm"]
+__all__ = [
+    "lstm",
+]
 
 
 def lstm(
@@ -17,7 +19,7 @@ def lstm(
     xs = (x, h, c, kernel, recurrent_kernel, bias)
     # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with
     # an axis more.
-    is_formula = torch.compiler.is_compiling() and len(_compiling_inside) > 0
+    is_formula = torch.compiler.is_compiling() and len(compiling_inside) > 0
     hs, h_last, c_last = (
         _lstm_formula(*xs) if is_formula else fastest(_fused_lstm, _lstm_formula, *xs)
     )

@@ -7,11 +7,11 @@ import builtins
 from typing import Any
 
 import torch
-from torch import mean as _torch_mean  # names of their own are found faster than those in a module
-from torch import sum as _torch_sum
+from torch import mean as torch_mean  # names of their own are found faster than those in a module
+from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, only_axis
-from ._helpers import _FEW_KERNELS, _UNSIGNED, _all_same, _as_float, _ordered, _unordered
+from ._helpers import FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
 from .casting import as_dtype
 
 __all__ = [
@@ -32,17 +32,21 @@ __all__ = [
 
 
 def _total_dtype(x: Any, dtype: Any) -> Any:
-    """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the others."""
+    """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the
+    others.
+    """
     if dtype is not None:
         return as_dtype(dtype)
-    return torch.uint64 if x.dtype in _UNSIGNED else None
+    return torch.uint64 if x.dtype in UNSIGNED else None
 
 
 def _carried(fn: Any, x: Any, native: Any) -> Any:
-    """`fn(x, dtype)` where either type may have few kernels; modulo 2**64 int64 is as good as uint64."""
-    if native in _FEW_KERNELS:
+    """`fn(x, dtype)` where either type may have few kernels; modulo 2**64 int64 is as good as
+    uint64.
+    """
+    if native in FEW_KERNELS:
         return fn(x.to(torch.int64), torch.int64).to(native)
-    return fn(x.to(torch.int64) if x.dtype in _FEW_KERNELS else x, native)
+    return fn(x.to(torch.int64) if x.dtype in FEW_KERNELS else x, native)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -50,10 +54,10 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
         normal_axes(axis, 0)
     if axis == ():
         return _unreduced(x, dtype)
-    if dtype is None and x.dtype not in _UNSIGNED:
-        return _torch_sum(x, axis, keepdims)
+    if dtype is None and x.dtype not in UNSIGNED:
+        return torch_sum(x, axis, keepdims)
     native = _total_dtype(x, dtype)
-    if native in _FEW_KERNELS:
+    if native in FEW_KERNELS:
         return torch.sum(x.to(torch.int64), axis, keepdims).to(native)
     return torch.sum(x, axis, keepdims, dtype=native)
 
@@ -70,7 +74,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     if axis == ():
         return _unreduced(x, dtype)
     native = _total_dtype(x, dtype)
-    if native in _FEW_KERNELS:
+    if native in FEW_KERNELS:
         return prod(x.to(torch.int64), axis=axis, keepdims=keepdims).to(native)
     if isinstance(axis, int):
         return torch.prod(x, axis, keepdims, dtype=native)
@@ -88,8 +92,8 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         normal_axes(axis, 0)
     if axis == ():
         return x.clone()
-    if x.dtype in _FEW_KERNELS:
-        return _unordered(max(_ordered(x), axis=axis, keepdims=keepdims), x.dtype)
+    if x.dtype in FEW_KERNELS:
+        return unordered(max(ordered(x), axis=axis, keepdims=keepdims), x.dtype)
     return torch.amax(x, () if axis is None else axis, keepdims)
 
 
@@ -98,8 +102,8 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         normal_axes(axis, 0)
     if axis == ():
         return x.clone()
-    if x.dtype in _FEW_KERNELS:
-        return _unordered(min(_ordered(x), axis=axis, keepdims=keepdims), x.dtype)
+    if x.dtype in FEW_KERNELS:
+        return unordered(min(ordered(x), axis=axis, keepdims=keepdims), x.dtype)
     return torch.amin(x, () if axis is None else axis, keepdims)
 
 
@@ -107,8 +111,8 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
-        return _as_float(x).clone()
-    return _torch_mean(_as_float(x), axis, keepdims)
+        return as_float(x).clone()
+    return torch_mean(as_float(x), axis, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
@@ -116,15 +120,15 @@ def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = 
         normal_axes(axis, 0)
     if axis == ():
         return torch.sqrt(var(x, axis=axis, correction=correction))
-    return torch.std(_as_float(x), axis, correction=correction, keepdim=keepdims)
+    return torch.std(as_float(x), axis, correction=correction, keepdim=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
-        return torch.var(_as_float(x)[None], 0, correction=correction)
-    return torch.var(_as_float(x), axis, correction=correction, keepdim=keepdims)
+        return torch.var(as_float(x)[None], 0, correction=correction)
+    return torch.var(as_float(x), axis, correction=correction, keepdim=keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -173,8 +177,8 @@ def _with_initial(x: Any, axis: int, value: int) -> Any:
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     check_order(n)
     pieces = [piece for piece in (prepend, x, append) if piece is not None]
-    joined = torch.cat(_all_same(pieces), axis) if builtins.len(pieces) > 1 else x
-    if joined.dtype in _FEW_KERNELS:
+    joined = torch.cat(all_same(pieces), axis) if builtins.len(pieces) > 1 else x
+    if joined.dtype in FEW_KERNELS:
         return torch.diff(joined.to(torch.int64), n, axis).to(joined.dtype)
     return torch.diff(joined, n, axis)
 
@@ -184,5 +188,5 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
-        return _as_float(x).clone()
-    return torch.logsumexp(_as_float(x), normal_axes(axis, x.ndim), keepdims)
+        return as_float(x).clone()
+    return torch.logsumexp(as_float(x), normal_axes(axis, x.ndim), keepdims)

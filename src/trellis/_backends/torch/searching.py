@@ -7,7 +7,7 @@ import torch
 from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes
-from ._helpers import _FEW_KERNELS, _NATIVE, _both, _filled, _ordered
+from ._helpers import FEW_KERNELS, NATIVE, both, filled, ordered
 
 __all__ = [
     "argmax",
@@ -22,8 +22,8 @@ __all__ = [
 
 def _ranked(x: Any) -> Any:
     """`x` in a dtype that PyTorch can compare, in the same order."""
-    if x.dtype in _FEW_KERNELS:
-        return _ordered(x)
+    if x.dtype in FEW_KERNELS:
+        return ordered(x)
     return x.to(torch.uint8) if x.dtype is torch.bool else x
 
 
@@ -49,11 +49,11 @@ def nonzero(x: Any, /) -> Any:
         raise ShapeError(
             "nonzero() needs an array of at least one axis. Write x[None] for a 0-d array."
         )
-    return torch.nonzero(x != 0 if x.dtype in _FEW_KERNELS else x, as_tuple=True)
+    return torch.nonzero(x != 0 if x.dtype in FEW_KERNELS else x, as_tuple=True)
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    x1, x2 = _both(x1, x2)
+    x1, x2 = both(x1, x2)
     order = None if sorter is None else sorter.to(torch.int64)
     # PyTorch warns of hidden copies of tensors that are not contiguous.
     return torch.searchsorted(
@@ -63,20 +63,20 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     if isinstance(x1, torch.Tensor) or isinstance(x2, torch.Tensor):
-        x1, x2 = _both(x1, x2)
-        if x1.dtype in _FEW_KERNELS:
+        x1, x2 = both(x1, x2)
+        if x1.dtype in FEW_KERNELS:
             return torch.where(condition, x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
         return torch.where(condition, x1, x2)
-    dtype = _NATIVE[of_numbers((x1, x2))]
+    dtype = NATIVE[of_numbers((x1, x2))]
     device = condition.device
-    return torch.where(condition, _filled(x1, dtype, device), _filled(x2, dtype, device))
+    return torch.where(condition, filled(x1, dtype, device), filled(x2, dtype, device))
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
     """The `k` largest (or smallest) elements along an axis, in order, and their indices.
 
-    Of equal elements the one with the lower index comes first. torch.topk promises no such order, so this
-    is a stable sort.
+    Of equal elements the one with the lower index comes first. torch.topk promises no such order,
+    so this is a stable sort.
     """
     values, indices = torch.sort(x, dim=axis, descending=largest, stable=True)
     return torch.narrow(values, axis, 0, k), torch.narrow(indices, axis, 0, k)

@@ -23,7 +23,9 @@ def _unique(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _unique_complex(x: Any) -> tuple[Any, Any, Any]:
-    """PyTorch does not sort complex numbers: sort by the imaginary part, then stably by the real one."""
+    """PyTorch does not sort complex numbers: sort by the imaginary part, then stably by the real
+    one.
+    """
     flat = x.reshape(-1)
     order = torch.sort(flat.imag, stable=True).indices
     order = order[torch.sort(flat.real[order], stable=True).indices]

@@ -32,6 +32,6 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     # The tensors of torch.compile do not show that they are traced; those of torch.func do.
-    if torch.compiler.is_compiling():
+    if is_tracing():
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(x)

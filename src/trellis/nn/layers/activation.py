@@ -14,11 +14,11 @@ from .layer import Layer, Options
 class _Activation(Layer):
     """A function of one array, with the options given to the constructor."""
 
-    function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Any]]
     _options: Mapping[str, Any] = {}
 
     def _forward(self, x: A) -> A:
-        y: A = type(self).function(x, **self._options)
+        y: A = type(self)._function(x, **self._options)
         return y
 
     def extra_repr(self) -> str:
@@ -40,73 +40,73 @@ class _AlongAxis(_Activation):
 class ReLU(_Activation):
     """`max(x, 0)`."""
 
-    function = staticmethod(functions.relu)
+    _function = staticmethod(functions.relu)
 
 
 class ReLU6(_Activation):
     """`min(max(x, 0), 6)`."""
 
-    function = staticmethod(functions.relu6)
+    _function = staticmethod(functions.relu6)
 
 
 class Sigmoid(_Activation):
     """`1 / (1 + exp(-x))`."""
 
-    function = staticmethod(functions.sigmoid)
+    _function = staticmethod(functions.sigmoid)
 
 
 class LogSigmoid(_Activation):
     """`log(sigmoid(x))`."""
 
-    function = staticmethod(functions.log_sigmoid)
+    _function = staticmethod(functions.log_sigmoid)
 
 
 class HardSigmoid(_Activation):
     """A sigmoid of straight lines."""
 
-    function = staticmethod(functions.hard_sigmoid)
+    _function = staticmethod(functions.hard_sigmoid)
 
 
 class HardSwish(_Activation):
     """`x * hard_sigmoid(x)`."""
 
-    function = staticmethod(functions.hard_swish)
+    _function = staticmethod(functions.hard_swish)
 
 
 class Softsign(_Activation):
     """`x / (1 + |x|)`."""
 
-    function = staticmethod(functions.softsign)
+    _function = staticmethod(functions.softsign)
 
 
 class SELU(_Activation):
     """The self-normalising exponential unit."""
 
-    function = staticmethod(functions.selu)
+    _function = staticmethod(functions.selu)
 
 
 class SiLU(_Activation):
     """`x * sigmoid(x)`."""
 
-    function = staticmethod(functions.silu)
+    _function = staticmethod(functions.silu)
 
 
 class Mish(_Activation):
     """`x * tanh(softplus(x))`."""
 
-    function = staticmethod(functions.mish)
+    _function = staticmethod(functions.mish)
 
 
 class Tanh(_Activation):
     """The hyperbolic tangent."""
 
-    function = staticmethod(tanh)
+    _function = staticmethod(tanh)
 
 
 class LeakyReLU(_Activation):
     """x where it is positive, `negative_slope * x` elsewhere."""
 
-    function = staticmethod(functions.leaky_relu)
+    _function = staticmethod(functions.leaky_relu)
 
     def __init__(self, negative_slope: float = 0.01, **options: Unpack[Options]):
         """A leaky rectifier.
@@ -122,7 +122,7 @@ class LeakyReLU(_Activation):
 class ELU(_Activation):
     """x where it is positive, `alpha * (exp(x) - 1)` elsewhere."""
 
-    function = staticmethod(functions.elu)
+    _function = staticmethod(functions.elu)
 
     def __init__(self, alpha: float = 1.0, **options: Unpack[Options]):
         """An exponential unit.
@@ -138,7 +138,7 @@ class ELU(_Activation):
 class HardTanh(_Activation):
     """x, held between `low` and `high`."""
 
-    function = staticmethod(functions.hard_tanh)
+    _function = staticmethod(functions.hard_tanh)
 
     def __init__(self, low: float = -1.0, high: float = 1.0, **options: Unpack[Options]):
         """A cut-off.
@@ -155,7 +155,7 @@ class HardTanh(_Activation):
 class Softplus(_Activation):
     """`log(1 + exp(beta * x)) / beta`."""
 
-    function = staticmethod(functions.softplus)
+    _function = staticmethod(functions.softplus)
 
     def __init__(self, beta: float = 1.0, **options: Unpack[Options]):
         """A smooth rectifier.
@@ -171,7 +171,7 @@ class Softplus(_Activation):
 class GELU(_Activation):
     """x times the normal distribution function of x, or its approximation by tanh."""
 
-    function = staticmethod(functions.gelu)
+    _function = staticmethod(functions.gelu)
 
     def __init__(self, approximate: bool = False, **options: Unpack[Options]):
         """A rectifier by the normal distribution.
@@ -187,31 +187,31 @@ class GELU(_Activation):
 class Softmax(_AlongAxis):
     """Exponentials that sum to 1 along an axis."""
 
-    function = staticmethod(functions.softmax)
+    _function = staticmethod(functions.softmax)
 
 
 class LogSoftmax(_AlongAxis):
     """The logarithm of softmax."""
 
-    function = staticmethod(functions.log_softmax)
+    _function = staticmethod(functions.log_softmax)
 
 
 class GLU(_AlongAxis):
     """The first half along an axis times the sigmoid of the second."""
 
-    function = staticmethod(functions.glu)
+    _function = staticmethod(functions.glu)
 
 
 class GEGLU(_AlongAxis):
     """The gated unit with gelu in place of the sigmoid."""
 
-    function = staticmethod(functions.geglu)
+    _function = staticmethod(functions.geglu)
 
 
 class SwiGLU(_AlongAxis):
     """The gated unit with silu in place of the sigmoid."""
 
-    function = staticmethod(functions.swiglu)
+    _function = staticmethod(functions.swiglu)
 
 
 class PReLU(Layer):

@@ -16,7 +16,7 @@ from .layer import Layer, Options
 class _Loss(Layer):
     """What losses share: a function, and options for it."""
 
-    function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Any]]
     _options: Mapping[str, Any]
 
     def __init__(self, reduction: Reduction = "mean", **options: Unpack[Options]):
@@ -30,7 +30,7 @@ class _Loss(Layer):
         super().__init__(**options)
 
     def _forward(self, *arrays: Any, **more: Any) -> Any:
-        return type(self).function(*arrays, **self._options, **more)
+        return type(self)._function(*arrays, **self._options, **more)
 
     def extra_repr(self) -> str:
         shown = {name: x for name, x in self._options.items() if not hasattr(x, "shape")}
@@ -40,19 +40,19 @@ class _Loss(Layer):
 class MSELoss(_Loss):
     """The mean of squared differences."""
 
-    function = staticmethod(F.mse_loss)
+    _function = staticmethod(F.mse_loss)
 
 
 class MAELoss(_Loss):
     """The mean of absolute differences."""
 
-    function = staticmethod(F.mae_loss)
+    _function = staticmethod(F.mae_loss)
 
 
 class HuberLoss(_Loss):
     """Squares for small differences, absolute values for large ones."""
 
-    function = staticmethod(F.huber_loss)
+    _function = staticmethod(F.huber_loss)
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class HuberLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts."""
 
-    function = staticmethod(F.poisson_nll_loss)
+    _function = staticmethod(F.poisson_nll_loss)
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class CrossEntropyLoss(_Loss):
     0.6931
     """
 
-    function = staticmethod(F.cross_entropy)
+    _function = staticmethod(F.cross_entropy)
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class CrossEntropyLoss(_Loss):
 class NLLLoss(_Loss):
     """Negative log likelihood of logarithms of probabilities."""
 
-    function = staticmethod(F.nll_loss)
+    _function = staticmethod(F.nll_loss)
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class NLLLoss(_Loss):
 class KLDivergenceLoss(_Loss):
     """Kullback-Leibler divergence from logarithms of probabilities."""
 
-    function = staticmethod(F.kl_divergence)
+    _function = staticmethod(F.kl_divergence)
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class KLDivergenceLoss(_Loss):
 class BinaryCrossEntropyLoss(_Loss):
     """Cross entropy of two classes, from probabilities or logits."""
 
-    function = staticmethod(F.binary_cross_entropy)
+    _function = staticmethod(F.binary_cross_entropy)
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class BinaryCrossEntropyLoss(_Loss):
 class FocalLoss(_Loss):
     """Binary cross entropy of logits in which easy examples count less."""
 
-    function = staticmethod(F.focal_loss)
+    _function = staticmethod(F.focal_loss)
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class FocalLoss(_Loss):
 class HingeLoss(_Loss):
     """`max(0, margin - target * prediction)` for targets of -1 and 1."""
 
-    function = staticmethod(F.hinge_loss)
+    _function = staticmethod(F.hinge_loss)
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class HingeLoss(_Loss):
 class CosineLoss(_Loss):
     """One minus the cosine between two vectors."""
 
-    function = staticmethod(F.cosine_loss)
+    _function = staticmethod(F.cosine_loss)
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class CosineLoss(_Loss):
 class TripletLoss(_Loss):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
 
-    function = staticmethod(F.triplet_loss)
+    _function = staticmethod(F.triplet_loss)
 
     def __init__(
         self,
@@ -329,7 +329,7 @@ class TripletLoss(_Loss):
 class CTCLoss(_Loss):
     """Connectionist temporal classification."""
 
-    function = staticmethod(F.ctc_loss)
+    _function = staticmethod(F.ctc_loss)
 
     def __init__(
         self,

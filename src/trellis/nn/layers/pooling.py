@@ -11,7 +11,7 @@ from .layer import Layer, Options
 
 
 class _Pool(Layer):
-    function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Any]]
     dims: ClassVar[int]
 
     def __init__(
@@ -40,7 +40,7 @@ class _Pool(Layer):
 
     def _forward(self, x: A) -> A:
         sizes = (self._window, self._strides, self._padding)
-        y: A = type(self).function(x, *sizes, data_format=self._format)
+        y: A = type(self)._function(x, *sizes, data_format=self._format)
         return y
 
     def extra_repr(self) -> str:
@@ -50,7 +50,7 @@ class _Pool(Layer):
 class MaxPool1D(_Pool):
     """The largest element of every window along one axis."""
 
-    function, dims = staticmethod(F.max_pool1d), 1
+    _function, dims = staticmethod(F.max_pool1d), 1
 
 
 class MaxPool2D(_Pool):
@@ -61,19 +61,19 @@ class MaxPool2D(_Pool):
     (1, 2, 3, 3)
     """
 
-    function, dims = staticmethod(F.max_pool2d), 2
+    _function, dims = staticmethod(F.max_pool2d), 2
 
 
 class MaxPool3D(_Pool):
     """The largest element of every window along three axes."""
 
-    function, dims = staticmethod(F.max_pool3d), 3
+    _function, dims = staticmethod(F.max_pool3d), 3
 
 
 class AvgPool1D(_Pool):
     """The mean of every window along one axis; padding does not count."""
 
-    function, dims = staticmethod(F.avg_pool1d), 1
+    _function, dims = staticmethod(F.avg_pool1d), 1
 
 
 class AvgPool2D(_Pool):
@@ -84,17 +84,17 @@ class AvgPool2D(_Pool):
     (1, 4, 6, 3)
     """
 
-    function, dims = staticmethod(F.avg_pool2d), 2
+    _function, dims = staticmethod(F.avg_pool2d), 2
 
 
 class AvgPool3D(_Pool):
     """The mean of every window along three axes; padding does not count."""
 
-    function, dims = staticmethod(F.avg_pool3d), 3
+    _function, dims = staticmethod(F.avg_pool3d), 3
 
 
 class _GlobalPool(Layer):
-    function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -113,24 +113,24 @@ class _GlobalPool(Layer):
         super().__init__(**options)
 
     def _forward(self, x: A) -> A:
-        y: A = type(self).function(x, **self._options)
+        y: A = type(self)._function(x, **self._options)
         return y
 
 
 class GlobalAvgPool(_GlobalPool):
     """The mean over all positions: (batch, ..., channels) -> (batch, channels)."""
 
-    function = staticmethod(F.global_avg_pool)
+    _function = staticmethod(F.global_avg_pool)
 
 
 class GlobalMaxPool(_GlobalPool):
     """The maximum over all positions: (batch, ..., channels) -> (batch, channels)."""
 
-    function = staticmethod(F.global_max_pool)
+    _function = staticmethod(F.global_max_pool)
 
 
 class _AdaptivePool(Layer):
-    function: ClassVar[Callable[..., Any]]
+    _function: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _AdaptivePool(Layer):
         super().__init__(**options)
 
     def _forward(self, x: A) -> A:
-        y: A = type(self).function(x, self._output_size, data_format=self._data_format)
+        y: A = type(self)._function(x, self._output_size, data_format=self._data_format)
         return y
 
     def extra_repr(self) -> str:
@@ -159,10 +159,10 @@ class _AdaptivePool(Layer):
 class AdaptiveAvgPool(_AdaptivePool):
     """Means over windows that divide each of the 1 to 3 spatial axes into `output_size` parts."""
 
-    function = staticmethod(F.adaptive_avg_pool)
+    _function = staticmethod(F.adaptive_avg_pool)
 
 
 class AdaptiveMaxPool(_AdaptivePool):
     """Maxima over windows that divide each of the 1 to 3 spatial axes into `output_size` parts."""
 
-    function = staticmethod(F.adaptive_max_pool)
+    _function = staticmethod(F.adaptive_max_pool)

@@ -7,6 +7,7 @@ The variables of a layer are `layer0`, `layer1`, ..., those of the backward dire
 from typing import Any, ClassVar, Unpack
 
 from ..._array.creation import zeros_like
+from ..._array.elementwise import add
 from ..._array.manipulation import concat, flip, stack
 from ..._array.reduction import sum as sum_of
 from ..._core.errors import ArgumentError
@@ -128,7 +129,7 @@ class _Recurrent(Layer):
     def _zeros(self, x: Any, part: Any) -> list[Any]:
         # By broadcasting: the batch may have sizes that are not known while tracing.
         column = sum_of(zeros_like(x[..., :1]), axis=self._time_axis)
-        state = column + zeros_like(part.r[:, 0])
+        state = add(column, zeros_like(part.r[:, 0]))
         return [state] * len(self.state_names)
 
     def _bias(self, part: Any, name: str) -> Any:

@@ -208,8 +208,11 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         being compiled it raises: give the variables to the call instead.
         """
         node, call = self.__node__, here.call
-        if call is None and node.v is not None:
-            return node.v
+        if call is None:
+            if node.v is not None:
+                return node.v
+        elif call.node is node and call.v is not None:
+            return call.v
         return variables_in(call, node)
 
     @v.setter
@@ -326,7 +329,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             self.build(*args, from_call=True, **kwargs)
         call = Call(
             node,
-            None if v is None else as_container(v, "v"),
+            v if v is None or type(v) is Container else as_container(v, "v"),
             None if buffers is None else as_container(buffers, "buffers").copy(),
             around,
         )
@@ -443,7 +446,9 @@ def _check_backend(node: Node, v: Any, args: tuple[Any, ...]) -> None:
         if len(leaf) == 0:
             return
         leaf = list(dict.values(leaf))[0]  # noqa: RUF015 (compilers trace this form)
-    if hasattr(leaf, "shape") and xp_of(args[0]) is not xp_of(leaf):
+    if type(leaf) is type(args[0]) or not hasattr(leaf, "shape"):
+        return
+    if xp_of(args[0]) is not xp_of(leaf):
         mine, given = backend_of(leaf), backend_of(args[0])
         raise MixedBackendsError(
             f"{type(node.owner).__name__} has variables from {mine}, but its input is from {given}. "

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import erf as _scipy_erf
+from scipy.special import erf as scipy_erf
 
 from .._tape import composed, constant, differentiable, stop, unbroadcast
 
@@ -71,7 +71,7 @@ differentiable(
 )
 
 
-# Two arguments ---------------------------------------------------------------------------------------
+# Two arguments ------------------------------------------------------------------------------------
 
 
 def _binary(ufunc: Any, first: Any, second: Any) -> None:
@@ -154,7 +154,7 @@ _binary(np.nextafter, lambda g, ans, x, y: g, lambda g, ans, x, y: np.zeros_like
 _binary(np.remainder, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.floor(x / y))
 
 
-# Neither one nor two ---------------------------------------------------------------------------------
+# Neither one nor two ------------------------------------------------------------------------------
 
 
 @composed(np.clip)
@@ -187,7 +187,7 @@ def _nan_to_num(x: Any, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = Non
 
 def _erf_values(x: Any) -> Any:
     # SciPy has loops for float32 and float64 only, and takes float64 for the two half types.
-    return _scipy_erf(x) if x.dtype.itemsize >= 4 else _scipy_erf(x.astype("f4")).astype(x.dtype)
+    return scipy_erf(x) if x.dtype.itemsize >= 4 else scipy_erf(x.astype("f4")).astype(x.dtype)
 
 
 _two_over_root_pi = 2 / math.sqrt(math.pi)

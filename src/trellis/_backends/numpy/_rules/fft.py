@@ -1,4 +1,5 @@
-"""Derivatives of NumPy's Fourier transforms. They are linear: each one's adjoint is another of them.
+"""Derivatives of NumPy's Fourier transforms. They are linear: each one's adjoint is another of
+them.
 
 A gradient of a complex number u + iv is held as dL/du - i dL/dv, as autograd does.
 """

@@ -6,12 +6,12 @@ import numpy as np
 from autograd.core import SparseObject, vspace
 from autograd.extend import defvjp, primitive
 
-from .._tape import RULES, composed, constant, unbroadcast
+from .._tape import RULES, composed, constant, stop, unbroadcast
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
-    np.searchsorted, np.all, np.any, np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all,
-    np.unique,
+    np.searchsorted, np.all, np.any, np.unique, np.unique_all, np.unique_counts, np.unique_inverse,
+    np.unique_values,
 )  # fmt: skip
 
 
@@ -38,7 +38,8 @@ def _get(x: Any, index: Any) -> Any:
 
 @primitive
 def _put(g: Any, index: Any, space: Any) -> Any:
-    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n squared.
+    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n
+    # squared.
     return SparseObject(space, lambda target: _add_at(target, index, g))
 
 
@@ -98,7 +99,7 @@ def _sort(x: Any, axis: int = -1, **kw: Any) -> Any:
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
 
 
-# Functional updates ----------------------------------------------------------------------------------
+# Functional updates -------------------------------------------------------------------------------
 
 
 @primitive
@@ -111,8 +112,19 @@ def index_set_at(x: Any, value: Any, index: Any) -> Any:
 defvjp(
     index_set_at,
     lambda ans, x, value, index: lambda g: index_set_at(g, np.zeros((), g.dtype), index),
-    lambda ans, x, value, index: lambda g: unbroadcast(g[index], value),
+    lambda ans, x, value, index: lambda g: unbroadcast(_last_writes(g, index), value),
 )
+
+
+def _last_writes(g: Any, index: Any) -> Any:
+    """The gradient at each place of the index; 0 where a later write to the same element won."""
+    there = g[index]
+    if _is_basic(index):
+        return there
+    number = np.arange(there.size).reshape(there.shape)
+    winner = np.zeros(np.shape(g), dtype=np.int64)
+    winner[index] = number
+    return np.where(winner[index] == number, there, np.zeros((), g.dtype))
 
 
 @primitive
@@ -137,9 +149,23 @@ def index_multiply_at(x: Any, value: Any, index: Any) -> Any:
 def _multiply_by_value(ans: Any, x: Any, value: Any, index: Any) -> Any:
     count = np.zeros(np.shape(x), dtype=np.int64)
     np.add.at(count, index, 1)
-    if count.max(initial=0) > 1:  # the other factors of the same element
-        return lambda g: unbroadcast((g * ans)[index] / value, value)
+    if count.max(initial=0) > 1:
+        return lambda g: unbroadcast((g * x)[index] * _other_factors(x, value, index), value)
     return lambda g: unbroadcast((g * x)[index], value)
+
+
+def _other_factors(x: Any, value: Any, index: Any) -> Any:
+    """The product of the other factors of the same element, right where one or more of them are
+    0.
+    """
+    value = np.broadcast_to(value, x[index].shape)
+    is_zero = stop(value) == 0
+    zeros = np.zeros(np.shape(x), dtype=np.int64)
+    np.add.at(zeros, index, is_zero)
+    nonzero = np.where(is_zero, np.ones((), value.dtype), value)
+    product = index_multiply_at(np.ones(np.shape(x), dtype=value.dtype), nonzero, index)[index]
+    none_left = zeros[index] - is_zero == 0
+    return np.where(none_left, product / nonzero, np.zeros((), value.dtype))
 
 
 defvjp(

@@ -52,7 +52,6 @@ def _solve_rule(a: Any, b: Any) -> Any:
 
 @composed(np.linalg.det)
 def _det(x: Any) -> Any:
-    """Through the minors' products would cost n!; sign and logarithm give the same derivative."""
     return _determinant(x)
 
 
@@ -61,10 +60,36 @@ def _determinant(x: Any) -> Any:
     return np.linalg.det(x)
 
 
-defvjp(
-    _determinant,
-    lambda ans, x: lambda g: (g * ans)[..., None, None] * _t(np.linalg.inv(x)),
-)
+@primitive
+def _cofactors(x: Any) -> Any:
+    """det(x) times the transposed inverse, which exists for singular matrices too.
+
+    With x = U diag(s) Vh it is det(U) det(Vh) times conj(U) diag(products of the other s) conj(Vh).
+    """
+    u, s, vh = np.linalg.svd(x)
+    n = s.shape[-1]
+    others = np.where(np.eye(n, dtype=bool), np.ones((), s.dtype), s[..., None, :])
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    middle = np.prod(others, axis=-1)
+    return sign[..., None, None] * np.matmul(
+        np.conjugate(u) * middle[..., None, :], np.conjugate(vh)
+    )
+
+
+def _cofactors_vjp(ans: Any, x: Any) -> Any:
+    """Of a singular matrix the inverse raises: there is a first derivative only."""
+    inverse = _t(np.linalg.inv(x))
+    scale = _determinant(x)[..., None, None]
+
+    def vjp(g: Any) -> Any:
+        total = np.sum(g * ans, axis=(-2, -1), keepdims=True)
+        return total * inverse - scale * np.matmul(np.matmul(inverse, _t(g)), inverse)
+
+    return vjp
+
+
+defvjp(_cofactors, _cofactors_vjp)
+defvjp(_determinant, lambda ans, x: lambda g: g[..., None, None] * _cofactors(x))
 
 
 @primitive
@@ -81,7 +106,7 @@ def _slogdet_rule(x: Any) -> Any:
     return type(np.linalg.slogdet(np.eye(1)))(sign, logarithm)
 
 
-# Decompositions --------------------------------------------------------------------------------------
+# Decompositions -----------------------------------------------------------------------------------
 
 
 @primitive
@@ -145,9 +170,28 @@ def _eigh_rule(x: Any) -> Any:
     return type(np.linalg.eigh(np.eye(1)))(pair[0], pair[1])
 
 
+@primitive
+def _eigenvalues(x: Any) -> Any:
+    return np.linalg.eigvalsh(x)
+
+
+def _eigenvalues_vjp(ans: Any, x: Any) -> Any:
+    """The eigenvectors' own derivative, which equal eigenvalues do not have, plays no part."""
+    vectors = np.linalg.eigh(x).eigenvectors
+
+    def vjp(g: Any) -> Any:
+        full = np.matmul(np.conjugate(vectors) * g[..., None, :], _t(vectors))
+        return (full + _h(full)) * 0.5
+
+    return vjp
+
+
+defvjp(_eigenvalues, _eigenvalues_vjp)
+
+
 @composed(np.linalg.eigvalsh)
 def _eigvalsh(x: Any) -> Any:
-    return _eigh(x)[0]
+    return _eigenvalues(x)
 
 
 @primitive
@@ -190,16 +234,35 @@ defvjp(_svd, _svd_vjp)
 def _svd_rule(x: Any, full_matrices: bool = True, **kw: Any) -> Any:
     if full_matrices and x.shape[-1] != x.shape[-2]:
         raise NotSupportedError(
-            "svd() of a non-square matrix is differentiable only with full_matrices=False: the other "
+            "svd() of a non-square matrix is differentiable only with full_matrices=False: the "
+            "other "
             "vectors are not unique."
         )
     parts = _svd(x)
     return type(np.linalg.svd(np.eye(1)))(parts[0], parts[1], parts[2])
 
 
+@primitive
+def _singular_values(x: Any) -> Any:
+    return np.linalg.svdvals(x)
+
+
+def _singular_values_vjp(ans: Any, x: Any) -> Any:
+    """The vectors' own derivative, which equal singular values do not have, plays no part."""
+    if np.iscomplexobj(x):
+        raise NotSupportedError(
+            "svdvals() of complex matrices has no derivative on the numpy backend."
+        )
+    u, _, vh = np.linalg.svd(x, full_matrices=False)
+    return lambda g: np.matmul(u * g[..., None, :], vh)
+
+
+defvjp(_singular_values, _singular_values_vjp)
+
+
 @composed(np.linalg.svdvals)
 def _svdvals(x: Any) -> Any:
-    return _svd(x)[1]
+    return _singular_values(x)
 
 
 @primitive
@@ -209,11 +272,6 @@ def _qr(x: Any) -> Any:
 
 def _qr_vjp(ans: Any, x: Any) -> Any:
     q, r = ans
-    rows, columns = x.shape[-2:]
-    if rows < columns:
-        raise NotSupportedError(
-            "qr() is differentiable for matrices with at least as many rows as columns."
-        )
 
     def vjp(g: Any) -> Any:
         gq, gr = g
@@ -231,20 +289,46 @@ defvjp(_qr, _qr_vjp)
 def _qr_rule(x: Any, mode: str = "reduced") -> Any:
     if mode != "reduced" and x.shape[-1] != x.shape[-2]:
         raise NotSupportedError(f"qr(mode={mode!r}) has no derivative; use mode='reduced'.")
-    pair = _qr(x)
-    return type(np.linalg.qr(np.eye(1)))(pair[0], pair[1])
+    rows, columns = x.shape[-2:]
+    # Of a wide matrix the first square decides q; the rest is q's transpose times the rest of x.
+    pair = _qr(x[..., :rows])
+    q, r = pair[0], pair[1]
+    if rows < columns:
+        r = np.concatenate((r, np.matmul(_h(q), x[..., rows:])), axis=-1)
+    return type(np.linalg.qr(np.eye(1)))(q, r)
 
 
-# Composed --------------------------------------------------------------------------------------------
+# Composed -----------------------------------------------------------------------------------------
+
+
+@primitive
+def _pseudo_inverse(x: Any, rtol: Any) -> Any:
+    return np.linalg.pinv(x, rtol=rtol)
+
+
+def _pseudo_inverse_vjp(p: Any, x: Any, rtol: Any) -> Any:
+    """The derivative of Golub and Pereyra, which needs no distinct singular values."""
+    if np.iscomplexobj(x):
+        raise NotSupportedError(
+            "pinv() of complex matrices has no derivative on the numpy backend."
+        )
+
+    def vjp(g: Any) -> Any:
+        rows = np.matmul(np.matmul(_t(g), p), _t(p))
+        columns = np.matmul(np.matmul(_t(p), p), _t(g))
+        out = rows - np.matmul(x, np.matmul(p, rows))
+        out = out + columns - np.matmul(np.matmul(columns, p), x)
+        return out - np.matmul(np.matmul(_t(p), g), _t(p))
+
+    return vjp
+
+
+defvjp(_pseudo_inverse, _pseudo_inverse_vjp)
 
 
 @composed(np.linalg.pinv)
 def _pinv(x: Any, *, rtol: Any = None, **kw: Any) -> Any:
-    u, s, vh = _svd(x)
-    limit = np.asarray(rtol)[..., None] * np.max(s, axis=-1, keepdims=True)
-    kept = s > limit
-    inverse = np.where(kept, 1 / np.where(kept, s, np.ones((), s.dtype)), np.zeros((), s.dtype))
-    return np.matmul(_t(vh) * inverse[..., None, :], _t(u))
+    return _pseudo_inverse(x, rtol)
 
 
 @composed(np.linalg.matrix_power)
@@ -306,6 +390,7 @@ def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         sums = np.sum(np.abs(x), axis=-2 if ord in (1, -1) else -1)
         norm = np.max(sums, axis=-1) if ord in (1, np.inf) else np.min(sums, axis=-1)
     else:
-        s = _svd(x)[1]
-        norm = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
+        s = _singular_values(x)
+        extreme = np.max if ord == 2 else np.min
+        norm = np.sum(s, axis=-1) if ord == "nuc" else extreme(s, axis=-1)
     return norm[..., None, None] if keepdims else norm

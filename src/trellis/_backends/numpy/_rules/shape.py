@@ -169,7 +169,8 @@ def _pad(x: Any, pairs: Any, mode: str = "constant", constant_values: Any = 0) -
         return _pad_constant(x, pairs, constant_values)
     for axis, (low, high) in enumerate(pairs):
         if low or high:
-            x = np.take(x, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode), axis=axis)  # type: ignore[call-overload]
+            places = np.pad(np.arange(x.shape[axis]), (low, high), mode=mode)
+            x = np.take(x, places, axis=axis)
     return x
 
 

@@ -1,0 +1,207 @@
+"""Writes docs/dtypes.md by running the promotion table on all four frameworks.
+
+    python tools/dtypes_page.py            # write the page
+    python tools/dtypes_page.py --print    # show it
+
+Each cell is what a call gave; the page is refused where the frameworks differ among each other or
+from `trellis.result_type`, so it cannot say what is not so.
+"""
+
+import argparse
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+import trellis
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "dtypes.md"
+BACKENDS = ("numpy", "jax", "torch", "tensorflow")
+NAMES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+SHORT = {"bool": "bool", "bfloat16": "bf16"} | {
+    name: name.replace("int", "i").replace("ui", "u").replace("float", "f").replace("complex", "c")
+    for name in NAMES
+    if name not in ("bool", "bfloat16")
+}
+NUMBERS = {"True": True, "1": 1, "1.0": 1.0, "1j": 1j}
+FLOAT_FUNCTIONS = ("exp", "sqrt", "reciprocal", "mean", "divide")
+
+
+def wide_types(backend):
+    """JAX must be asked for its 64-bit types."""
+    if backend != "jax":
+        return contextlib.nullcontext()
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def array(name, backend):
+    return trellis.astype(trellis.ones(2, dtype="float32", backend=backend), name)
+
+
+def answer(call):
+    """The name of the type that comes out; None where the call is refused."""
+    try:
+        return str(trellis.dtype(call()))
+    except trellis.errors.DtypeError:
+        return None
+
+
+def agreed(question, calls):
+    """What all four answer; it is an error if they do not agree."""
+    found = {}
+    for backend in BACKENDS:
+        with wide_types(backend):
+            found[backend] = answer(lambda call=calls[backend]: call())
+    if len(set(found.values())) != 1:
+        raise AssertionError(f"The frameworks differ on {question}: {found}")
+    return found["numpy"]
+
+
+def promotion():
+    """The table of pairs, as `where` gives it: that one takes bools too."""
+    table = {}
+    for a in NAMES:
+        for b in NAMES:
+
+            def ask(backend, a=a, b=b):
+                x, y = array(a, backend), array(b, backend)
+                return trellis.where(trellis.equal(x, x), x, y)
+
+            table[a, b] = agreed((a, b), {k: lambda k=k, ask=ask: ask(k) for k in BACKENDS})
+            said = answer(lambda a=a, b=b: np.empty(0, numpy_type(trellis.result_type(a, b))))
+            if said != table[a, b]:
+                raise AssertionError(
+                    f"result_type{a, b} says {said}, and where gives {table[a, b]}"
+                )
+    return table
+
+
+def numpy_type(name):
+    return trellis.namespace("numpy").as_dtype(str(name))
+
+
+def beside_numbers():
+    table = {}
+    for a in NAMES:
+        for text, number in NUMBERS.items():
+
+            def ask(backend, a=a, number=number):
+                x = array(a, backend)
+                return trellis.where(trellis.equal(x, x), x, number)
+
+            table[a, text] = agreed((a, text), {k: lambda k=k, ask=ask: ask(k) for k in BACKENDS})
+    return table
+
+
+def float_functions():
+    table = {}
+    for a in NAMES:
+        for name in FLOAT_FUNCTIONS:
+
+            def ask(backend, a=a, name=name):
+                x, function = array(a, backend), getattr(trellis, name)
+                return function(x, x) if name == "divide" else function(x)
+
+            table[a, name] = agreed((a, name), {k: lambda k=k, ask=ask: ask(k) for k in BACKENDS})
+    return table
+
+
+def grid(corner, columns, table, short=True):
+    def shown(name):
+        if name is None:
+            return "-"
+        return SHORT[name] if short else name
+
+    heads = [SHORT.get(c, f"`{c}`") if short else f"`{c}`" for c in columns]
+    lines = [f"| {corner} | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|"]
+    for a in NAMES:
+        cells = [shown(table[a, b]) for b in columns]
+        lines.append(f"| **{SHORT[a] if short else a}** | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def page():
+    return f"""# Data types
+
+This page is made by `python tools/dtypes_page.py`, which runs every cell on NumPy, JAX (64-bit
+types on), PyTorch and TensorFlow and refuses to write where one of them differs; a test runs it
+again. `trellis.result_type` is the table's only source.
+
+## Two arrays
+
+Every function that takes several arrays brings them to the type below: `add`, `where`, `concat`,
+`matmul`, `einsum`, comparisons and all the others. An array without axes counts like any other.
+Short names: `i8` is int8, `u8` uint8, `f32` float32, `c64` complex64. A dash is a `DtypeError`:
+no type holds uint64 and a negative number. Cast one first.
+
+{grid("", NAMES, promotion())}
+
+An integer beside a float takes the float's type; float16 and bfloat16 meet in float32. Logical
+functions (`logical_and`, ...) look at each array by itself and need no common type. Updates
+(`at(x, i).set(v)`, `scatter`, `pad`) and `clip` keep the type of `x`: what is written is cast to
+it. A Python number that `x` cannot hold (-1 in uint8, 1.5 in int32) is not written, but refused,
+and so are complex values in a real array.
+
+*Operators* of native arrays (`x + y`, `x * 2.5`) are the framework's own and follow its rules,
+not this table: NumPy makes float64 of float32 and int64, PyTorch lets arrays without axes give
+way, TensorFlow refuses mixtures.
+
+## An array and a Python number
+
+Numbers never widen an array within their kind. The float is the default float, float32 until
+`trellis.set_default_dtype` says otherwise.
+
+{grid("", tuple(NUMBERS), beside_numbers(), short=False)}
+
+## Functions that need floats
+
+Integers and bools take the default float, whatever their width; floats keep their type. So do all
+of `sin`, `exp`, `log`, `sqrt`, `erf`, ..., `mean`, `var`, `divide`, `atan2`, `hypot`,
+`logaddexp`, and linear algebra, which computes 16 bits in float32 and rounds its result once.
+
+{grid("", FLOAT_FUNCTIONS, float_functions(), short=False)}
+
+## Layers
+
+A layer is a function of its input and its weights: float32 weights make float32 of integers and
+of float16, and **float64 of a float64 batch**, as the table says. Cast the batch
+(`trellis.astype(x, "float32")`) to compute in float32.
+
+## Casts
+
+`astype` needs a type: `astype(x, None)` is refused. A cast from complex to real numbers would
+drop the imaginary part and raises a `DtypeError`; write `real(x)` or `abs(x)`.
+
+## bfloat16 on NumPy
+
+It comes from `ml_dtypes`, which is installed with Trellis. Element-wise functions compute in it;
+sums, products, norms, linear algebra and layers run in float32 and round once. Gradients pass
+through casts to it. NumPy's own operators make float32 of a bfloat16 array and a Python float;
+the functions do not.
+
+## 64 bits on JAX
+
+JAX has 64-bit types only after `jax.config.update("jax_enable_x64", True)`. Without them a result
+that the table makes int64 or float64 raises `PrecisionError` instead of becoming 32 bits in
+silence; the default int is then int32.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--print", action="store_true", help="show the page, write nothing")
+    options = parser.parse_args()
+    text = page()
+    if options.print:
+        print(text)
+    else:
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
