@@ -54,7 +54,8 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return tf.stack(_h.common(arrays), axis)
+    same = _h.common(arrays)
+    return tf.stack(same, normal_axis(axis, _h.rank(same[0]) + 1))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
