@@ -426,7 +426,7 @@ def test_layers_follow_the_table(name, backend, array, x64):
 
 
 def test_losses_refuse_complex_numbers(array):
-    x, classes = array(np.array([[1 + 1j, 2.0]], "complex64")), array(np.array([0]))
+    x, classes = array(np.array([[1 + 1j, 2.0]], "complex64")), array(np.array([0], "int32"))
     for call in (
         lambda: F.cross_entropy(x, classes),
         lambda: F.nll_loss(x, classes),
