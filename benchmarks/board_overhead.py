@@ -1,7 +1,8 @@
 """What recording adds to a suite: 20,000 small tests with and without ``--board``.
 
 The tests do next to nothing, so this is the worst case: whatever a test does by itself only makes
-the share of the board smaller. Every call is a pytest process of its own; the time is that of its processor.
+the share of the board smaller. Every call is a pytest process of its own; the time is that of its
+processor.
 """
 
 from __future__ import annotations
