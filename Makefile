@@ -7,7 +7,7 @@ WORKERS  ?= 2
 BACKENDS ?= numpy
 STORE     = build/board.sqlite
 
-.PHONY: demo test lint types format board bench bench-quick clean
+.PHONY: demo test lint types format board board-others bench bench-quick clean
 
 # NumPy only: what `pip install trellis` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -55,6 +55,12 @@ board: $(VENV)/.all
 	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
 	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
+
+# The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
+# What their tests need must be installed; nothing is fetched.
+board-others: $(VENV)/.all
+	$(BIN)/python packages/board/others.py --out build/others $(if $(EINOPS),--einops $(EINOPS)) \
+	  $(if $(ARRAY_API_EXTRA),--array-api-extra $(ARRAY_API_EXTRA)) $(if $(NARWHALS),--narwhals $(NARWHALS))
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py
