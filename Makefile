@@ -19,7 +19,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 PYTHONS         ?= python3.12 python3.13
 
 .PHONY: demo quick test test-long test-lowest test-python test-alone lint types format coverage \
-	board bench bench-quick release clean
+	board board-others bench bench-quick release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -109,6 +109,12 @@ board: $(VENV)/.all
 	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
 	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
+
+# The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
+# What their tests need must be installed; nothing is fetched.
+board-others: $(VENV)/.all
+	$(BIN)/python packages/board/others.py --out build/others $(if $(EINOPS),--einops $(EINOPS)) \
+	  $(if $(ARRAY_API_EXTRA),--array-api-extra $(ARRAY_API_EXTRA)) $(if $(NARWHALS),--narwhals $(NARWHALS))
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py

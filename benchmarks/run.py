@@ -27,6 +27,7 @@ NAMES = (
     "interchange",
     "checkpoints",
     "board_ingest",
+    "board_overhead",
 )
 # A short run has fewer rows and rounds, and leaves these out.
 LONG = ("loss_curves",)

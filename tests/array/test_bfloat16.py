@@ -76,12 +76,15 @@ def arguments(row, backend, array):
     native = trellis.namespace("numpy").as_dtype("bfloat16")
     exact = mapped(lambda x: rounded(x, native), row.args)
 
-    def of_backend(x):
-        if x.dtype.kind == "f":
-            return array(x.astype(native))
-        return array(x.astype("int32") if x.dtype == np.int64 and backend == "jax" else x)
+    def half(x):
+        return array(x.astype(native) if x.dtype.kind == "f" else narrow(x, backend))
 
-    return mapped(of_backend, row.args), exact
+    return mapped(half, row.args), exact
+
+
+def narrow(x, backend):
+    """JAX counts in 32 bits."""
+    return x.astype("int32") if x.dtype == np.int64 and backend == "jax" else x
 
 
 def call(row, args):
@@ -122,7 +125,11 @@ def test_gradients(name, backend, array):
     """Against the gradients in float32 of the same numbers, which other tests compare with differences."""
     row = ROWS[name]
     args, exact = arguments(row, backend, array)
-    single = mapped(lambda x: array(x.astype("float32") if x.dtype.kind == "f" else x), exact)
+
+    def single_or_int(x):
+        return x.astype("float32") if x.dtype.kind == "f" else narrow(x, backend)
+
+    single = mapped(lambda x: array(single_or_int(x)), exact)
     halves = [
         i for i, x in enumerate(row.args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"
     ]

@@ -458,3 +458,27 @@ def test_a_state_for_other_variables_is_taken_apart(array):
         optimizer.step(Container(b=v.a), Container(b=v.a))
     plain = optimizer.step({"a": v.a}, {"a": v.a})
     assert type(plain) is dict and int(optimizer.state.step) == 2
+
+
+def test_a_second_run_repeats_the_first_to_the_last_bit(array):
+    """Whether a kernel takes over at once or, as on TensorFlow, at the third step of a process."""
+    shape = (3, 5, 7, 2)  # of no other test: nothing has been made for it yet
+    draw = np.random.default_rng(0)
+    w = array(draw.normal(size=shape).astype("float32"))
+    grads = [array(draw.normal(size=shape).astype("float32")) for _ in range(8)]
+
+    def run(make):
+        opt, v, found = make(), Container(w=w), []
+        for g in grads:
+            v = opt.step(v, Container(w=g))
+            found.append(trellis.to_numpy(v.w))
+        return found
+
+    for make in (
+        lambda: optim.Adam(0.01),
+        lambda: optim.Adam(0.02, beta1=0.0),
+        lambda: optim.AdamW(schedules.cosine(0.01, 10), weight_decay=0.1),
+    ):
+        first, second = run(make), run(make)
+        for x, y in zip(first, second, strict=True):
+            np.testing.assert_array_equal(x, y)

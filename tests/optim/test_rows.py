@@ -25,29 +25,35 @@ from trellis import Container, optim, tree
 TOLERANCE = {"float16": 8 * 2**-11, "bfloat16": 8 * 2**-8, "float32": 2e-5, "float64": 1e-9}
 OPTIMIZER_ROWS, TRANSFORMATION_ROWS = named(OPTIMIZERS), named(TRANSFORMATIONS)
 SCHEDULE_ROWS = named(SCHEDULES)
+HALF = ("float16", "bfloat16")
 _oracles = {}
 
 
 def steps_in(dtype):
-    return 3 if dtype in ("float16", "bfloat16") else STEPS
+    return 3 if dtype in HALF else STEPS
 
 
 def oracle(name, dtype):
     """Half precision is compared with float64."""
-    dtype = "float64" if dtype in ("float16", "bfloat16") else dtype
+    dtype = "float64" if dtype in HALF else dtype
     if (name, dtype) not in _oracles:
         _oracles[name, dtype] = OPTIMIZER_ROWS[name].expected(dtype)
     return _oracles[name, dtype]
 
 
 def cast(nest, dtype, array, xp):
-    """A NumPy nest on a backend; rounded to half precision there."""
-    return tree.map(lambda x: xp.astype(array(np.asarray(x, "float64")), dtype), nest)
+    """A NumPy nest on a backend; half precision is rounded there."""
+    first = "float32" if dtype in HALF else dtype
+    return tree.map(lambda x: xp.astype(array(np.asarray(x, first)), dtype), nest)
 
 
 def as_float64(nest):
     """The leaves in NumPy float64."""
-    return [np.asarray(trellis.to_numpy(trellis.astype(x, "float64"))) for x in tree.leaves(nest)]
+    wide = [
+        trellis.astype(x, "float32") if str(trellis.dtype(x)) in HALF else x
+        for x in tree.leaves(nest)
+    ]
+    return [np.asarray(trellis.to_numpy(x), "float64") for x in wide]
 
 
 def assert_same(ours, theirs, tolerance):
@@ -102,7 +108,7 @@ def test_optimizer(name, dtype, backend, array, xp, x64):
 def test_transformation(name, dtype, backend, array, xp, x64):
     fits(dtype, backend)
     row = TRANSFORMATION_ROWS[name]
-    if row.half and dtype in ("float16", "bfloat16"):
+    if row.half and dtype in HALF:
         pytest.skip(row.half)
     count = min(steps_in(dtype), 7)
     grads = [[np.asarray(g) for g in tree.leaves(gradients(i))] for i in range(count)]

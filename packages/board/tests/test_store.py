@@ -255,3 +255,10 @@ def test_eight_writers_and_one_is_killed(address):
     assert promised <= recorded
     others = {(run, shard) for run, shard in recorded if shard != f"shard-{victim}"}
     assert len(others) == (writers - 1) * parts
+
+
+def test_what_was_acknowledged_is_on_the_disk(store):
+    """FULL: the journal is synced before a transaction counts as committed."""
+    with store.reading() as connection:
+        assert connection.execute(text("PRAGMA synchronous")).scalar_one() == 2
+        assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"

@@ -65,7 +65,8 @@ def cell_of_item(item: pytest.Item, arguments: Sequence[str], backend: str | Non
         found, ids = _without_backend(item, callspec, argument)
         column = found or column
         row = f"{name}[{'-'.join(ids)}]" if ids else name
-    marker = item.get_closest_marker("board")
+    # Keywords are quick to ask; they are more than markers.
+    marker = item.get_closest_marker("board") if "board" in item.keywords else None
     if marker is not None:
         module = marker.kwargs.get("module", module)
         row = marker.kwargs.get("row", row)

@@ -9,9 +9,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import __version__, store_commands
 from .store_commands import add_store_commands
+
+if TYPE_CHECKING:
+    from .store import Store
 
 __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 
@@ -42,10 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--like", help="in the tables of this other project of the store")
     new.add_argument("--out", type=Path, help="a folder; without it, tables are printed")
 
-    new = command("import", "read Markdown tables as runs")
+    new = command("import", "read Markdown tables or JUnit XML as runs")
     new.add_argument("files", nargs="+", type=Path, metavar="FILE")
     new.add_argument("--module", help="name of the table's module; its file name if not given")
     new.add_argument("--at", type=_time, help="when the results were made, as 2024-05-01; now")
+    new.add_argument("--backend", help="the column of the results in JUnit XML")
+    new.add_argument("--run", help="the run that JUnit XML belongs to; that of the environment")
 
     new = command("html", "write the web page as a folder")
     new.add_argument("--out", type=Path, required=True, help="the folder")
@@ -147,12 +153,36 @@ def _import(arguments: argparse.Namespace) -> int:
     store = Store.open(arguments.store)
     at = time.time() if arguments.at is None else arguments.at
     for file in arguments.files:
+        if file.suffix == ".xml":
+            print(f"{file}: {_import_junit(arguments, store, file, at)} cells")
+            continue
         module = arguments.module or file.stem
         # Bytes, not text mode: that would change the ends of lines.
         text = file.read_bytes().decode("utf-8")
         cells = import_table(store, arguments.project or "default", module, text, at)
         print(f"{file}: {cells} cells of {module}")
     return 0
+
+
+def _import_junit(arguments: argparse.Namespace, store: Store, file: Path, at: float) -> int:
+    from . import environment
+    from .junit import read_junit
+
+    if not arguments.backend:
+        raise ValueError(f"{file}: JUnit XML does not name its backend; say --backend NAME")
+    env, here = os.environ, Path.cwd()
+    part = read_junit(
+        file.read_bytes(),
+        backend=arguments.backend,
+        run=arguments.run or environment.run_id(env),
+        # The same file again replaces itself.
+        shard=f"{arguments.backend} {file.name}",
+        at=at,
+    )
+    part.commit, part.branch = environment.commit(env, here), environment.branch(env, here)
+    part.link = environment.run_link(env)
+    store.for_project(arguments.project or env.get("BOARD_PROJECT", "default")).record(part)
+    return len(part.results)
 
 
 def _html(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ import re
 import subprocess
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 __all__ = ["branch", "commit", "python_and_platform", "run_id", "run_link", "shard", "versions"]
@@ -99,14 +100,16 @@ def python_and_platform() -> tuple[str, str]:
 
 def versions(backends: Iterable[str]) -> dict[str, str]:
     """Installed versions of the backends' distributions; nothing is imported to find them."""
-    found: dict[str, str] = {}
-    for backend in backends:
-        for name in _DISTRIBUTIONS.get(backend, (backend,)):
-            try:
-                found[name] = importlib.metadata.version(name)
-            except (importlib.metadata.PackageNotFoundError, ValueError):
-                continue
-    return found
+    names = [name for backend in backends for name in _DISTRIBUTIONS.get(backend, (backend,))]
+    return {name: version for name in names if (version := _version(name)) is not None}
+
+
+@cache
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return None
 
 
 def _git(root: Path, *arguments: str) -> str:

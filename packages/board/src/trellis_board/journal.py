@@ -67,8 +67,8 @@ class Journal:
         """Append how a test ended. Written by hand: it is done for every test."""
         number = "null" if attempt.comparisons is None else attempt.comparisons
         line = (
-            f'["end",{_quoted(node_id)},"{attempt.outcome}",{attempt.duration or 0},{number},'
-            f"{attempt.number},{_quoted(attempt.message)},{attempt.at or 0}]\n"
+            f'["end",{_quoted(node_id)},"{attempt.outcome}",{attempt.duration or 0:.6f},{number},'
+            f"{attempt.number},{_quoted(attempt.message)},{attempt.at or 0:.3f}]\n"
         )
         os.write(self._file, line.encode())
 

@@ -70,18 +70,19 @@ class Recorder:
         elif when == "setup":
             attempt = Attempt(attempt.number + 1, cell=attempt.cell)
             self._attempts[node_id] = attempt
+        if report.outcome == "passed" and when != "call":
+            return attempt
         if when == "call":
             if is_subtest(report):
                 _take_subtest(attempt, report)
             else:
                 _conclude(attempt, report, verdict, failed="failure")
                 attempt.duration, attempt.at = report.duration, getattr(report, "stop", None)
-        elif report.outcome != "passed":
-            if when == "setup":
-                _conclude(attempt, report, (None, None), failed="error")
-                attempt.duration = report.duration
-            elif report.outcome == "failed":  # teardown, or a crash that belongs to no phase
-                attempt.outcome, attempt.message = "error", _shorten(report.longreprtext)
+        elif when == "setup":
+            _conclude(attempt, report, (None, None), failed="error")
+            attempt.duration, attempt.at = report.duration, getattr(report, "stop", None)
+        elif report.outcome == "failed":  # teardown, or a crash that belongs to no phase
+            attempt.outcome, attempt.message = "error", _shorten(report.longreprtext)
             attempt.at = getattr(report, "stop", None) or attempt.at
         if attempt.message:
             attempt.message = attempt.message.replace(self._root, "")
@@ -121,7 +122,7 @@ class Recorder:
 
 def is_subtest(report: pytest.TestReport) -> bool:
     """Whether a report is that of a subtest, of pytest itself or of pytest-subtests."""
-    return "context" in vars(report)
+    return type(report) is not pytest.TestReport and "context" in vars(report)
 
 
 def _take_subtest(attempt: Attempt, report: pytest.TestReport) -> None:

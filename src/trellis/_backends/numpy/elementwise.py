@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ._helpers import cast, default_float, floating_pair, pair
+from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._rules.elementwise import erf as plain_erf
 
 __all__ = [
@@ -109,7 +109,7 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that needs floats: integers take the default float, not one by their width."""
 
     def call(x: Any, /) -> Any:
-        return fn(x if x.dtype.kind not in "iub" else x.astype(default_float()))
+        return fn(x) if x.dtype is FLOAT32 else fn(floating(x))
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -139,10 +139,9 @@ _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getatt
 
 
 def tanh(x: Any, /) -> Any:
-    kind = x.dtype.kind
-    if kind == "c":
-        return _complex_tanh(x)
-    return _np_tanh(x if kind not in "iub" else x.astype(default_float()))
+    if x.dtype is FLOAT32:
+        return _np_tanh(x)
+    return _complex_tanh(x) if x.dtype.kind == "c" else _np_tanh(floating(x))
 
 
 def _complex_tanh(x: Any) -> Any:
@@ -220,7 +219,7 @@ def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype.kind not in "iub":
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind not in "iub"):
                 return fn(x1, x2)
         return fn(*floating_pair(x1, x2))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ._helpers import common, pair, rounded, widened
+from ._helpers import FLOAT32, common, pair, rounded, widened
 from .reduction import sum
 
 __all__ = [
@@ -21,7 +21,7 @@ _np_matmul = np.matmul  # found faster than in NumPy's module, which has a `__ge
 def matmul(x1: Any, x2: Any, /) -> Any:
     if type(x1) is type(x2):
         dtype = x1.dtype
-        if dtype is x2.dtype and dtype.kind != "V":
+        if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind != "V"):
             return _np_matmul(x1, x2)
     x1, x2 = pair(x1, x2)
     if x1.dtype.kind == "V":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.shapes import check_order, normal_axes, normal_axis
-from ._helpers import BFLOAT16, common, default_float, is_bfloat16, rounded, widened
+from ._helpers import BFLOAT16, FLOAT32, common, default_float, is_bfloat16, rounded, widened
 from .casting import as_dtype
 
 __all__ = [
@@ -77,6 +77,8 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
+    if x.dtype is FLOAT32:
+        return np.mean(x, axis=axis, keepdims=keepdims)
     if is_bfloat16(x):
         return rounded(np.mean(widened(x), axis=axis, keepdims=keepdims))
     return np.mean(_floating(x), axis=axis, keepdims=keepdims)
@@ -94,6 +96,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
+    if dtype is None and x.dtype is FLOAT32:
+        return np.sum(x, axis=axis, keepdims=keepdims)
     dtype = as_dtype(dtype)
     if _accumulates_bfloat16(x, dtype):
         return rounded(np.sum(x.astype("f4"), axis=axis, keepdims=keepdims))

@@ -102,7 +102,10 @@ def _adam_formula(
     ]
     ratio, shift = c1 / tf.sqrt(c2), epsilon * c1
     ms = foreach_lerp(ms, gs, 1 - beta1)
-    vs = foreach_addcmul(foreach_mul(vs, beta2), gs, gs, 1 - beta2)
+    # As a product, TensorFlow's graph optimizer would make (c * g) * g of c * (g * g), and the last
+    # bit would differ from that of the steps before the graph was made.
+    squares = [tf.square(g) for g in gs]
+    vs = foreach_add(foreach_mul(vs, beta2), squares, 1 - beta2)
     directions = [m / (tf.sqrt(v) * ratio + shift) for m, v in zip(ms, vs, strict=True)]
     if weight_decay != 0:
         directions = [d + weight_decay * w for d, w in zip(directions, ws, strict=True)]

@@ -54,7 +54,8 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
-    return tf.stack(common(arrays), axis)
+    same = common(arrays)
+    return tf.stack(same, normal_axis(axis, rank(same[0]) + 1))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

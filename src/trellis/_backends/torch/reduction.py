@@ -10,7 +10,7 @@ import torch
 from torch import mean as torch_mean  # names of their own are found faster than those in a module
 from torch import sum as torch_sum
 
-from ..._core.shapes import check_order, normal_axes, only_axis
+from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
 from ._helpers import FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
 from .casting import as_dtype
 
@@ -149,7 +149,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = only_axis("cumulative_sum", x.ndim) if axis is None else axis
+    along = only_axis("cumulative_sum", x.ndim) if axis is None else normal_axis(axis, x.ndim)
     out = _carried(
         lambda y, native: torch.cumsum(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
@@ -159,7 +159,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    along = only_axis("cumulative_prod", x.ndim) if axis is None else axis
+    along = only_axis("cumulative_prod", x.ndim) if axis is None else normal_axis(axis, x.ndim)
     out = _carried(
         lambda y, native: torch.cumprod(y, along, dtype=native), x, _total_dtype(x, dtype)
     )
