@@ -27,8 +27,8 @@ MODULES = (
 )  # fmt: skip
 
 # Measured; lower them when a room has got better types. The aim is 0.05.
-MOST_PARAMETERS = 0.044
-MOST_RESULTS = 0.067
+MOST_PARAMETERS = 0.043
+MOST_RESULTS = 0.062
 
 
 def public_functions():
