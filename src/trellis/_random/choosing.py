@@ -54,7 +54,7 @@ def _check_bounds(xp: Any, minval: Any, maxval: Any) -> None:
         is_whole = isinstance(bound, int) and not isinstance(bound, bool)
         if not is_whole and (not hasattr(bound, "dtype") or name_of(bound.dtype) not in INTEGER):
             raise ArgumentTypeError(f"randint() expects integers for {what}, got {bound!r}.")
-    check_below(xp, "randint", minval, maxval, "minval < maxval", False)
+    check_below(xp, "randint", minval, maxval, "minval <= maxval", True)
 
 
 def _fits_int32(bound: Any, extra: int = 0) -> bool:

@@ -11,7 +11,7 @@ from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.leafwise import has_nest
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
-from .._core.typing import A, Device, DTypeLike, Shape
+from .._core.typing import A, Array, Device, DTypeLike, Shape
 from .arguments import (
     as_shape,
     backend_and_key,
@@ -36,7 +36,7 @@ def random_uniform(
     dtype: DTypeLike | None = None,
     seed: Any = None,
     device: Device | None = None,
-) -> Any:
+) -> Array:
     """Uniform samples in [low, high): never `high` itself, in no dtype.
 
     The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the draw and
@@ -110,7 +110,7 @@ def random_normal(
     dtype: DTypeLike | None = None,
     seed: Any = None,
     device: Device | None = None,
-) -> Any:
+) -> Array:
     """Normal samples `mean + std * N(0, 1)`, differentiable in both.
 
     The parameters broadcast with each other and to `shape`. Equal on every backend within 1e-6 of `std`.
@@ -152,7 +152,7 @@ def randint(
     dtype: DTypeLike | None = None,
     seed: Any = None,
     device: Device | None = None,
-) -> Any:
+) -> Array:
     """Integers in [low, high), uniform over the whole range, whatever range the dtype can hold.
 
     The bounds broadcast with each other and to `shape`. The draw does not depend on the dtype, so it is
@@ -219,7 +219,7 @@ def multinomial(
     replace: bool = True,
     seed: Any = None,
     device: Device | None = None,
-) -> Any:
+) -> Array:
     """Indices drawn in proportion to weights, `num_samples` for each row of `probs`.
 
     `probs` are unnormalised weights, the last axis holds the categories; then `population_size` and
