@@ -64,7 +64,7 @@ def _softmax(x: Any, axis: Any) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # of nothing the sum is 0
         away = x - _peak(x, axis)
         return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
