@@ -15,6 +15,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.threefry import MASK, Words, fold_in_words, seed_words, threefry
 from .._core.tracing import is_followed, tracing
+from .._core.typing import Array
 
 
 class _GlobalStream:
@@ -139,7 +140,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 # The next key ----------------------------------------------------------------------------------------
 
 
-def next_key(xp: Any, device: Any = None) -> Any:
+def next_key(xp: Any, device: Any = None) -> Array:
     """The key of the next draw that names no seed, as an array of the backend `xp`."""
     if is_followed():
         if not _while_followed:

@@ -7,18 +7,9 @@ import jax
 import jax.numpy as jnp
 
 __all__ = [
-    "class_losses",
-    "elu",
-    "gelu",
-    "hard_tanh",
-    "leaky_relu",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-]
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
+    "silu", "softmax", "softplus",
+]  # fmt: skip
 
 relu = jax.nn.relu
 sigmoid = jax.nn.sigmoid

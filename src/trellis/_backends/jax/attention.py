@@ -7,10 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = [
-    "attention",
-    "attention_weights",
-]
+__all__ = ["attention", "attention_weights"]
 
 
 # Not by jax.nn.dot_product_attention: on the CPU it is the formula too, for another order of axes

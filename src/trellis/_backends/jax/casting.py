@@ -24,30 +24,10 @@ from ..._core.errors import DtypeError, PrecisionError
 from ._helpers import is_array
 
 __all__ = [
-    "as_dtype",
-    "astype",
-    "bfloat16",
-    "bool",
-    "can_cast",
-    "complex64",
-    "complex128",
-    "dtype_name",
-    "finfo",
-    "float16",
-    "float32",
-    "float64",
-    "iinfo",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
+    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
+    "result_type", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
 
 bool: Any = np.dtype("bool")
 int8, int16, int32, int64 = (

@@ -7,10 +7,7 @@ import jax
 
 from ..._core.errors import TracingError
 
-__all__ = [
-    "compile_function",
-    "for_many_calls",
-]
+__all__ = ["compile_function", "for_many_calls"]
 
 
 def compile_function(

@@ -7,11 +7,7 @@ import jax
 
 from ._helpers import is_abstract
 
-__all__ = [
-    "cond",
-    "scan",
-    "while_loop",
-]
+__all__ = ["cond", "scan", "while_loop"]
 
 
 def cond(

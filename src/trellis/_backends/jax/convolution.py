@@ -19,10 +19,7 @@ from jax import lax
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ._helpers import with_bias
 
-__all__ = [
-    "conv",
-    "conv_transpose",
-]
+__all__ = ["conv", "conv_transpose"]
 
 
 # One compiled program per spec, instead of one per step of it where nothing else compiles.

@@ -6,9 +6,7 @@ from jax import lax
 
 from ._helpers import with_bias
 
-__all__ = [
-    "linear",
-]
+__all__ = ["linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:

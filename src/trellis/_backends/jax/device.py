@@ -6,10 +6,7 @@ import jax
 
 from ..._core.errors import DeviceError
 
-__all__ = [
-    "device",
-    "to_device",
-]
+__all__ = ["device", "to_device"]
 
 _PLATFORMS = {"cuda": "gpu"}
 

@@ -7,15 +7,8 @@ import jax
 import jax.numpy as jnp
 
 __all__ = [
-    "FLOAT_DTYPES",
-    "checkpoint",
-    "custom_vjp",
-    "jacobian",
-    "jvp",
-    "stop_gradient",
-    "vjp",
-    "vmap",
-]
+    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
+]  # fmt: skip
 
 
 FLOAT_DTYPES = frozenset(

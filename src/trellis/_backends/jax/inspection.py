@@ -11,10 +11,7 @@ from . import casting as datatypes
 from .casting import default_int, lookup, needs_x64
 from .device import default_device
 
-__all__ = [
-    "__array_namespace_info__",
-    "layer_types",
-]
+__all__ = ["__array_namespace_info__", "layer_types"]
 
 _STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
 

@@ -12,11 +12,7 @@ from ._helpers import is_abstract
 from .casting import bfloat16, names, needs_x64
 from .device import as_device
 
-__all__ = [
-    "check_leaving",
-    "from_numpy",
-    "to_numpy",
-]
+__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 # XLA on the CPU adopts foreign memory only where it begins at such an address.
 _ALIGNMENT = 64

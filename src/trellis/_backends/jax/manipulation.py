@@ -10,23 +10,10 @@ from ..._core.shapes import check_new_axis, normal_axis, permutation
 from ._promotion import common
 
 __all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "pad",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "sliding_window",
-    "squeeze",
-    "stack",
-    "tile",
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
+    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
     "unstack",
-]
+]  # fmt: skip
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:

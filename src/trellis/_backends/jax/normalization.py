@@ -6,9 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = [
-    "layer_norm",
-]
+__all__ = ["layer_norm"]
 
 
 @partial(jax.jit, static_argnames=("axes", "epsilon"))

@@ -8,9 +8,7 @@ import jax
 
 from ..shared.windows import WindowSpec, max_over_windows
 
-__all__ = [
-    "max_pool",
-]
+__all__ = ["max_pool"]
 
 
 @partial(jax.jit, static_argnames=("spec", "indices"))

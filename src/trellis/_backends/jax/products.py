@@ -7,13 +7,7 @@ import jax.numpy as jnp
 
 from ._promotion import common, pair
 
-__all__ = [
-    "einsum",
-    "matmul",
-    "matrix_transpose",
-    "tensordot",
-    "vecdot",
-]
+__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 matrix_transpose = jnp.matrix_transpose
 

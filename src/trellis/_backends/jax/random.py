@@ -17,28 +17,10 @@ from ..._core.threefry import MASK
 from ..shared import rejection
 
 __all__ = [
-    "add_words",
-    "as_raw_key",
-    "bits",
-    "erfinv",
-    "fold_in",
-    "from_words",
-    "gamma",
-    "keep",
-    "key_device",
-    "key_of_seed",
-    "log2_fraction",
-    "make_key",
-    "multiply_words",
-    "normal",
-    "permutation",
-    "poisson",
-    "randint",
-    "split",
-    "to_words",
-    "uniform",
-    "words",
-]
+    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
+    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
+    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
+]  # fmt: skip
 
 _HALF = 0xFFFF
 

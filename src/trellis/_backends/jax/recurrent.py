@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = [
-    "lstm",
-]
+__all__ = ["lstm"]
 
 
 @jax.jit

@@ -9,12 +9,7 @@ import jax.numpy as jnp
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._helpers import refuse_abstract
 
-__all__ = [
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-]
+__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 _INSTEAD = "sort(x), which keeps the shape"
 

@@ -4,10 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-__all__ = [
-    "argsort",
-    "sort",
-]
+__all__ = ["argsort", "sort"]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

@@ -7,11 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
 
-__all__ = [
-    "is_concrete",
-    "is_tracing",
-    "lasts",
-]
+__all__ = ["is_concrete", "is_tracing", "lasts"]
 
 
 def _trace_state_at_rest() -> Any:

@@ -10,18 +10,9 @@ from ._tape import differentiable
 from .elementwise import erf
 
 __all__ = [
-    "class_losses",
-    "elu",
-    "gelu",
-    "hard_tanh",
-    "leaky_relu",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-]
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
+    "silu", "softmax", "softplus",
+]  # fmt: skip
 
 
 def _relu(x: Any) -> Any:

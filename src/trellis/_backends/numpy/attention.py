@@ -5,10 +5,7 @@ from typing import Any
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-__all__ = [
-    "attention",
-    "attention_weights",
-]
+__all__ = ["attention", "attention_weights"]
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

@@ -7,10 +7,7 @@ from typing import Any
 from ..._core.tracing import pretending
 from ._unreadable import hidden, readable
 
-__all__ = [
-    "compile_function",
-    "for_many_calls",
-]
+__all__ = ["compile_function", "for_many_calls"]
 
 
 def compile_function(

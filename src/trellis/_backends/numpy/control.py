@@ -7,11 +7,7 @@ import numpy as np
 
 from ..._core import tree
 
-__all__ = [
-    "cond",
-    "scan",
-    "while_loop",
-]
+__all__ = ["cond", "scan", "while_loop"]
 
 
 def cond(

@@ -16,10 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 
-__all__ = [
-    "conv",
-    "conv_transpose",
-]
+__all__ = ["conv", "conv_transpose"]
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large
 # enough for BLAS.

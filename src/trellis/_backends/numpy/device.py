@@ -4,10 +4,7 @@ from typing import Any
 
 from .casting import check_device
 
-__all__ = [
-    "device",
-    "to_device",
-]
+__all__ = ["device", "to_device"]
 
 
 def device(x: Any, /) -> str:

@@ -10,19 +10,10 @@ from ._tape import TracedArray
 from .gradients import stop_gradient
 
 __all__ = [
-    "foreach_add",
-    "foreach_addcdiv",
-    "foreach_addcmul",
-    "foreach_cast",
-    "foreach_detach",
-    "foreach_div",
-    "foreach_lerp",
-    "foreach_maximum",
-    "foreach_mul",
-    "foreach_norm",
-    "foreach_sqrt",
+    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
+    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
     "fused_adam",
-]
+]  # fmt: skip
 
 
 def _room(x: Any, *others: Any) -> Any:

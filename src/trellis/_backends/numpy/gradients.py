@@ -17,15 +17,8 @@ from ._helpers import NATIVE
 from ._tape import TracedArray, stop
 
 __all__ = [
-    "FLOAT_DTYPES",
-    "checkpoint",
-    "custom_vjp",
-    "jacobian",
-    "jvp",
-    "stop_gradient",
-    "vjp",
-    "vmap",
-]
+    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
+]  # fmt: skip
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 

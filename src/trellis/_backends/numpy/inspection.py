@@ -7,10 +7,7 @@ import numpy as np
 from ..._core import dtypes
 from .casting import as_dtype
 
-__all__ = [
-    "__array_namespace_info__",
-    "layer_types",
-]
+__all__ = ["__array_namespace_info__", "layer_types"]
 
 
 class Info:

@@ -8,11 +8,7 @@ from ..._core.errors import TracingError
 from ._tape import TracedArray
 from .casting import check_device
 
-__all__ = [
-    "check_leaving",
-    "from_numpy",
-    "to_numpy",
-]
+__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 
 def check_leaving(x: Any, /) -> None:

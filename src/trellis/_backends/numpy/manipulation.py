@@ -9,23 +9,10 @@ from ..._core.shapes import normal_axis, permutation
 from ._helpers import common
 
 __all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "pad",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "sliding_window",
-    "squeeze",
-    "stack",
-    "tile",
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
+    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
     "unstack",
-]
+]  # fmt: skip
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:

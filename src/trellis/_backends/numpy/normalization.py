@@ -6,9 +6,7 @@ import numpy as np
 
 from ._tape import stop
 
-__all__ = [
-    "layer_norm",
-]
+__all__ = ["layer_norm"]
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:

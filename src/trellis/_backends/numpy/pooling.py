@@ -5,9 +5,7 @@ from typing import Any
 
 from ..shared.windows import WindowSpec, max_over_windows
 
-__all__ = [
-    "max_pool",
-]
+__all__ = ["max_pool"]
 
 
 def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:

@@ -7,13 +7,7 @@ import numpy as np
 from ._helpers import FLOAT32, common, pair, rounded, widened
 from .reduction import sum
 
-__all__ = [
-    "einsum",
-    "matmul",
-    "matrix_transpose",
-    "tensordot",
-    "vecdot",
-]
+__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 _np_matmul = np.matmul  # found faster than in NumPy's module, which has a `__getattr__`
 

@@ -16,28 +16,10 @@ from ..shared import threefry_blocks as blocks
 from ._tape import differentiable
 
 __all__ = [
-    "add_words",
-    "as_raw_key",
-    "bits",
-    "erfinv",
-    "fold_in",
-    "from_words",
-    "gamma",
-    "keep",
-    "key_device",
-    "key_of_seed",
-    "log2_fraction",
-    "make_key",
-    "multiply_words",
-    "normal",
-    "permutation",
-    "poisson",
-    "randint",
-    "split",
-    "to_words",
-    "uniform",
-    "words",
-]
+    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
+    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
+    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
+]  # fmt: skip
 
 _U32, _U64 = np.uint32, np.uint64
 

@@ -7,9 +7,7 @@ from scipy.special import expit
 
 from ._tape import differentiable
 
-__all__ = [
-    "lstm",
-]
+__all__ = ["lstm"]
 
 differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 

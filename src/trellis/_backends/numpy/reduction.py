@@ -12,20 +12,9 @@ from ._helpers import BFLOAT16, FLOAT32, common, default_float, is_bfloat16, rou
 from .casting import as_dtype
 
 __all__ = [
-    "all",
-    "any",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "logsumexp",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
+    "prod", "std", "sum", "var",
+]  # fmt: skip
 
 
 def _floating(x: Any) -> Any:

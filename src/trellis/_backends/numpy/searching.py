@@ -7,15 +7,7 @@ import numpy as np
 from ..._core.shapes import normal_axis
 from ._helpers import common, pair
 
-__all__ = [
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "nonzero",
-    "searchsorted",
-    "topk",
-    "where",
-]
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:

@@ -7,10 +7,7 @@ import numpy as np
 from ..._core.shapes import normal_axis
 from .searching import descending_order
 
-__all__ = [
-    "argsort",
-    "sort",
-]
+__all__ = ["argsort", "sort"]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

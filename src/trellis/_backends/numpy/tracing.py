@@ -10,11 +10,7 @@ from ..._core.tracing import is_pretended
 from ._tape import TracedArray
 from ._unreadable import UnreadableArray
 
-__all__ = [
-    "is_concrete",
-    "is_tracing",
-    "lasts",
-]
+__all__ = ["is_concrete", "is_tracing", "lasts"]
 
 
 def is_tracing() -> bool:

@@ -9,18 +9,9 @@ from ..._core.shapes import normal_axes
 from ._helpers import rank
 
 __all__ = [
-    "class_losses",
-    "elu",
-    "gelu",
-    "hard_tanh",
-    "leaky_relu",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-]
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
+    "silu", "softmax", "softplus",
+]  # fmt: skip
 
 
 def relu(x: Any, /) -> Any:

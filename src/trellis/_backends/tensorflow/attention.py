@@ -4,10 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = [
-    "attention",
-    "attention_weights",
-]
+__all__ = ["attention", "attention_weights"]
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

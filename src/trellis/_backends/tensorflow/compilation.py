@@ -7,10 +7,7 @@ import tensorflow as tf
 
 from ..._core import tree
 
-__all__ = [
-    "compile_function",
-    "for_many_calls",
-]
+__all__ = ["compile_function", "for_many_calls"]
 
 _Tensor = type(tf.constant(0))
 _static_types = (bool, int, float, complex, str)

@@ -10,11 +10,7 @@ import tensorflow as tf
 from ..._core import tree
 from ..._core.errors import ShapeError
 
-__all__ = [
-    "cond",
-    "scan",
-    "while_loop",
-]
+__all__ = ["cond", "scan", "while_loop"]
 
 
 def _flat(nest: Any) -> tuple[list[Any], Any]:

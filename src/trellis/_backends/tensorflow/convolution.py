@@ -15,10 +15,7 @@ import tensorflow as tf
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 
-__all__ = [
-    "conv",
-    "conv_transpose",
-]
+__all__ = ["conv", "conv_transpose"]
 
 
 def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:

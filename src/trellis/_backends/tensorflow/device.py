@@ -7,10 +7,7 @@ import tensorflow as tf
 from ..._core.errors import DeviceError
 from ._helpers import on
 
-__all__ = [
-    "device",
-    "to_device",
-]
+__all__ = ["device", "to_device"]
 
 
 def default_device() -> str:

@@ -6,15 +6,8 @@ from typing import Any
 import tensorflow as tf
 
 __all__ = [
-    "FLOAT_DTYPES",
-    "checkpoint",
-    "custom_vjp",
-    "jacobian",
-    "jvp",
-    "stop_gradient",
-    "vjp",
-    "vmap",
-]
+    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
+]  # fmt: skip
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 

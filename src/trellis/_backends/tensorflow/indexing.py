@@ -26,15 +26,9 @@ from ._helpers import (
 )
 
 __all__ = [
-    "index_add",
-    "index_max",
-    "index_min",
-    "index_multiply",
-    "index_set",
-    "segment_sum",
-    "take",
+    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
     "take_along_axis",
-]
+]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:

@@ -9,10 +9,7 @@ from ..._core import dtypes
 from ._helpers import default_complex, default_float
 from .device import default_device, full_name
 
-__all__ = [
-    "__array_namespace_info__",
-    "layer_types",
-]
+__all__ = ["__array_namespace_info__", "layer_types"]
 
 _EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
 

@@ -8,11 +8,7 @@ import tensorflow as tf
 from ..._core.errors import CopyError, TracingError
 from ._helpers import is_aligned, on
 
-__all__ = [
-    "check_leaving",
-    "from_numpy",
-    "to_numpy",
-]
+__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 
 def check_leaving(x: Any, /) -> None:

@@ -16,23 +16,10 @@ from ..._core.shapes import (
 from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
 
 __all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "pad",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "sliding_window",
-    "squeeze",
-    "stack",
-    "tile",
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
+    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
     "unstack",
-]
+]  # fmt: skip
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:

@@ -4,9 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = [
-    "layer_norm",
-]
+__all__ = ["layer_norm"]
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:

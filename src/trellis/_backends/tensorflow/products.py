@@ -8,13 +8,7 @@ from ..._core.errors import ShapeError
 from ..._core.shapes import check_lengths, normal_axes, normal_axis
 from ._helpers import COMPLEX, FLOAT32, common, move, pair, rank
 
-__all__ = [
-    "einsum",
-    "matmul",
-    "matrix_transpose",
-    "tensordot",
-    "vecdot",
-]
+__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 # Types without a kernel for contractions, and the type they wrap around in alike.
 _WIDER = {

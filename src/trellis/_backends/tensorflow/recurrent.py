@@ -4,9 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = [
-    "lstm",
-]
+__all__ = ["lstm"]
 
 # A loop in a graph takes two to three times as long as its steps one after another, which take
 # longer to trace.

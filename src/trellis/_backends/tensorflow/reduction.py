@@ -27,20 +27,9 @@ from ._helpers import (
 from .casting import as_dtype, astype
 
 __all__ = [
-    "all",
-    "any",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "logsumexp",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
+    "prod", "std", "sum", "var",
+]  # fmt: skip
 
 # As in elementwise.py: without the layers of Python above the kernels.
 _raw = tf.raw_ops

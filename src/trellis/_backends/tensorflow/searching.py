@@ -19,15 +19,7 @@ from ._helpers import (
     tensor,
 )
 
-__all__ = [
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "nonzero",
-    "searchsorted",
-    "topk",
-    "where",
-]
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:

@@ -7,12 +7,7 @@ import tensorflow as tf
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._helpers import order, sizes, tensor
 
-__all__ = [
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-]
+__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 def unique_all(x: Any, /) -> UniqueAllResult[Any]:

@@ -7,10 +7,7 @@ import tensorflow as tf
 from ..._core.shapes import normal_axis
 from ._helpers import move, order, rank, tensor
 
-__all__ = [
-    "argsort",
-    "sort",
-]
+__all__ = ["argsort", "sort"]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

@@ -4,11 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = [
-    "is_concrete",
-    "is_tracing",
-    "lasts",
-]
+__all__ = ["is_concrete", "is_tracing", "lasts"]
 
 
 def is_tracing() -> bool:

@@ -9,18 +9,9 @@ from ..._core.shapes import normal_axes
 from ._helpers import FEW_KERNELS
 
 __all__ = [
-    "class_losses",
-    "elu",
-    "gelu",
-    "hard_tanh",
-    "leaky_relu",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-]
+    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
+    "silu", "softmax", "softplus",
+]  # fmt: skip
 
 sigmoid = torch.sigmoid
 silu = F.silu

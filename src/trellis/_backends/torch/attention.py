@@ -7,10 +7,7 @@ import torch.nn.functional as F
 
 from ._fused import fastest
 
-__all__ = [
-    "attention",
-    "attention_weights",
-]
+__all__ = ["attention", "attention_weights"]
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

@@ -17,30 +17,10 @@ from ._helpers import (
 )
 
 __all__ = [
-    "as_dtype",
-    "astype",
-    "bfloat16",
-    "bool",
-    "can_cast",
-    "complex64",
-    "complex128",
-    "dtype_name",
-    "finfo",
-    "float16",
-    "float32",
-    "float64",
-    "iinfo",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
+    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
+    "result_type", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
 
 bool = torch.bool
 int8, int16, int32, int64 = torch.int8, torch.int16, torch.int32, torch.int64

@@ -8,10 +8,7 @@ import torch
 
 from ..._core.tracing import pretending
 
-__all__ = [
-    "compile_function",
-    "for_many_calls",
-]
+__all__ = ["compile_function", "for_many_calls"]
 
 
 def compile_function(

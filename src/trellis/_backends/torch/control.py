@@ -8,11 +8,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-__all__ = [
-    "cond",
-    "scan",
-    "while_loop",
-]
+__all__ = ["cond", "scan", "while_loop"]
 
 
 def _is_traced(pred: Any) -> bool:

@@ -7,10 +7,7 @@ import torch.nn.functional as F
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 
-__all__ = [
-    "conv",
-    "conv_transpose",
-]
+__all__ = ["conv", "conv_transpose"]
 
 _convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _HALVES = (torch.float16, torch.bfloat16)

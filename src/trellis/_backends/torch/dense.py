@@ -4,9 +4,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-__all__ = [
-    "linear",
-]
+__all__ = ["linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:

@@ -5,10 +5,7 @@ from typing import Any
 from ..._core.errors import DeviceError
 from ._helpers import as_device
 
-__all__ = [
-    "device",
-    "to_device",
-]
+__all__ = ["device", "to_device"]
 
 
 def device(x: Any, /) -> Any:

@@ -13,19 +13,10 @@ from ..shared import foreach as plain
 from .gradients import compiling_inside
 
 __all__ = [
-    "foreach_add",
-    "foreach_addcdiv",
-    "foreach_addcmul",
-    "foreach_cast",
-    "foreach_detach",
-    "foreach_div",
-    "foreach_lerp",
-    "foreach_maximum",
-    "foreach_mul",
-    "foreach_norm",
-    "foreach_sqrt",
+    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
+    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
     "fused_adam",
-]
+]  # fmt: skip
 
 
 def _walks() -> bool:

@@ -14,15 +14,8 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 
 __all__ = [
-    "FLOAT_DTYPES",
-    "checkpoint",
-    "custom_vjp",
-    "jacobian",
-    "jvp",
-    "stop_gradient",
-    "vjp",
-    "vmap",
-]
+    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
+]  # fmt: skip
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 

@@ -14,15 +14,9 @@ from ..._core.shapes import only_axis
 from ._helpers import FEW_KERNELS, NAMES, filled, ordered, unordered
 
 __all__ = [
-    "index_add",
-    "index_max",
-    "index_min",
-    "index_multiply",
-    "index_set",
-    "segment_sum",
-    "take",
+    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
     "take_along_axis",
-]
+]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:

@@ -7,10 +7,7 @@ import torch
 from ..._core.dtypes import KINDS
 from ._helpers import NATIVE, default_complex, default_float
 
-__all__ = [
-    "__array_namespace_info__",
-    "layer_types",
-]
+__all__ = ["__array_namespace_info__", "layer_types"]
 
 
 class Info:

@@ -8,11 +8,7 @@ import torch
 from ..._core.errors import CopyError, DtypeError, TracingError
 from ._helpers import NATIVE, as_device
 
-__all__ = [
-    "check_leaving",
-    "from_numpy",
-    "to_numpy",
-]
+__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 
 def check_leaving(x: Any, /) -> None:

@@ -10,23 +10,10 @@ from ..._core.shapes import check_squeezable, normal_axes, permutation
 from ._helpers import FEW_KERNELS, NAMES, all_same
 
 __all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "pad",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "sliding_window",
-    "squeeze",
-    "stack",
-    "tile",
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
+    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
     "unstack",
-]
+]  # fmt: skip
 
 
 def broadcast_arrays(*arrays: Any) -> Any:

@@ -7,9 +7,7 @@ import torch.nn.functional as F
 
 from ..shared.windows import WindowSpec
 
-__all__ = [
-    "max_pool",
-]
+__all__ = ["max_pool"]
 
 _pools = {1: F.max_pool1d_with_indices, 2: F.max_pool2d_with_indices, 3: F.max_pool3d_with_indices}
 _plain_pools = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}

@@ -8,13 +8,7 @@ from torch import matmul as torch_matmul  # a name of its own is found faster th
 from ..._core.shapes import check_lengths
 from ._helpers import FEW_KERNELS, INEXACT, all_same, both
 
-__all__ = [
-    "einsum",
-    "matmul",
-    "matrix_transpose",
-    "tensordot",
-    "vecdot",
-]
+__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:

@@ -29,28 +29,10 @@ from ._helpers import as_device
 from .tracing import is_concrete
 
 __all__ = [
-    "add_words",
-    "as_raw_key",
-    "bits",
-    "erfinv",
-    "fold_in",
-    "from_words",
-    "gamma",
-    "keep",
-    "key_device",
-    "key_of_seed",
-    "log2_fraction",
-    "make_key",
-    "multiply_words",
-    "normal",
-    "permutation",
-    "poisson",
-    "randint",
-    "split",
-    "to_words",
-    "uniform",
-    "words",
-]
+    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
+    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
+    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
+]  # fmt: skip
 
 _SQRT2 = 2.0**0.5
 

@@ -7,9 +7,7 @@ import torch
 from ._fused import fastest
 from .gradients import compiling_inside
 
-__all__ = [
-    "lstm",
-]
+__all__ = ["lstm"]
 
 
 def lstm(

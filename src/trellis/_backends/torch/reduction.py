@@ -15,20 +15,9 @@ from ._helpers import FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unorde
 from .casting import as_dtype
 
 __all__ = [
-    "all",
-    "any",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "logsumexp",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
+    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
+    "prod", "std", "sum", "var",
+]  # fmt: skip
 
 
 def _total_dtype(x: Any, dtype: Any) -> Any:

@@ -9,15 +9,7 @@ from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes
 from ._helpers import FEW_KERNELS, NATIVE, both, filled, ordered
 
-__all__ = [
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "nonzero",
-    "searchsorted",
-    "topk",
-    "where",
-]
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def _ranked(x: Any) -> Any:

@@ -6,12 +6,7 @@ import torch
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
-__all__ = [
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-]
+__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 def _unique(x: Any) -> tuple[Any, Any, Any]:

@@ -6,10 +6,7 @@ import torch
 
 from ..._core.shapes import normal_axis
 
-__all__ = [
-    "argsort",
-    "sort",
-]
+__all__ = ["argsort", "sort"]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

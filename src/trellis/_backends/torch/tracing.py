@@ -6,11 +6,7 @@ import torch
 
 from ..._core import tracing
 
-__all__ = [
-    "is_concrete",
-    "is_tracing",
-    "lasts",
-]
+__all__ = ["is_concrete", "is_tracing", "lasts"]
 
 # Asked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
