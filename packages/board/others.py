@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,12 +85,9 @@ def run(name: str, suite: Suite, checkout: Path, out: Path) -> dict[Cell, list[s
             [*command, *suite.options], cwd=checkout, env=env, capture_output=True, text=True
         )
         (out / f"{name}{f'-{backend}' if backend else ''}.log").write_text(done.stdout)
-        columns = [backend] if backend else columns_of(store)
+        recorded = cells_of(store)
         for node_id, word in lines_of(done.stdout):
-            cell = cell_from_node_id(node_id, columns)
-            if backend is not None:
-                cell = (*cell[:2], backend)
-            said.setdefault(cell, []).append(SAYS[word])
+            said.setdefault(place(node_id, backend, recorded), []).append(SAYS[word])
     return said
 
 
@@ -124,9 +122,16 @@ def cells_of(store: Path) -> dict[Cell, queries.CellResult]:
         }
 
 
-def columns_of(store: Path) -> list[str]:
-    """The columns of a board, without that of tests that have no backend."""
-    return sorted({cell[2] for cell in cells_of(store)} - {"any"})
+def place(node_id: str, backend: str | None, recorded: Collection[Cell]) -> Cell:
+    """The cell that a node id must be in, as far as its text tells."""
+    columns = {cell[2] for cell in recorded} - {"any"}
+    module, row, column = cell_from_node_id(node_id, [] if backend else columns)
+    if backend is not None:
+        return module, row, backend
+    if (module, row, column) in recorded:
+        return module, row, column
+    # A parameter that has the name of a backend, but is not the backend argument.
+    return cell_from_node_id(node_id, [])
 
 
 def report(name: str, said: dict[Cell, list[str]], store: Path) -> tuple[str, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,10 @@ class Session:
         if self._journal is not None:
             node.workerinput["board_journal"] = str(self._journal.path.absolute())
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        if self._is_spread:  # otherwise the tests come in the order of the plan
-            self._write("start", nodeid)
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        # In one process the tests come in the order of the plan, and nobody has to say it.
+        config.pluginmanager.register(_Starts(self._write), "board-starts")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         when, verdict = report.when, _UNKNOWN
@@ -169,6 +171,16 @@ class Session:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._said:
             terminalreporter.write_line(line, red="NOTHING" in line or "had died" in line)
+
+
+class _Starts:
+    """Notes which tests the workers are at."""
+
+    def __init__(self, write: Callable[..., None]) -> None:
+        self._write = write
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._write("start", nodeid)
 
 
 def _cache_folder(config: pytest.Config) -> Path | None:

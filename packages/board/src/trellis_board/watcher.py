@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unittest
 from pathlib import Path
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 from . import cells, comparisons, environment, journal, observers, rewriting
 from .columns import Labels, group_of
@@ -59,11 +59,9 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
-        cls = getattr(item, "cls", None)
-        if cls is not None and cls not in self._seen_classes:
-            self._seen_classes.add(cls)
-            if issubclass(cls, unittest.TestCase):
-                observers.watch_test_case(cls)
+        if isinstance(item, TestCaseFunction) and item.cls not in self._seen_classes:
+            self._seen_classes.add(item.cls)
+            observers.watch_test_case(item.cls)
         self._tally = comparisons.Tally(self.cell_of(item)[2])
         self._outer = comparisons.start(self._tally)
         if isinstance(item, pytest.DoctestItem) and item.dtest is not None:
