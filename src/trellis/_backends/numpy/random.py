@@ -242,7 +242,8 @@ _gamma = differentiable(_draw_gamma, _gamma_vjp)
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     """Poisson draws of the shape of the rates `lam`."""
     rate = lam.astype(np.float32)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # A uniform draw at the very edge is divided by next to nothing, and rejected.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         offset = rejection.poisson(_Ops, key, rate, rate.shape)
         return _whole(rate).astype(dtype) + offset.astype(dtype)
 
