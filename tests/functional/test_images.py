@@ -182,7 +182,7 @@ def test_accuracy(backend, array, compiled_or_eager):
     with pytest.raises(ShapeError):
         F.accuracy(array(scores), array(targets[:3]))
     with pytest.raises(ShapeError, match="astype"):  # classes in floats, or the scores of one?
-        F.accuracy(array([1.0, 0.0]), array([1, 0]))
+        F.accuracy(array([1.0, 0.0]), array([1, 0], "int32"))
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])

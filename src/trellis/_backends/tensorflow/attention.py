@@ -4,6 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from .activation import softmax
+
 __all__ = ["attention", "attention_weights"]
 
 
@@ -32,12 +34,12 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     elif mask is not None:
         logits = logits + tf.cast(mask, logits.dtype)
     if keep is None and mask is None:
-        return tf.cast(tf.nn.softmax(logits), dtype)
+        return tf.cast(softmax(logits, axis=-1), dtype)
     if keep is not None:
         logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
     # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
     # afterwards.
     zero = tf.zeros((), logits.dtype)
     is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
-    weights = tf.nn.softmax(tf.where(is_empty, zero, logits))
+    weights = softmax(tf.where(is_empty, zero, logits), axis=-1)
     return tf.cast(tf.where(is_empty, zero, weights), dtype)
