@@ -248,7 +248,7 @@ from ._array.interchange import to_numpy as to_numpy
 from ._array.sorting import argsort as argsort
 from ._array.sorting import sort as sort
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Gradients
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
