@@ -102,10 +102,14 @@ def main():
         report.notes.append(f"{what}, over native, median of the ops: {', '.join(medians)}.")
     report.notes.append(
         f"An empty Python function around np.tanh costs "
-        f"{duration(floor.seconds['wrapper'] - floor.seconds['native'])} on this machine. TensorFlow's own functions "
-        "are slower than the operations beneath them, which Trellis calls: hence less than nothing. All are timed as "
-        "one writes them, `np.tanh(x)` against `trellis.tanh(x)`: finding a name in NumPy's, PyTorch's or TensorFlow's module "
-        "costs 50 to 100 ns, since these have a `__getattr__`. So does Trellis until `nn` or another room is entered."
+        f"{duration(floor.seconds['wrapper'] - floor.seconds['native'])} on this machine. "
+        "TensorFlow's own functions "
+        "are slower than the operations beneath them, which Trellis calls: hence less than "
+        "nothing. All are timed as "
+        "one writes them, `np.tanh(x)` against `trellis.tanh(x)`: finding a name in NumPy's, "
+        "PyTorch's or TensorFlow's module "
+        "costs 50 to 100 ns, since these have a `__getattr__`. So does Trellis until `nn` or "
+        "another room is entered."
     )
     print(*report.notes, sep="\n")
     c = trellis.Container(a=x, b={"c": x})

@@ -72,7 +72,8 @@ def main():
             row = report.add(f"{what} {size}", {"native": native, "trellis": ours}, budget=1.0)
             overheads.append(row.seconds["trellis"] - row.seconds["native"])
         report.notes.append(
-            f"{what} {sizes[0]} to {sizes[-1]}: over native {duration(max(overheads[0], 0))} at first, "
+            f"{what} {sizes[0]} to {sizes[-1]}: over native {duration(max(overheads[0], 0))} at "
+            "first, "
             f"{duration(max(overheads[-1], 0))} at the end"
         )
         print(report.notes[-1])

@@ -44,7 +44,8 @@ def main():
     inside = {name: sorted(values)[len(values) // 2] for name, values in times.items()}
     report.notes.append(
         f"import alone: {inside['trellis']:.3f} s against {inside['base']:.3f} s, ratio "
-        f"{inside['trellis'] / inside['base']:.2f}; peak memory {memory['trellis']:.0f} MB against {memory['base']:.0f} MB"
+        f"{inside['trellis'] / inside['base']:.2f}; peak memory {memory['trellis']:.0f} MB against "
+        f"{memory['base']:.0f} MB"
     )
     print(report.notes[-1])
     assert row

@@ -378,8 +378,10 @@ def blas_limit(report):
     flops = 3 * 2 * a.shape[0] * 288 * 64 / row.seconds["BLAS"]
     ours = next(r for r in report.rows if r.what.startswith("numpy conv2d")).seconds["trellis"]
     report.notes.append(
-        f"BLAS does {flops / 1e9:.0f} GFLOP/s here on one core: {duration(row.seconds['BLAS'])} is the least that "
-        f"conv2d forward and backward can take; ours takes {ours / row.seconds['BLAS']:.2f} times that."
+        f"BLAS does {flops / 1e9:.0f} GFLOP/s here on one core: {duration(row.seconds['BLAS'])} is "
+        "the least that "
+        f"conv2d forward and backward can take; ours takes {ours / row.seconds['BLAS']:.2f} times "
+        "that."
     )
 
 
@@ -399,7 +401,8 @@ def main():
         blas_limit(report)
         forward, both = numpy_memory()
         report.notes.append(
-            f"numpy conv2d holds {forward:.2f} times input + output at most forward, {both:.2f} with backward (limit 3)."
+            f"numpy conv2d holds {forward:.2f} times input + output at most forward, {both:.2f} "
+            "with backward (limit 3)."
         )
         print(*report.notes, sep="\n")
     report.save()

@@ -207,7 +207,8 @@ def main():
             )
             speed = 4 * size / row.seconds["copy of as many bytes"]
     report.notes.append(
-        f"A copy moves {speed / 1e9:.1f} GB/s here: {duration(row.seconds['copy of as many bytes'])} is the "
+        f"A copy moves {speed / 1e9:.1f} GB/s here: "
+        f"{duration(row.seconds['copy of as many bytes'])} is the "
         "least that an update of this size can take when its arrays are not in the cache."
     )
     report.save()

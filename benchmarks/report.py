@@ -50,7 +50,8 @@ def tall(row):
         limit = limits(row).get(name)
         shown = emphasised(name, ratio, row)
         text.append(
-            f"| {name} | {duration(row['seconds'][name])} | {shown} | {'' if limit is None else limit} |"
+            f"| {name} | {duration(row['seconds'][name])} | {shown} | "
+            f"{'' if limit is None else limit} |"
         )
     return text
 
@@ -122,7 +123,8 @@ def beside_keras(document):
             )
     for (backend, mode), factors in groups.items():
         text.append(
-            f"| {backend} | {mode} | {geometric_mean(factors):.2f} | {min(factors):.2f} | {max(factors):.2f} |"
+            f"| {backend} | {mode} | {geometric_mean(factors):.2f} | {min(factors):.2f} | "
+            f"{max(factors):.2f} |"
         )
     if not text:
         return []
@@ -142,11 +144,14 @@ def main():
     text = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Contestants take turns in one run; a number is the median, ± the spread between",
-        "the quartiles; ratios are to the first column. Where it says so in the file, all run on one core and the time is that of",
+        "Written by `make bench`. Contestants take turns in one run; a number is the median, ± the "
+        "spread between",
+        "the quartiles; ratios are to the first column. Where it says so in the file, all run on "
+        "one core and the time is that of",
         "the processor. Outputs were compared before anything was timed.",
         "",
-        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; {versions}.",
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}, Python "
+        f"{machine['python']}; {versions}.",
     ]
     over = over_limit(documents)
     text += ["", "## Over their limits", ""]

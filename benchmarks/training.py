@@ -109,7 +109,8 @@ def measure(report, backend, keras, folder):
                 theirs = answer["losses"]
                 if answer["compilations"]:
                     report.notes.append(
-                        f"{what}: Keras 3 compiles {answer['compilations']:g} times at every step, which is what its "
+                        f"{what}: Keras 3 compiles {answer['compilations']:g} times at every step, "
+                        "which is what its "
                         "time here shows; this row is left out of the comparison with Keras below."
                     )
                 # train_on_batch gives the mean of all losses since the last reset.

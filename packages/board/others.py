@@ -1,10 +1,12 @@
 """Recording the suites of other projects, and comparing every cell with what pytest itself says.
 
-``python packages/board/others.py --einops PATH --array-api-extra PATH --narwhals PATH --out FOLDER``
+``python packages/board/others.py --einops PATH --array-api-extra PATH --narwhals PATH --out
+FOLDER``
 
 Each PATH is a checkout, which is not changed; the packages that its tests need must be installed.
-Every suite is run with ``-rA`` and ``--board``. Of each test, the line that pytest prints and the cell
-of the board must say the same. What differs, and every pass that the board calls hollow, is listed.
+Every suite is run with ``-rA`` and ``--board``. Of each test, the line that pytest prints and the
+cell of the board must say the same. What differs, and every pass that the board calls hollow, is
+listed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`python -m trellis.demo`: a small convolutional network learns to read real handwritten digits.
 
-    python -m trellis.demo                         on NumPy, with a progress bar, in under two minutes
-    python -m trellis.demo --backends all          the same program on all four frameworks, one after another
-    python -m trellis.demo --backends torch,jax
+    python -m trellis.demo                         on NumPy, with a progress bar, in under two
+    minutes python -m trellis.demo --backends all          the same program on all four frameworks,
+    one after another python -m trellis.demo --backends torch,jax
 
-The loss curves are drawn into one picture, build/loss_curves.svg: they coincide. The digits are the 1797
-pictures of 8 x 8 pixels that come with scikit-learn.
+The loss curves are drawn into one picture, build/loss_curves.svg: they coincide. The digits are the
+1797 pictures of 8 x 8 pixels that come with scikit-learn.
 """
 
 import argparse
@@ -39,7 +39,8 @@ class DigitReader(trellis.Module):
 
 
 def load_digits() -> tuple[Any, Any]:
-    """Training and test data: pictures (n, 8, 8, 1) with values in [0, 1], and the digits that they show."""
+    """Training and test data: pictures (n, 8, 8, 1) with values in [0, 1], and the digits that they
+    show."""
     try:
         from sklearn.datasets import load_digits as load
     except ImportError:
@@ -78,7 +79,8 @@ def train(backend: str, epochs: int, compile: bool = True) -> tuple[list[float],
         model, F.cross_entropy, test, batch_size=119, metrics="accuracy", compile=compile
     )
     print(
-        f"{backend}: {result['accuracy']:.1%} of {len(test[1])} digits that it has not seen read correctly "
+        f"{backend}: {result['accuracy']:.1%} of {len(test[1])} digits that it has not seen read "
+        "correctly "
         f"(loss {history.final_loss:.4f}, {len(history.losses)} steps in {seconds:.1f} s)"
     )
     return history.losses, result["accuracy"]

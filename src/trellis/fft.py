@@ -1,4 +1,5 @@
-"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for both.
+"""Discrete Fourier transforms. `norm` says which direction carries the factor 1/n, or "ortho" for
+both.
 
 >>> import numpy as np, trellis
 >>> trellis.fft.rfft(np.array([1.0, 1.0, 1.0, 1.0]))

@@ -1,4 +1,5 @@
-"""Making arrays. Where no array is present, `backend=` or the default backend says which framework."""
+"""Making arrays. Where no array is present, `backend=` or the default backend says which
+framework."""
 
 from ._array.creation import from_dlpack as from_dlpack
 from ._array.interchange import is_zero_copy as is_zero_copy

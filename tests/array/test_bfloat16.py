@@ -1,7 +1,9 @@
-"""bfloat16 is whole on all four: the rows of `cases` with real floats, values and gradients, run in it.
+"""bfloat16 is whole on all four: the rows of `cases` with real floats, values and gradients, run in
+it.
 
-The expectation is the row's formula in float64 on the arguments as bfloat16 rounded them. Results are rounded
-to 8 binary digits once or twice, so they are within two units (2**-6) of it, taken at the largest element.
+The expectation is the row's formula in float64 on the arguments as bfloat16 rounded them. Results
+are rounded to 8 binary digits once or twice, so they are within two units (2**-6) of it, taken at
+the largest element.
 """
 
 import operator
@@ -122,7 +124,8 @@ def test_values(name, backend, array):
 
 @pytest.mark.parametrize("name", [n for n, row in ROWS.items() if row.gradient is True])
 def test_gradients(name, backend, array):
-    """Against the gradients in float32 of the same numbers, which other tests compare with differences."""
+    """Against the gradients in float32 of the same numbers, which other tests compare with
+    differences."""
     row = ROWS[name]
     args, exact = arguments(row, backend, array)
 

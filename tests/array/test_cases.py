@@ -1,4 +1,5 @@
-"""Every row of `cases` on every backend: values, types, compiled equals eager, Containers, gradients."""
+"""Every row of `cases` on every backend: values, types, compiled equals eager, Containers,
+gradients."""
 
 import operator
 
@@ -16,7 +17,8 @@ FIRST_ROWS = {row.op: name for name, row in reversed(ROWS.items())}
 COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
-# From rows to calls --------------------------------------------------------------------------------
+# From rows to calls
+# --------------------------------------------------------------------------------
 
 
 def cast(x, dtype, backend):
@@ -53,7 +55,8 @@ def arrays_in(value):
 
 
 def expectation(row, dtype, backend):
-    """The expected value in the types of this run; formulas see the arguments as rounded by the run."""
+    """The expected value in the types of this run; formulas see the arguments as rounded by the
+    run."""
     value = row.expected
     if callable(value):
 
@@ -102,7 +105,8 @@ def check(actual, expected, row, dtype, backend):
         )
 
 
-# The tests -----------------------------------------------------------------------------------------
+# The tests
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -168,7 +172,8 @@ def _mappable():
 
 @pytest.mark.parametrize("name", _mappable())
 def test_container(name, backend, array):
-    """A Container gives what its leaves give, one by one; a result of several arrays is several nests."""
+    """A Container gives what its leaves give, one by one; a result of several arrays is several
+    nests."""
     row = ROWS[name]
 
     def leaf(scale):
@@ -210,7 +215,8 @@ def _nested(template, one, other):
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.gradient is True])
 def test_gradient(name, backend, array, x64):
-    """Against central differences in float64; NumPy's derivatives are our own, so to second order there."""
+    """Against central differences in float64; NumPy's derivatives are our own, so to second order
+    there."""
     row = ROWS[name]
     with x64(), trellis.using_backend(backend):
         args = map_arrays(lambda x: array(cast(x, "float64", backend)), row.args)

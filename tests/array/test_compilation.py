@@ -10,7 +10,8 @@ import pytest
 import trellis
 from trellis import errors, nn
 
-# Compilations ----------------------------------------------------------------------------------------
+# Compilations
+# ----------------------------------------------------------------------------------------
 
 
 def batches(count, size=(8, 3)):
@@ -46,7 +47,8 @@ def backend_or_none(request):
 
 
 class Counted:
-    """A function and the number of its traces; Dynamo, which notes no side effects, counts graphs."""
+    """A function and the number of its traces; Dynamo, which notes no side effects, counts
+    graphs."""
 
     def __init__(self, fn, backend, graphs):
         self.backend, self.graphs, self.calls = backend, graphs, []
@@ -79,7 +81,8 @@ def arrivals(xp, backend):
 
 
 def test_one_shape_is_compiled_once(backend, xp, graphs):
-    """However the arrays come, aligned or not: JAX would compile again for arrays bound to a device."""
+    """However the arrays come, aligned or not: JAX would compile again for arrays bound to a
+    device."""
     if backend == "numpy":
         pytest.skip("trellis.compile runs the function itself on NumPy, each time")
     counted = Counted(lambda x: xp.sum(x * 2), backend, graphs)
@@ -112,7 +115,8 @@ def test_fit_compiles_its_step_once(backend, graphs):
     assert counted.traces == (40 if backend == "numpy" else 1)
 
 
-# Idioms that work compiled ------------------------------------------------------------------------------
+# Idioms that work compiled
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -171,7 +175,8 @@ def test_closed_over_arrays_of_numpy(backend, array):
     np.testing.assert_array_equal(trellis.to_numpy(compiled(x)), [1.0, 3.0, 6.0])
 
 
-# Errors keep their class and their text --------------------------------------------------------------
+# Errors keep their class and their text
+# --------------------------------------------------------------
 
 
 def test_shape_errors_pass_through(backend, array):
@@ -223,7 +228,8 @@ def test_draws_with_a_key_are_not(backend, array):
     )
 
 
-# Strict on NumPy --------------------------------------------------------------------------------------
+# Strict on NumPy
+# --------------------------------------------------------------------------------------
 
 BRANCHES = {
     "if": lambda x: x if trellis.sum(x) > 0 else -x,
@@ -268,7 +274,8 @@ def test_branches_on_values_are_refused(name, backend, array):
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_out_of_values(name, backend, array):
-    """Refused too, but by torch, which keeps such a number in its graph and gives the right result."""
+    """Refused too, but by torch, which keeps such a number in its graph and gives the right
+    result."""
     compiled = trellis.compile(NUMBERS[name], strict=True)
     x = array([1.0, 2.0, 4.0])
     if backend == "torch":
@@ -295,7 +302,8 @@ def test_strict_gives_plain_arrays(array, backend):
         )
 
 
-# Switching it off --------------------------------------------------------------------------------------
+# Switching it off
+# --------------------------------------------------------------------------------------
 
 
 def test_compilation_is_switched_off(backend, array):

@@ -1,4 +1,5 @@
-"""Corners that the public Array API suite and comparisons with mpmath found; the suite draws its examples anew each time."""
+"""Corners that the public Array API suite and comparisons with mpmath found; the suite draws its
+examples anew each time."""
 
 import numpy as np
 import pytest
@@ -113,7 +114,8 @@ def test_an_imaginary_number_is_true(backend, xp, array):
     assert_close(xp.all(x, axis=()), np.array([True, False]), backend=backend)
 
 
-# Of nothing ----------------------------------------------------------------------------------------
+# Of nothing
+# ----------------------------------------------------------------------------------------
 
 
 # NumPy says by itself that a mean of nothing is nan.
@@ -156,7 +158,8 @@ def test_the_smallest_of_no_elements(order, array):
         trellis.linalg.vector_norm(array(np.zeros(0, "float32")), ord=order)
 
 
-# Ranks and axes ------------------------------------------------------------------------------------
+# Ranks and axes
+# ------------------------------------------------------------------------------------
 
 
 def test_matrix_rank_is_relative(array, x64):
@@ -242,7 +245,8 @@ def test_meshgrid_of_any_arrays(backend, array):
     assert_close(y, np.array([[2.0], [3.0]], "float32"), backend=backend)
 
 
-# Integers ------------------------------------------------------------------------------------------
+# Integers
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
@@ -320,7 +324,8 @@ def test_backward_slices(index, backend, array):
     assert_close(place.add(1.0), expected, backend=backend)
 
 
-# Truth and logarithms ------------------------------------------------------------------------------
+# Truth and logarithms
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
@@ -368,7 +373,8 @@ def test_causal_attention_of_any_scale(scale, array):
     np.testing.assert_allclose(trellis.to_numpy(found), expected, rtol=1e-4, atol=1e-5)
 
 
-# Types of linear algebra, transforms and layers -----------------------------------------------------
+# Types of linear algebra, transforms and layers
+# -----------------------------------------------------
 
 LINEAR_ALGEBRA = "cholesky det eigh eigvalsh inv pinv qr slogdet solve svd svdvals matrix_norm vector_norm".split()
 

@@ -1,4 +1,5 @@
-"""Canonical names, the default float, promotion, and what each framework would narrow in silence."""
+"""Canonical names, the default float, promotion, and what each framework would narrow in
+silence."""
 
 import itertools
 
@@ -47,7 +48,8 @@ def test_bfloat16(backend):
     assert trellis.backend_of(total) == backend
 
 
-# The default float ---------------------------------------------------------------------------------
+# The default float
+# ---------------------------------------------------------------------------------
 
 
 def test_default_float(backend, x64):
@@ -98,7 +100,8 @@ def test_set_default_dtype(x64):
     assert trellis.zeros(1).dtype == np.float32
 
 
-# Nothing is narrowed in silence --------------------------------------------------------------------
+# Nothing is narrowed in silence
+# --------------------------------------------------------------------
 
 
 def test_jax_refuses_64_bits_when_they_are_off():
@@ -134,7 +137,8 @@ def test_types_survive(backend, array, x64):
                 assert trellis.dtype(y) == dtype
 
 
-# Promotion -----------------------------------------------------------------------------------------
+# Promotion
+# -----------------------------------------------------------------------------------------
 
 
 def test_promotion_table():

@@ -60,7 +60,8 @@ def test_values_and_dtype(source, backend, dtype):
 @pairs()
 def test_memory_is_shared(source, backend, dtype):
     x = array(source, dtype=dtype)
-    # NumPy exports no bfloat16 through DLPack, and a copy is all that JAX and TensorFlow then offer.
+    # NumPy exports no bfloat16 through DLPack, and a copy is all that JAX and TensorFlow then
+    # offer.
     is_shared = not (dtype == "bfloat16" and source == "numpy" and backend != "torch")
     assert interchange.is_zero_copy(x, backend) is is_shared
     assert interchange.shares_memory(x, trellis.to_backend(x, backend)) is is_shared
@@ -247,7 +248,8 @@ def test_conjugate_of_torch():
     assert not interchange.is_zero_copy(x, "numpy")
 
 
-# Gradients and tracing -----------------------------------------------------------------------------
+# Gradients and tracing
+# -----------------------------------------------------------------------------
 
 
 def test_jax_tracers_refuse():

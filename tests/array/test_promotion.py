@@ -1,4 +1,5 @@
-"""One promotion table: every function of several arrays gives the type that `result_type` names, on all four.
+"""One promotion table: every function of several arrays gives the type that `result_type` names, on
+all four.
 
 Operators of native arrays are the framework's own; these are about the functions.
 """
@@ -145,7 +146,8 @@ def test_values_of_mixed_types(function, backend, array, x64):
             np.testing.assert_allclose(result, VALUES[function](ones, ones), rtol=2.0**-7)
 
 
-# Python numbers ------------------------------------------------------------------------------------
+# Python numbers
+# ------------------------------------------------------------------------------------
 
 NUMBERS = [True, 2, 2.5, 1 + 2j]
 
@@ -185,10 +187,12 @@ def test_two_numbers(backend, array, x64):
             assert trellis.dtype(trellis.where(condition, *pair)) == wanted
 
 
-# Integers where floats are needed ------------------------------------------------------------------
+# Integers where floats are needed
+# ------------------------------------------------------------------
 
 FLOAT_FUNCTIONS = (
-    "acos acosh asin asinh atan atanh cos cosh erf exp expm1 log log1p log2 log10 reciprocal sin sinh sqrt tan "
+    "acos acosh asin asinh atan atanh cos cosh erf exp expm1 log log1p log2 log10 reciprocal sin "
+    "sinh sqrt tan "
     "tanh mean std var logsumexp"
 ).split()
 
@@ -223,7 +227,8 @@ def test_small_integers_do_not_overflow(backend, array):
     np.testing.assert_allclose(trellis.to_numpy(x), [0.25])
 
 
-# Casts ---------------------------------------------------------------------------------------------
+# Casts
+# ---------------------------------------------------------------------------------------------
 
 
 def test_a_cast_needs_a_type(backend, array):
@@ -249,7 +254,8 @@ def test_what_can_be_cast(backend, x64):
             assert trellis.can_cast(a, b) == (dtypes.PROMOTION.get((a, b)) == b), (a, b)
 
 
-# Devices -------------------------------------------------------------------------------------------
+# Devices
+# -------------------------------------------------------------------------------------------
 
 
 def test_a_device_that_is_not_there(backend, array, xp):

@@ -17,11 +17,12 @@ SHAPE = "the shape of the result depends on values"
 
 @dataclass(frozen=True)
 class Case:
-    """One call. NumPy arrays among the arguments become arrays of the backend; nothing else is touched.
+    """One call. NumPy arrays among the arguments become arrays of the backend; nothing else is
+    touched.
 
-    Arrays of float64 and complex128 stand for the float type of the run: each row runs in float32 and in
-    float64. int64 stands for the default int of the backend. The same holds for `expected`, which is a value,
-    or a function of the arguments in NumPy float64; never another backend.
+    Arrays of float64 and complex128 stand for the float type of the run: each row runs in float32
+    and in float64. int64 stands for the default int of the backend. The same holds for `expected`,
+    which is a value, or a function of the arguments in NumPy float64; never another backend.
     """
 
     op: str
@@ -31,7 +32,8 @@ class Case:
     # True: checked against finite differences. Otherwise the reason why there is none.
     gradient: bool | str = True
     about: str = ""
-    # True: compiled equals eager. Otherwise the reason why it cannot be compiled, for all compilers or by name.
+    # True: compiled equals eager. Otherwise the reason why it cannot be compiled, for all compilers
+    # or by name.
     compiled: bool | str | dict[str, str] = True
     # What of the result is compared, where the result itself is free (signs of eigenvectors).
     then: Callable[..., Any] | None = None

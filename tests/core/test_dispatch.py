@@ -1,4 +1,5 @@
-"""The arrays decide: which backend runs, what is refused, what the default is, and what compilers see."""
+"""The arrays decide: which backend runs, what is refused, what the default is, and what compilers
+see."""
 
 import asyncio
 import subprocess
@@ -33,7 +34,8 @@ def run_python(program, **environment):
     return done.stdout.strip().splitlines()[-1]
 
 
-# Which backend -------------------------------------------------------------------------------------
+# Which backend
+# -------------------------------------------------------------------------------------
 
 
 def test_all_four_in_one_process():
@@ -76,7 +78,8 @@ def test_unknown_names_are_refused():
         trellis.zeros(3, backend="theano")
 
 
-# Mixtures ------------------------------------------------------------------------------------------
+# Mixtures
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", BACKENDS[1:])
@@ -107,7 +110,8 @@ def test_python_numbers_fit_every_backend(backend, array):
     assert_close(trellis.where(x > 1.5, x, 0), [0.0, 2.0], backend=backend, dtype="float32")
 
 
-# The default backend -------------------------------------------------------------------------------
+# The default backend
+# -------------------------------------------------------------------------------
 
 
 def test_using_backend(backend):
@@ -199,7 +203,8 @@ def test_tasks_have_their_own_default():
     assert trellis.current_backend() == "numpy"
 
 
-# Fresh processes -----------------------------------------------------------------------------------
+# Fresh processes
+# -----------------------------------------------------------------------------------
 
 
 def test_environment_chooses_the_default(backend):
@@ -233,7 +238,8 @@ except trellis.errors.BackendNotInstalledError as error:
 
 
 def test_the_first_array_of_a_framework(backend):
-    """No set_backend, no namespace(): the array alone is enough, also inside a compiled function."""
+    """No set_backend, no namespace(): the array alone is enough, also inside a compiled
+    function."""
     make = {
         "numpy": "import numpy; x = numpy.ones(2)",
         "jax": "import jax; x = jax.numpy.ones(2)",
@@ -253,7 +259,8 @@ def test_other_frameworks_are_not_imported():
     assert run_python(program) == "[]"
 
 
-# What compilers see --------------------------------------------------------------------------------
+# What compilers see
+# --------------------------------------------------------------------------------
 
 
 def model(x):

@@ -1,4 +1,5 @@
-"""An interrupt while a framework's backend loads, at whatever point, leaves a process that works."""
+"""An interrupt while a framework's backend loads, at whatever point, leaves a process that
+works."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Nests and Containers: keys, chains, structure, arithmetic, and their way through the compilers."""
+"""Nests and Containers: keys, chains, structure, arithmetic, and their way through the
+compilers."""
 
 import copy
 import pickle
@@ -15,7 +16,8 @@ def sample():
     return Container({"b": {"y": 2, "x": 1}, "a": 3})
 
 
-# Container -----------------------------------------------------------------------------------------
+# Container
+# -----------------------------------------------------------------------------------------
 
 
 def test_nested_dicts_become_containers():
@@ -141,7 +143,8 @@ def test_different_keys_are_refused(backend, array):
         _ = Container(a=x, b=x) + {"a": x}
 
 
-# Nests ---------------------------------------------------------------------------------------------
+# Nests
+# ---------------------------------------------------------------------------------------------
 
 
 def test_map_keeps_the_structure_of_the_first_nest():
@@ -190,7 +193,8 @@ def test_map_with_key_chains():
     assert nest["b/x"] == "b/x=1"
 
 
-# Compilers -----------------------------------------------------------------------------------------
+# Compilers
+# -----------------------------------------------------------------------------------------
 
 
 def step(c, lr):

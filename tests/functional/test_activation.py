@@ -1,4 +1,5 @@
-"""Activations against their formulas in float64, with derivatives, at extreme inputs, and compiled."""
+"""Activations against their formulas in float64, with derivatives, at extreme inputs, and
+compiled."""
 
 import numpy as np
 import pytest

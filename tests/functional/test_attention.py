@@ -162,7 +162,8 @@ def check_attention_dropout(q, k, v):
     assert (trellis.to_numpy(nested["a"]) != trellis.to_numpy(nested["b"])).any()
 
 
-# Heads that share keys --------------------------------------------------------------------------------
+# Heads that share keys
+# --------------------------------------------------------------------------------
 
 
 def repeated(x, heads):
@@ -182,7 +183,8 @@ GROUPED_MASKS = {
 
 @pytest.mark.parametrize("kind", GROUPED_MASKS)
 def test_grouped_query_attention(backend, array, x64, kind):
-    """6 query heads over 1, 2, 3 and 6 heads of keys: equal to a loop over keys repeated head by head."""
+    """6 query heads over 1, 2, 3 and 6 heads of keys: equal to a loop over keys repeated head by
+    head."""
     mask, mask_dtype = GROUPED_MASKS[kind]
     q = arrays((2, 6))[0]
     for kv_heads in (1, 2, 3, 6):
@@ -243,7 +245,8 @@ def test_grouped_query_attention_otherwise(backend, array, x64):
 
 
 def test_grouped_query_attention_open_shapes():
-    """tf.function with sizes that are open while tracing: the batch, or the batch and both lengths."""
+    """tf.function with sizes that are open while tracing: the batch, or the batch and both
+    lengths."""
     tf = pytest.importorskip("tensorflow")
     q, k, v = arrays((2, 4))[0], *arrays((2, 2), seed=1)[1:]
     wanted = loop_attention(q, repeated(k, 4), repeated(v, 4)).astype("float32")
@@ -258,7 +261,8 @@ def test_grouped_query_attention_open_shapes():
 
 
 def test_multi_head_attention_with_shared_keys(backend, array, x64):
-    """num_kv_heads: equal to ordinary heads whose key and value weights repeat, in every form of the weights."""
+    """num_kv_heads: equal to ordinary heads whose key and value weights repeat, in every form of
+    the weights."""
     rng = np.random.default_rng(0)
     x, mask = rng.standard_normal((2, 3, 5)), np.tri(3, dtype=bool)
     heads, size = 4, 2
@@ -323,12 +327,14 @@ def test_multi_head_attention_with_shared_keys(backend, array, x64):
     ])  # fmt: skip
 
 
-# Multi-head -------------------------------------------------------------------------------------------
+# Multi-head
+# -------------------------------------------------------------------------------------------
 
 
 def loop_mha(q, k, v, heads, w=None, b=None, out_w=None, out_b=None, scale=None, mask=None, is_causal=False, padding=None,
              extra_k=None, extra_v=None):  # fmt: skip
-    """One batch element and one head at a time; w holds the three projections, mask is (N, heads, L, S)."""
+    """One batch element and one head at a time; w holds the three projections, mask is (N, heads,
+    L, S)."""
     n, length = q.shape[:2]
     width = q.shape[-1] if w is None else w[0].shape[0]
     if w is not None:
@@ -565,7 +571,8 @@ def check_multi_head_rest(backend, array, x64):
 
 
 def test_multi_head_attention_equals_torch(array, backend):
-    """torch.nn.MultiheadAttention is the oracle for layouts, with a batch and both masks (theirs the other way)."""
+    """torch.nn.MultiheadAttention is the oracle for layouts, with a batch and both masks (theirs
+    the other way)."""
     torch = pytest.importorskip("torch")
     oracle = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     rng = np.random.default_rng(0)

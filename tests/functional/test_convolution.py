@@ -1,7 +1,7 @@
 """The nine convolution rows of the contract, each on all four backends, against a direct loop.
 
-Each row runs 36 seeded random configurations (324 in all) over kernel, stride, dilation, input dilation,
-padding, groups, both layouts of data and filters, batch and channels.
+Each row runs 36 seeded random configurations (324 in all) over kernel, stride, dilation, input
+dilation, padding, groups, both layouts of data and filters, batch and channels.
 """
 
 import itertools
@@ -40,7 +40,8 @@ def _one_thread(backend):
     torch.set_num_threads(before)
 
 
-# The reference: loops in float64, channel-last --------------------------------------------------------
+# The reference: loops in float64, channel-last
+# --------------------------------------------------------
 
 
 def out_sizes(sizes, spans, strides, pairs):
@@ -86,7 +87,8 @@ def loop_forward(x, w, strides, pairs, x_dilations, dilations, groups):
 
 
 def loop_transposed(x, w, strides, starts, outs, dilations, groups):
-    """full[i*s + j*d] += x[i] * w[j], then `outs` elements from `starts` on, zeros beyond the end."""
+    """full[i*s + j*d] += x[i] * w[j], then `outs` elements from `starts` on, zeros beyond the
+    end."""
     dims, out_group, channels = len(strides), w.shape[-2], w.shape[-1]
     in_group = channels // groups
     spans = [(k - 1) * d + 1 for k, d in zip(w.shape[:dims], dilations, strict=True)]
@@ -117,7 +119,8 @@ def transposed_range(padding, n, span, s):
     return range(max(full - low - high, 1), full - low - high + s), full - low - high
 
 
-# Configurations ---------------------------------------------------------------------------------------
+# Configurations
+# ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,8 @@ class Config:
         return fn(x, w, self.strides, self.padding, **options)
 
     def native(self, array, dtype, seed=0):
-        """x, filters and maybe bias as arrays of the backend, in the layout of the configuration."""
+        """x, filters and maybe bias as arrays of the backend, in the layout of the
+        configuration."""
         x, w, b = self.arrays(seed)
         made = [self.to_layout(x), self.filters_to_layout(w), *([] if b is None else [b])]
         return [array(np.ascontiguousarray(a, dtype=dtype)) for a in made]
@@ -313,7 +317,8 @@ def base(row, dims=None, **changes):
     return replace(config, **changes)
 
 
-# What every row shows ---------------------------------------------------------------------------------
+# What every row shows
+# ---------------------------------------------------------------------------------
 
 
 def check_row(name, backend, xp, array, x64):
@@ -347,7 +352,8 @@ def check_sweep(row, backend, array, x64):
 
 
 def check_gradients_of(row, array, x64):
-    """By x, filters and bias, with every kind of padding, with stride and dilation, twice in one case."""
+    """By x, filters and bias, with every kind of padding, with stride and dilation, twice in one
+    case."""
     for dims in row.dims:
         plain = base(row, dims)
         uneven = tuple((0, 1, 1)[:dims]), tuple((1, 2, 0)[:dims])
@@ -388,7 +394,8 @@ def check_types(row, backend, array, x64):
     assert trellis.dtype(config.call(*whole)) == "float32"
     wanted = config.call(*[trellis.astype(x, "float32") for x in whole])
     assert_close(config.call(*whole), trellis.to_numpy(wanted), backend=backend)
-    # Half precision is accumulated in single: 2 * 512 ones are 1024, where float16 sums would stop short.
+    # Half precision is accumulated in single: 2 * 512 ones are 1024, where float16 sums would stop
+    # short.
     if row.name == "conv1d":
         halves = trellis.conv1d(
             array(np.full((1, 4, 1024), 1.001), "float16"),
@@ -416,7 +423,8 @@ def check_compiled(row, backend, array):
         if backend == "torch":
             import torch
 
-            torch._dynamo.reset()  # all configurations share one code object, and its count of recompilations
+            # all configurations share one code object, and its count of recompilations
+            torch._dynamo.reset()
         eager, compiled = config.call(*xs), compile_with(backend, config.call)(*xs)
         assert_close(compiled, trellis.to_numpy(eager), backend=backend)
 
@@ -537,7 +545,8 @@ def check_is_gradient(row, forward, backend, array):
             assert_close(y, trellis.to_numpy(pull(x)[0]), backend=backend)
 
 
-# The rows ---------------------------------------------------------------------------------------------
+# The rows
+# ---------------------------------------------------------------------------------------------
 
 
 def test_conv1d(backend, xp, array, x64):

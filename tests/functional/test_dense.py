@@ -143,7 +143,8 @@ def check_properties(vector, xp):
 
 
 def test_dropout_mask(backend, array):
-    """The mask is that of Threefry's words: the upper ones of half as many counters, then the lower, as integers."""
+    """The mask is that of Threefry's words: the upper ones of half as many counters, then the
+    lower, as integers."""
     key = trellis.random.key(7)
     for size in (1, 2, 7, 5000, 300_001):
         words = trellis.to_numpy(trellis.random.split(key, (size + 1) // 2)).T.reshape(-1)[:size]

@@ -1,10 +1,11 @@
 """Layers in float16 and bfloat16: sums run in float32, and only results are rounded.
 
-The reference is the same call in float64 on the inputs as they were rounded; values and gradients of that are checked
-elsewhere. A result that is summed in float32 and rounded once is within half a unit in the last place of it; adding a
-bias rounds again, and so do PyTorch's fused kernels inside: the limit is three units, taken at the largest element
-(small elements of a gradient are differences of large ones). Sums of 1000 terms in half precision miss that by far: float16 stops to
-grow at 2048 ones, bfloat16 at 256.
+The reference is the same call in float64 on the inputs as they were rounded; values and gradients
+of that are checked elsewhere. A result that is summed in float32 and rounded once is within half a
+unit in the last place of it; adding a bias rounds again, and so do PyTorch's fused kernels inside:
+the limit is three units, taken at the largest element (small elements of a gradient are differences
+of large ones). Sums of 1000 terms in half precision miss that by far: float16 stops to grow at 2048
+ones, bfloat16 at 256.
 """
 
 import numpy as np
@@ -103,7 +104,8 @@ def _classes(like):
 def results(fn, xs):
     """The results, and the gradients of a weighted sum of them with respect to every argument.
 
-    The weights 1/2, 1, 3/2 are exact in every dtype; with equal ones the gradient of a norm would be zero.
+    The weights 1/2, 1, 3/2 are exact in every dtype; with equal ones the gradient of a norm would
+    be zero.
     """
 
     def cotangent(y):

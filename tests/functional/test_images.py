@@ -21,7 +21,8 @@ def last(x):
     return np.moveaxis(x, 1, -1)
 
 
-# Resizing --------------------------------------------------------------------------------------------
+# Resizing
+# --------------------------------------------------------------------------------------------
 
 METHODS = [
     ("nearest", (5,), (8,)), ("nearest", (5, 6), (3, 11)), ("nearest", (3, 4, 5), (5, 2, 5)), ("linear", (5,), (9,)),
@@ -90,7 +91,8 @@ def compiled_or_eager(backend, request):
     return (lambda fn: fn) if backend == "numpy" else request.getfixturevalue("compiled")
 
 
-# Pixels and patches ----------------------------------------------------------------------------------
+# Pixels and patches
+# ----------------------------------------------------------------------------------
 
 
 def test_pixel_shuffle(backend, array, x64, compiled_or_eager):
@@ -169,7 +171,8 @@ def test_patches_bad_input(array):
         F.fold(array(np.ones((1, 8, 8), "float32")), (4, 4), 2, 1, "VALID")
 
 
-# Metrics ---------------------------------------------------------------------------------------------
+# Metrics
+# ---------------------------------------------------------------------------------------------
 
 
 def test_accuracy(backend, array, compiled_or_eager):

@@ -155,7 +155,8 @@ def test_half_precision(dtype, array, xp):
     assert_close(F.cross_entropy(logits, array(np.zeros(100, "int32"))), np.log(100), dtype=dtype)
 
 
-# Stability -------------------------------------------------------------------------------------------
+# Stability
+# -------------------------------------------------------------------------------------------
 
 
 def test_extreme_logits(array):
@@ -311,7 +312,8 @@ def test_mixed_frameworks(backend, array):
         F.mse_loss(array(X.astype("float32")), other)
 
 
-# CTC -------------------------------------------------------------------------------------------------
+# CTC
+# -------------------------------------------------------------------------------------------------
 
 LOG_PROBS = log_softmax(rng.normal(size=(7, 3, 5)), -1)
 LABELS = np.array([[1, 2, 2, 3], [4, 1, 0, 0], [3, 3, 3, 3]])
@@ -426,7 +428,8 @@ def test_ctc_bad_input(change, message, array):
 
 
 def test_compiled_with_constants_around_it(array, compiled):
-    """Labels, weights or indices that a compiled function closes over cannot be looked at inside it."""
+    """Labels, weights or indices that a compiled function closes over cannot be looked at inside
+    it."""
     scores = array(rng.normal(size=(4, 8)).astype("float32"))
     labels = array(np.array([1, 2, 3, 0], "int32"))
     signs = array(np.array([1.0, -1.0, -1.0, 1.0], "float32"))

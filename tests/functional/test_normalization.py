@@ -1,4 +1,5 @@
-"""Normalisation against torch's functions and float64 formulas, with large offsets and half precision."""
+"""Normalisation against torch's functions and float64 formulas, with large offsets and half
+precision."""
 
 import numpy as np
 import pytest

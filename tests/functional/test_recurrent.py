@@ -123,7 +123,8 @@ def test_bad_input(change, message, array):
         rnn(*[array(a.astype("float32")) for a in parts(1)], activation="sine")
 
 
-# Embedding -------------------------------------------------------------------------------------------
+# Embedding
+# -------------------------------------------------------------------------------------------
 
 
 def test_embedding(backend, array, x64, xp):
@@ -158,7 +159,8 @@ def test_embedding_out_of_range(wrong, array):
         F.embedding(array(np.array([0], "int32")), table, padding_index=7)
 
 
-# Positions -------------------------------------------------------------------------------------------
+# Positions
+# -------------------------------------------------------------------------------------------
 
 
 def test_sinusoidal_encoding(backend, array, x64):

@@ -85,7 +85,8 @@ def test_complex_inside(backend, xp, array):
 
 
 def test_foreign_functions_on_numpy():
-    """A plain NumPy function on a traced array gives the right derivative or raises; never a wrong number."""
+    """A plain NumPy function on a traced array gives the right derivative or raises; never a wrong
+    number."""
     x = np.array([0.5, 1.5, -2.0])
     assert_close(trellis.grad(lambda x: np.sum(np.cosh(x)))(x), np.sinh(x))
     assert_close(trellis.grad(lambda x: np.mean(np.stack([x, x * x])))(x), (1 + 2 * x) / 6)

@@ -46,7 +46,8 @@ def assert_dtypes(result, dtype, backend):
         assert trellis.backend_of(leaf) == backend
 
 
-# Optimizer steps -------------------------------------------------------------------------------------
+# Optimizer steps
+# -------------------------------------------------------------------------------------
 
 
 def adam_formula(g, m, v, t, beta1=0.9, beta2=0.999, epsilon=1e-7):
@@ -185,7 +186,8 @@ def test_lars_update(backend, xp, array, x64):
     with np.errstate(invalid="ignore"):  # 0 / 0 on purpose, of which NumPy warns
         lost = trellis.lars_update(zero, some, 0.1, decay_lambda=0.5)
     assert np.all(np.isnan(trellis.to_numpy(lost)))
-    # In float16 the norm of 300 elements of 40 overflows, and 1e-12 is 0: both are computed in float32.
+    # In float16 the norm of 300 elements of 40 overflows, and 1e-12 is 0: both are computed in
+    # float32.
     half = np.full(3000, 20.0, "float16")
     result = trellis.lars_update(array(half), array(half), 0.1)
     assert_close(result, (half * np.float16(0.9)), backend=backend)
@@ -288,7 +290,8 @@ def test_lamb_update(backend, xp, array, x64):
     )
 
 
-# Stopping --------------------------------------------------------------------------------------------
+# Stopping
+# --------------------------------------------------------------------------------------------
 
 
 def test_stop_gradient(backend, xp, array, x64):
@@ -317,7 +320,8 @@ def test_stop_gradient(backend, xp, array, x64):
     assert_close(stopped.a, [1.0], backend=backend, dtype=False)
 
 
-# Transforms ------------------------------------------------------------------------------------------
+# Transforms
+# ------------------------------------------------------------------------------------------
 
 
 def test_value_and_grad(backend, xp, array, x64):
@@ -616,7 +620,8 @@ def test_execute_with_gradients(backend, xp, array, x64):
     assert_no_trace(backend, x)
 
 
-# The with_grads stack --------------------------------------------------------------------------------
+# The with_grads stack
+# --------------------------------------------------------------------------------
 
 
 def run_steps_fresh(row):
@@ -723,7 +728,8 @@ def test_unset_with_grads(backend, xp):
         assert_close(module_gradient(backend, xp), np.array([3.0, 4.0], "float32"), backend=backend)
 
 
-# Custom gradients ------------------------------------------------------------------------------------
+# Custom gradients
+# ------------------------------------------------------------------------------------
 
 
 def test_bind_custom_gradient_function(backend, xp, array, x64):

@@ -102,7 +102,8 @@ def test_compiled_training_step(backend, xp, array):
 
 
 def test_compile_counts(backend, xp, array):
-    """One trace for equal shapes, one more for another shape, another dtype, another static value."""
+    """One trace for equal shapes, one more for another shape, another dtype, another static
+    value."""
     traces = []
 
     def fn(x, power):
@@ -166,7 +167,8 @@ def test_no_memory_growth(backend, xp, array):
         tracemalloc.stop()
         gc.unfreeze()
     assert np.all(np.isfinite(trellis.to_numpy(result)))
-    # A leak of one node of 100 bytes a step would show every time; a cache that fills up shows less and less.
+    # A leak of one node of 100 bytes a step would show every time; a cache that fills up shows less
+    # and less.
     assert grown[-1] < 3_000, f"{grown} bytes were left behind"
 
 

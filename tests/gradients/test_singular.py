@@ -1,4 +1,5 @@
-"""Gradients where a formula divides by zero but the derivative, or our convention for it, exists."""
+"""Gradients where a formula divides by zero but the derivative, or our convention for it,
+exists."""
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ def gradient(fn, x, array, x64):
         return trellis.to_numpy(g)
 
 
-# Determinants --------------------------------------------------------------------------------------
+# Determinants
+# --------------------------------------------------------------------------------------
 
 SINGULAR = {
     "rank 1": ([[1, 2], [2, 4]], [[4, -2], [-2, 1]]),
@@ -52,7 +54,8 @@ def test_det_of_a_complex_singular_matrix(backend, array, x64):
         check_gradients(fn, (a, b), order=1)
 
 
-# Eigenvalues and singular values that coincide ------------------------------------------------------
+# Eigenvalues and singular values that coincide
+# ------------------------------------------------------
 
 ROTATION = [[0.0, -1.0], [1.0, 0.0]]
 COINCIDING = {
@@ -97,7 +100,8 @@ def test_qr_of_a_wide_matrix(shape, array, x64):
         check_gradients(lambda x: tuple(linalg.qr(x)), (array(x),), order=1)
 
 
-# Norms ---------------------------------------------------------------------------------------------
+# Norms
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [INF, -INF, 0, 1, -1, 2, -2, 0.5, 3])
@@ -121,7 +125,8 @@ def test_matrix_norms_at_zero(order, array, x64):
     np.testing.assert_array_equal(gradient(fn, np.zeros((2, 2)), array, x64), np.zeros((2, 2)))
 
 
-# Element by element --------------------------------------------------------------------------------
+# Element by element
+# --------------------------------------------------------------------------------
 
 
 def test_copysign_at_zero(array, x64):
@@ -142,7 +147,8 @@ def test_nextafter(array, x64):
         assert gradient(lambda y: trellis.nextafter(one, y), [2.0], array, x64).tolist() == [0]
 
 
-# Writes to one place -------------------------------------------------------------------------------
+# Writes to one place
+# -------------------------------------------------------------------------------
 
 PLACES = np.array([1, 1, 3])
 WEIGHTS = np.array([1.0, 10, 100, 1000, 10000])

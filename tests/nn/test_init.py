@@ -1,4 +1,5 @@
-"""Initialisers: the same seed gives the same weights on every backend, and they have the right size."""
+"""Initialisers: the same seed gives the same weights on every backend, and they have the right
+size."""
 
 import numpy as np
 import pytest

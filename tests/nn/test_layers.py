@@ -167,7 +167,8 @@ def native_inputs(backend, dtype="float32"):
 
 
 def test_layers(backend):
-    """Output shapes, dtypes and backends; in training, gradients that reach every variable and the input."""
+    """Output shapes, dtypes and backends; in training, gradients that reach every variable and the
+    input."""
     layers = make_layers(backend)
     cots = [trellis.asarray(numbers(shape, 1), backend=backend) for _, _, shape in LAYERS.values()]
     key = trellis.random.key(0, backend=backend)
@@ -235,8 +236,8 @@ def test_compiled_layers(backend):
     def run(vs, xs):
         return [first(layer(*x, v=v)) for layer, v, x in zip(layers, vs, xs, strict=True)]
 
-    # trellis.compile leaves AutoGraph out, which would take a minute to rewrite all of this; the training
-    # step below runs with it.
+    # trellis.compile leaves AutoGraph out, which would take a minute to rewrite all of this; the
+    # training step below runs with it.
     fast = trellis.compile(run) if backend == "tensorflow" else compile_quickly(backend, run)
     for label, got, want in zip(LAYERS, fast(vs, xs), eager, strict=True):
         np.testing.assert_allclose(
@@ -244,7 +245,8 @@ def test_compiled_layers(backend):
         )
 
 
-# Values --------------------------------------------------------------------------------------------------
+# Values
+# --------------------------------------------------------------------------------------------------
 
 
 def sigmoid(x):
@@ -479,7 +481,8 @@ def test_a_compiled_training_step(backend):
     assert model(x, v=fast[1], buffers=fast[2]).shape == (4, 2)
 
 
-# Dropping ------------------------------------------------------------------------------------------------
+# Dropping
+# ------------------------------------------------------------------------------------------------
 
 
 def test_dropout_layers(backend):

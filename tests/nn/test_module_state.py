@@ -68,7 +68,8 @@ class Pair(trellis.Module):
         return self._running(self._linear(x))
 
 
-# Building ------------------------------------------------------------------------------------------------
+# Building
+# ------------------------------------------------------------------------------------------------
 
 
 def test_attributes_after_the_build(backend):
@@ -338,7 +339,8 @@ def test_callbacks_are_copied():
         assert vars(twin) == vars(trellis.train.History())
 
 
-# Layers of other libraries -------------------------------------------------------------------------------
+# Layers of other libraries
+# -------------------------------------------------------------------------------
 
 
 def foreign_layer(backend):
@@ -382,7 +384,8 @@ def test_layers_of_other_libraries_are_refused(backend):
     assert Mixed(lambda x: layer(x)).v.key_chains() == ["linear/b", "linear/w"]
 
 
-# Buffers and modes ---------------------------------------------------------------------------------------
+# Buffers and modes
+# ---------------------------------------------------------------------------------------
 
 
 def test_buffers(backend):
@@ -484,7 +487,8 @@ def test_grads_can_be_stopped_for_a_child(backend):
     assert nonzero_everywhere(grads.b)
 
 
-# Files ---------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_state_dict():
@@ -575,7 +579,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["weights"]
 
 
-# In words and pictures -----------------------------------------------------------------------------------
+# In words and pictures
+# -----------------------------------------------------------------------------------
 
 
 def test_repr_summary_and_drawing(backend, tmp_path):

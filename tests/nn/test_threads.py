@@ -1,4 +1,5 @@
-"""A call is pure: what it is given is seen by nobody else, in threads, tasks, and calls inside calls."""
+"""A call is pure: what it is given is seen by nobody else, in threads, tasks, and calls inside
+calls."""
 
 import asyncio
 import sys
@@ -339,7 +340,8 @@ def test_a_compiled_function_leaves_nothing_behind(backend, array, compiled, wri
             write(module, x)
             return x
 
-        # Dynamo wraps what it meets; the sentence is there. The making of a module it refuses itself.
+        # Dynamo wraps what it meets; the sentence is there. The making of a module it refuses
+        # itself.
         kind = Exception if backend == "torch" else errors.TracingError
         said = "compiled" if backend != "torch" or write is not replace_child else "Dynamo"
         with pytest.raises(kind, match=said):

@@ -45,7 +45,8 @@ def default_int(backend):
     return "int32" if backend == "jax" else "int64"
 
 
-# The properties of the vectors -------------------------------------------------------------------------
+# The properties of the vectors
+# -------------------------------------------------------------------------
 
 
 def check_vectors(row, backend, xp):
@@ -114,11 +115,13 @@ def check_properties(vector, result, backend, xp):
             raise AssertionError(f"{vector['id']}: no check for the property {name}")
 
 
-# The part R that every sampler has ------------------------------------------------------------------------
+# The part R that every sampler has
+# ------------------------------------------------------------------------
 
 
 def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
-    """`draw(seed, xp)` is the sampler with one set of arguments; `stored` its first draws for seeds 0 and 1."""
+    """`draw(seed, xp)` is the sampler with one set of arguments; `stored` its first draws for seeds
+    0 and 1."""
     before = native_states()
     with trellis.using_backend(backend):
         for seed, expected in enumerate(stored):
@@ -163,13 +166,15 @@ def check_seeds(draw, xp):
 
 
 def check_compiled(draw, backend, xp, tolerance):
-    """Equal numbers inside and outside a compiled function: static seed, traced seed, key, stream."""
+    """Equal numbers inside and outside a compiled function: static seed, traced seed, key,
+    stream."""
     if backend == "numpy":
         return
     if backend == "torch":
         import torch
 
-        # The lambdas below share their code among all samplers, and Dynamo limits recompilation per code.
+        # The lambdas below share their code among all samplers, and Dynamo limits recompilation per
+        # code.
         torch._dynamo.reset()
     eager = plain(draw(3, xp))
 
@@ -205,7 +210,8 @@ def check_leafwise(leafwise, draw, xp):
     assert type(leafwise(dict, 4, xp)) is dict
 
 
-# Rows ---------------------------------------------------------------------------------------------------
+# Rows
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_random_uniform(backend, xp, array, x64):
@@ -397,7 +403,8 @@ def test_multinomial(backend, xp, array):
         xp,
         [[], []],
     )
-    # Many categories and weights of many sizes: sums and logarithms in floats would differ somewhere here.
+    # Many categories and weights of many sizes: sums and logarithms in floats would differ
+    # somewhere here.
     spread = np.exp(np.random.default_rng(0).normal(0, 5, (2, 3000))).astype("float32")
     for replace in (True, False):
         ours = trellis.multinomial(0, 2000, probs=array(spread), replace=replace, seed=8)
@@ -524,7 +531,8 @@ def test_randint(backend, xp, array, x64):
         assert set(plain(x)) == {-3, -2} and abs((plain(x) == -3).mean() - 0.5) < 0.03
         wide = plain(trellis.randint(0, 2**30 + 1, shape=10**5, seed=1))
         assert wide.min() >= 0 and wide.max() > 2**29 and abs((wide % 2 == 1).mean() - 0.5) < 0.01
-        # A range of 3 * 2**30: taking remainders of 32 bits would draw the lower third twice as often.
+        # A range of 3 * 2**30: taking remainders of 32 bits would draw the lower third twice as
+        # often.
         skewed = plain(trellis.randint(-(2**31), 2**30, shape=10**5, seed=1))
         thirds = np.histogram(skewed, 3, (-(2**31), 2**30))[0] / 1e5
         assert (abs(thirds - 1 / 3) < 0.01).all()
@@ -615,7 +623,8 @@ def test_seed(backend, xp):
     assert native_states() == before
 
 
-# Beyond the rows ------------------------------------------------------------------------------------------
+# Beyond the rows
+# ------------------------------------------------------------------------------------------
 
 
 def test_threads_neither_race_nor_repeat(backend):

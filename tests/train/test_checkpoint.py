@@ -1,4 +1,5 @@
-"""Checkpoints: what is written comes back, on every framework; what does not fit or is damaged raises."""
+"""Checkpoints: what is written comes back, on every framework; what does not fit or is damaged
+raises."""
 
 import json
 import os
@@ -38,7 +39,8 @@ def state(array, backend):
     )
 
 
-# Round trips -----------------------------------------------------------------------------------------
+# Round trips
+# -----------------------------------------------------------------------------------------
 
 
 def test_comes_back_as_it_was(path, state, backend):
@@ -99,7 +101,8 @@ def test_named_tuples_come_back_through_their_like(path):
     assert read_checkpoint(path)[0][0] == 1
 
 
-# What does not fit -----------------------------------------------------------------------------------
+# What does not fit
+# -----------------------------------------------------------------------------------
 
 
 def test_lists_every_difference_and_changes_nothing(path, array):
@@ -221,7 +224,8 @@ def test_a_failing_disk_leaves_the_old_file(path, monkeypatch):
     assert len(list(path.parent.iterdir())) == 1
 
 
-# Crashes ---------------------------------------------------------------------------------------------
+# Crashes
+# ---------------------------------------------------------------------------------------------
 
 KILLS = 100
 
@@ -279,12 +283,14 @@ def test_killing_the_process_leaves_a_whole_checkpoint(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["run.safetensors"]
 
 
-# Migration -------------------------------------------------------------------------------------------
+# Migration
+# -------------------------------------------------------------------------------------------
 
 
 class Net(trellis.Module):
     def __init__(self, **options):
-        # No bias: before a batch norm its gradient is zero but for rounding, which Adam would blow up.
+        # No bias: before a batch norm its gradient is zero but for rounding, which Adam would blow
+        # up.
         self._conv = nn.Conv2D(1, 4, 3, 1, "SAME", with_bias=False)
         self._norm = nn.BatchNorm2D(4)
         self._dropout = nn.Dropout(0.2)

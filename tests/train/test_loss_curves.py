@@ -1,6 +1,7 @@
 """Same seed, same program, same loss curve: four frameworks beside one another.
 
-Each run goes through convolution, batch norm, dropout, attention and an LSTM. NumPy's curve is the measure.
+Each run goes through convolution, batch norm, dropout, attention and an LSTM. NumPy's curve is the
+measure.
 """
 
 import contextlib
@@ -30,7 +31,8 @@ class Everything(trellis.Module):
     """Pictures (n, 6, 6, 2) through all kinds of layers to scores for 3 classes."""
 
     def __init__(self, **options):
-        # Without a bias: before a batch norm its gradient is zero but for rounding, which Adam would blow up.
+        # Without a bias: before a batch norm its gradient is zero but for rounding, which Adam
+        # would blow up.
         self._conv = nn.Conv2D(2, 8, 3, 1, "SAME", with_bias=False)
         self._norm = nn.BatchNorm2D(8)
         self._dropout = nn.Dropout(0.2)
@@ -48,7 +50,8 @@ class Everything(trellis.Module):
 
 
 def curve(backend, optimizer, dtype, steps=STEPS, checkpoint=None):
-    """The losses of a run that goes on from the checkpoint, if there is one. benchmarks/loss_curves.py calls it too."""
+    """The losses of a run that goes on from the checkpoint, if there is one.
+    benchmarks/loss_curves.py calls it too."""
     random = np.random.default_rng(0)
     x = random.normal(size=(40, 6, 6, 2)).astype(dtype)
     y = np.digitize(x.mean(axis=(1, 2, 3)), [-0.05, 0.05]).astype("int32")

@@ -36,7 +36,8 @@ class Net(trellis.Module):
     """Everything that a step has to carry: buffers, draws, two inputs."""
 
     def __init__(self, **options):
-        # No bias: before a batch norm its gradient is zero but for rounding, which Adam would blow up.
+        # No bias: before a batch norm its gradient is zero but for rounding, which Adam would blow
+        # up.
         self._first = nn.Linear(3, 8, with_bias=False)
         self._norm = nn.BatchNorm1D(8)
         self._dropout = nn.Dropout(0.5)
@@ -58,7 +59,8 @@ def classes(n=24):
     return x, (x.sum(axis=1) > 0).astype("int64")
 
 
-# The loop --------------------------------------------------------------------------------------------
+# The loop
+# --------------------------------------------------------------------------------------------
 
 
 def test_fit_learns(backend):
@@ -224,7 +226,8 @@ def test_modes_are_put_back(backend):
     assert not model.training
 
 
-# Data ------------------------------------------------------------------------------------------------
+# Data
+# ------------------------------------------------------------------------------------------------
 
 
 def test_arrays_lists_and_functions_give_the_same_batches(backend):
@@ -437,7 +440,8 @@ def test_options_that_cannot_be_used(options, error, text):
         fit(linear("numpy"), mean_squared, line(), **options, **QUIET)
 
 
-# Metrics, callbacks, early stopping ------------------------------------------------------------------
+# Metrics, callbacks, early stopping
+# ------------------------------------------------------------------
 
 
 def test_metrics(backend, array):
@@ -553,7 +557,8 @@ def test_progress_shows_loss_and_rate(capsys):
     assert capsys.readouterr().err == ""
 
 
-# Precision -------------------------------------------------------------------------------------------
+# Precision
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
@@ -594,7 +599,8 @@ def test_float16_leaves_out_steps_that_overflow(backend):
     assert np.isfinite(trellis.to_numpy(model.v.b)).all()
 
 
-# Pictures --------------------------------------------------------------------------------------------
+# Pictures
+# --------------------------------------------------------------------------------------------
 
 
 def test_svg(tmp_path):

@@ -382,7 +382,8 @@ def test_it_opens_with_the_groups_that_were_set(grouped):
     ]
     assert grouped.find('[data-status="never run"] .number').text == "0"
     line = grouped.js(
-        "return [...document.querySelectorAll('.row.line')].find(r => r.innerText.includes('conv2d'))"
+        "return [...document.querySelectorAll('.row.line')].find(r => "
+        "r.innerText.includes('conv2d'))"
     )
     assert line.text.split() == [
         *("▸", "conv2d", "2", "NumPy:", "✓", "success", "2/2"),

@@ -142,7 +142,8 @@ class Container(dict[str, Any]):
     __copy__ = copy
 
     def hold(self) -> None:
-        """From now on refuse values that are gone when the running function ends, here and below."""
+        """From now on refuse values that are gone when the running function ends, here and
+        below."""
         object.__setattr__(self, "_is_held", True)
         for value in dict.values(self):
             if isinstance(value, Container):

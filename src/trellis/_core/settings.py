@@ -81,7 +81,8 @@ class Setting(Generic[T]):
 
 
 class _Override(Generic[T]):
-    """A value that counts in one thread or task; it goes when that ends, or with its `with` block."""
+    """A value that counts in one thread or task; it goes when that ends, or with its `with`
+    block."""
 
     __slots__ = ("_setting", "value")
 

@@ -1,4 +1,5 @@
-"""What random functions do with their arguments before drawing: backend, dtype, shape, key, checks."""
+"""What random functions do with their arguments before drawing: backend, dtype, shape, key,
+checks."""
 
 import operator
 from collections.abc import Callable
@@ -38,7 +39,8 @@ def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
 
 
 def float_name(xp: Any, dtype: Any, *params: Any) -> str:
-    """The name of the dtype of a draw: as asked, else that of the floating parameters, else the default."""
+    """The name of the dtype of a draw: as asked, else that of the floating parameters, else the
+    default."""
     if dtype is not None:
         return name_of(dtype)
     found = None
@@ -108,7 +110,8 @@ def leaf_seed(seed: Any, i: int) -> Any:
 def check_float_name(name: str, function: str) -> None:
     if name not in FLOATING:
         raise ArgumentError(
-            f"{function} draws floating-point numbers, not {name}. Use one of {', '.join(FLOATING)}."
+            f"{function} draws floating-point numbers, not {name}. Use one of "
+            f"{', '.join(FLOATING)}."
         )
 
 
@@ -126,7 +129,8 @@ def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
         draw = (u * (high / 2 - low / 2) + low / 2) * 2
     else:
         draw = u * (high - low) + low
-    # Rounding may reach `high`. What does belongs to `low`, whose own rounding interval is cut in half.
+    # Rounding may reach `high`. What does belongs to `low`, whose own rounding interval is cut in
+    # half.
     return xp.where(draw < high, draw, low)
 
 

@@ -23,9 +23,9 @@ def randint(
 ) -> A:
     """Integers in [minval, maxval), as `jax.random.randint` draws them.
 
-    JAX's method is biased for ranges much wider than 2**16 (int32) or 2**32 (int64); `trellis.randint` is
-    not. Without a dtype, bounds within int32 are drawn as int32 and become the default integer, so that
-    the numbers do not depend on the default.
+    JAX's method is biased for ranges much wider than 2**16 (int32) or 2**32 (int64);
+    `trellis.randint` is not. Without a dtype, bounds within int32 are drawn as int32 and become the
+    default integer, so that the numbers do not depend on the default.
 
     >>> import trellis
     >>> trellis.random.randint(trellis.random.key(0), (4,), 0, 10)
@@ -103,7 +103,8 @@ def choice(
     p: A | None = None,
     axis: int = 0,
 ) -> A:
-    """Draw from 0 ... a - 1, or from the slices of an array along an axis, with weights `p` if given.
+    """Draw from 0 ... a - 1, or from the slices of an array along an axis, with weights `p` if
+    given.
 
     >>> import trellis
     >>> trellis.random.choice(trellis.random.key(0), 5, (3,), replace=False)
@@ -131,7 +132,8 @@ def choice(
         )
     if p is not None and tuple(p.shape) != (population,):
         raise ShapeError(
-            f"p needs one weight for each of the {population} elements, got the shape {tuple(p.shape)}."
+            f"p needs one weight for each of the {population} elements, got the shape "
+            f"{tuple(p.shape)}."
         )
     if p is not None:
         _check_weights(xp, p)

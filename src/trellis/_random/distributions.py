@@ -33,8 +33,8 @@ def uniform(
 ) -> A:
     """Uniform samples in [minval, maxval).
 
-    Bit-equal to `jax.random` for the default range; for another one a compiler may differ in the last bit,
-    and where rounding makes JAX return `maxval`, this does not.
+    Bit-equal to `jax.random` for the default range; for another one a compiler may differ in the
+    last bit, and where rounding makes JAX return `maxval`, this does not.
 
     >>> import trellis
     >>> trellis.random.uniform(trellis.random.key(0))
@@ -188,8 +188,8 @@ def _in_the_tail(xp: Any, u: Any, a: Any, b: Any) -> Any:
     return x
 
 
-# The complementary error function as t exp(-z**2 + polynomial(t)), t = 1 / (1 + z / 2): Press et al.,
-# Numerical Recipes, good to 1.2e-7 everywhere, so also for the density of these draws.
+# The complementary error function as t exp(-z**2 + polynomial(t)), t = 1 / (1 + z / 2): Press et
+# al., Numerical Recipes, good to 1.2e-7 everywhere, so also for the density of these draws.
 _TAIL_COEFFICIENTS = (
     0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807,
     -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223,
@@ -211,7 +211,8 @@ def multivariate_normal(
     """Normal samples with a mean vector and a covariance matrix, by Cholesky's factor of it.
 
     >>> import numpy as np, trellis
-    >>> trellis.random.multivariate_normal(trellis.random.key(0), np.zeros(2), np.eye(2), (5,)).shape
+    >>> key = trellis.random.key(0)
+    >>> trellis.random.multivariate_normal(key, np.zeros(2), np.eye(2), (5,)).shape
     (5, 2)
     """
     for what, array in (("mean", mean), ("cov", cov)):
@@ -219,7 +220,8 @@ def multivariate_normal(
     xp = xp_of_all(key_data(key), mean, cov)
     if len(mean.shape) < 1 or len(cov.shape) < 2 or tuple(cov.shape[-2:]) != (mean.shape[-1],) * 2:
         raise ShapeError(
-            f"multivariate_normal needs a mean (..., n) and a covariance (..., n, n), got {tuple(mean.shape)} and "
+            "multivariate_normal needs a mean (..., n) and a covariance (..., n, n), got "
+            f"{tuple(mean.shape)} and "
             f"{tuple(cov.shape)}."
         )
     native = draw_dtype(xp, dtype, mean, cov, function="multivariate_normal")
@@ -325,9 +327,10 @@ def poisson(
 ) -> A:
     """Poisson samples with rate `lam`, as the default integer unless a dtype is named.
 
-    The method decides by comparing logarithms in float32: a few draws in a million may differ between
-    backends. They are those of `jax.random`, but for large rates, where its own are rounded: from 10**5 on
-    their variance is off. In a compiled function a rate that is negative, infinite or nan gives -1.
+    The method decides by comparing logarithms in float32: a few draws in a million may differ
+    between backends. They are those of `jax.random`, but for large rates, where its own are
+    rounded: from 10**5 on their variance is off. In a compiled function a rate that is negative,
+    infinite or nan gives -1.
 
     >>> import trellis
     >>> trellis.random.poisson(trellis.random.key(0), 3.0, (4,)).shape

@@ -62,7 +62,8 @@ def _checked_data(data: Any) -> Any:
     number = operator.index(data)
     if not 0 <= number < 2**32:
         raise ArgumentError(
-            f"fold_in() takes integers from 0 to 2**32 - 1, got {number}. Fold a larger one in twice: "
+            f"fold_in() takes integers from 0 to 2**32 - 1, got {number}. Fold a larger one in "
+            "twice: "
             "its upper half, then its lower half."
         )
     return number

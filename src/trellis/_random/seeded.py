@@ -1,7 +1,7 @@
 """Random numbers with or without a seed: the same seed gives the same numbers on every backend.
 
-All are built on the keys of `trellis.random`. An integer seed or a key makes a stand-alone draw; without
-one, the next key of the library's stream is taken.
+All are built on the keys of `trellis.random`. An integer seed or a key makes a stand-alone draw;
+without one, the next key of the library's stream is taken.
 """
 
 from typing import Any
@@ -39,9 +39,10 @@ def random_uniform(
 ) -> Array:
     """Uniform samples in [low, high): never `high` itself, in no dtype.
 
-    The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the draw and
-    needs whole-number bounds. Bit-equal on every backend; a compiler may differ by one unit in the last
-    place where the bounds are not 0 and 1, because it may fuse the multiplication with the addition.
+    The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the
+    draw and needs whole-number bounds. Bit-equal on every backend; a compiler may differ by one
+    unit in the last place where the bounds are not 0 and 1, because it may fuse the multiplication
+    with the addition.
 
     >>> import trellis
     >>> trellis.random_uniform(low=1, high=2, shape=(2, 2), dtype="int32", seed=0)
@@ -113,7 +114,8 @@ def random_normal(
 ) -> Array:
     """Normal samples `mean + std * N(0, 1)`, differentiable in both.
 
-    The parameters broadcast with each other and to `shape`. Equal on every backend within 1e-6 of `std`.
+    The parameters broadcast with each other and to `shape`. Equal on every backend within 1e-6 of
+    `std`.
 
     >>> import numpy as np, trellis
     >>> trellis.random_normal(mean=np.array([4.8, 5.6]), std=0.0)
@@ -155,9 +157,9 @@ def randint(
 ) -> Array:
     """Integers in [low, high), uniform over the whole range, whatever range the dtype can hold.
 
-    The bounds broadcast with each other and to `shape`. The draw does not depend on the dtype, so it is
-    the same on JAX, where the default integer may be int32. (`trellis.random.randint` is that of
-    `jax.random`, which is biased for wide ranges.)
+    The bounds broadcast with each other and to `shape`. The draw does not depend on the dtype, so
+    it is the same on JAX, where the default integer may be int32. (`trellis.random.randint` is that
+    of `jax.random`, which is biased for wide ranges.)
 
     >>> import trellis
     >>> trellis.randint(-3, -1, shape=6, seed=0)
@@ -197,7 +199,8 @@ def _check_range(xp: Any, low: Any, high: Any, limits: Any) -> None:
     most = high - 1 if isinstance(high, int) else int(xp.max(high)) - 1 if _size(high) else 0
     if least < int(limits.min) or most > int(limits.max):
         raise ArgumentError(
-            f"The range [{least}, {most}] does not fit into the dtype, which holds {limits.min} to {limits.max}. "
+            f"The range [{least}, {most}] does not fit into the dtype, which holds {limits.min} to "
+            f"{limits.max}. "
             "Name a wider dtype."
         )
 
@@ -223,8 +226,8 @@ def multinomial(
     """Indices drawn in proportion to weights, `num_samples` for each row of `probs`.
 
     `probs` are unnormalised weights, the last axis holds the categories; then `population_size` and
-    `batch_size` are not used. Without `probs` all of `batch_size` rows are uniform. The indices are exactly
-    the same on every backend: weights are compared in integers of 2**-40 of the largest.
+    `batch_size` are not used. Without `probs` all of `batch_size` rows are uniform. The indices are
+    exactly the same on every backend: weights are compared in integers of 2**-40 of the largest.
 
     >>> import numpy as np, trellis
     >>> trellis.multinomial(3, 5, probs=np.array([0.0, 0.0, 1.0]))
@@ -264,7 +267,8 @@ def multinomial(
 def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> Any:
     if len(probs.shape) == 0 or not 0 < probs.shape[-1] <= MOST_CATEGORIES:
         raise ArgumentError(
-            f"probs needs a last axis of 1 to {MOST_CATEGORIES} categories, got the shape {tuple(probs.shape)}."
+            f"probs needs a last axis of 1 to {MOST_CATEGORIES} categories, got the shape "
+            f"{tuple(probs.shape)}."
         )
     weights = probs
     if xp.dtype_name(probs.dtype) not in ("float32", "float64"):
@@ -283,7 +287,8 @@ def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> An
     if not replace:
         if is_any(xp, nonzero < num_samples):
             raise ArgumentError(
-                f"replace=False cannot draw {num_samples} different indices from a row with fewer weights above zero."
+                f"replace=False cannot draw {num_samples} different indices from a row with fewer "
+                "weights above zero."
             )
     return weights
 
@@ -322,8 +327,8 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
 def seed(seed_value: Any = 0) -> None:
     """Start the library's stream of unseeded draws anew; the sequence is the same on every backend.
 
-    A `with trellis.random.stream(key):` block has its own stream and is not affected. The generators of
-    NumPy, torch and TensorFlow are never touched.
+    A `with trellis.random.stream(key):` block has its own stream and is not affected. The
+    generators of NumPy, torch and TensorFlow are never touched.
 
     >>> import trellis
     >>> trellis.seed(3)
@@ -338,7 +343,8 @@ def seed(seed_value: Any = 0) -> None:
     framework = tracing()
     if words is None or framework is not None:
         raise TracingError(
-            "seed() inside a compiled function would run once, while tracing, and never again. Call it outside, or "
+            "seed() inside a compiled function would run once, while tracing, and never again. "
+            "Call it outside, or "
             "write `with trellis.random.stream(key):` inside."
         )
     GLOBAL.reset(words)

@@ -1,8 +1,10 @@
-"""Where keys come from when a draw names no seed: one stream for the process, or for a `with` block.
+"""Where keys come from when a draw names no seed: one stream for the process, or for a `with`
+block.
 
 A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python
-integers, so taking a key costs nothing on any backend. In a forked process (a worker of a data loader)
-each stream goes on with a key of its own: the hash of the parent's key and the number of the fork.
+integers, so taking a key costs nothing on any backend. In a forked process (a worker of a data
+loader) each stream goes on with a key of its own: the hash of the parent's key and the number of
+the fork.
 """
 
 import os
@@ -50,7 +52,8 @@ class _GlobalStream:
 
 GLOBAL = _GlobalStream()
 _current: ContextVar["stream | None"] = ContextVar("trellis_stream", default=None)
-# torch.compile cannot trace context variables, but it can trace a list that is left as it was found.
+# torch.compile cannot trace context variables, but it can trace a list that is left as it was
+# found.
 _while_followed: list["stream"] = []
 
 
@@ -58,9 +61,9 @@ class stream:
     """Supply keys to code that draws without naming a seed, inside a `with` block.
 
     It replaces the global stream there, for this thread or task, and nothing else: the n-th draw of
-    the block takes the key `fold_in(key, n)`. It is pure, so inside a compiled function it is the way
-    to draw: open the block inside the function and hand the key in as an argument. Within one `scan`
-    or `while_loop`, the body is traced once: fold the step's number into the key there.
+    the block takes the key `fold_in(key, n)`. It is pure, so inside a compiled function it is the
+    way to draw: open the block inside the function and hand the key in as an argument. Within one
+    `scan` or `while_loop`, the body is traced once: fold the step's number into the key there.
 
     >>> import trellis
     >>> key = trellis.random.key(7)
@@ -107,7 +110,8 @@ class stream:
         return xp.random.fold_in(as_key(self._key, xp, device), count)
 
 
-# Forks -----------------------------------------------------------------------------------------------
+# Forks
+# -----------------------------------------------------------------------------------------------
 
 
 def _words_of_child(key: Words, fork: int) -> Words:
@@ -137,7 +141,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
     os.register_at_fork(before=_before_fork, after_in_child=_in_child)
 
 
-# The next key ----------------------------------------------------------------------------------------
+# The next key
+# ----------------------------------------------------------------------------------------
 
 
 def next_key(xp: Any, device: Any = None) -> Array:
@@ -157,7 +162,8 @@ def next_key(xp: Any, device: Any = None) -> Array:
 
 def _frozen_draw(framework: str) -> TracingError:
     return TracingError(
-        f"A draw without a seed inside a function compiled by {framework} would be made once, while "
+        f"A draw without a seed inside a function compiled by {framework} would be made once, "
+        "while "
         "tracing, and then repeat the same numbers for ever.\n"
         "    wrong:  f = compile(lambda x: x + trellis.random_normal(shape=3))\n"
         "    right:  def f(x, key):\n"
@@ -167,7 +173,8 @@ def _frozen_draw(framework: str) -> TracingError:
     )
 
 
-# Seeds -----------------------------------------------------------------------------------------------
+# Seeds
+# -----------------------------------------------------------------------------------------------
 
 
 def as_key(seed: Any, xp: Any, device: Any = None) -> Any:

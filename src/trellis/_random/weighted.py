@@ -1,21 +1,24 @@
-"""Draws that must come out equal to the last index: integers, and indices by weight, in exact arithmetic.
+"""Draws that must come out equal to the last index: integers, and indices by weight, in exact
+arithmetic.
 
-Floating-point sums and logarithms differ in the last bit between frameworks, compilers and processors, and
-a drawn index would differ with them. So weights become integers once, exactly, and everything after that
-is integer arithmetic in 32-bit words (`multiply_words` and `add_words` of the backends), which also works
-on JAX without 64-bit types and does not depend on the order of a sum.
+Floating-point sums and logarithms differ in the last bit between frameworks, compilers and
+processors, and a drawn index would differ with them. So weights become integers once, exactly, and
+everything after that is integer arithmetic in 32-bit words (`multiply_words` and `add_words` of the
+backends), which also works on JAX without 64-bit types and does not depend on the order of a sum.
 """
 
 from typing import Any
 
 Pair = tuple[Any, Any]  # a 64-bit number: upper and lower word
 
-# Weights count in units of 2**-40 of the largest; cumulative sums of 11-bit digits stay below 2**31.
+# Weights count in units of 2**-40 of the largest; cumulative sums of 11-bit digits stay below
+# 2**31.
 MOST_CATEGORIES = 2**20
 
 
 def multiply_high(random: Any, x: list[Any], y: list[Any]) -> list[Any]:
-    """The upper words of a product: floor(x * y / 2**(32 * len(x))), most significant word first."""
+    """The upper words of a product: floor(x * y / 2**(32 * len(x))), most significant word
+    first."""
     zero = random.to_words(0)[1]
     total = [zero] * (len(x) + len(y))
     for i in range(len(x)):
@@ -44,13 +47,15 @@ def _is_less(x: Pair, y: Pair) -> Any:
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
 
 
-# Integers in a range ---------------------------------------------------------------------------------
+# Integers in a range
+# ---------------------------------------------------------------------------------
 
 
 def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Integers in [low, high), the same on every backend and for every dtype that holds them.
 
-    64 random bits are scaled to a span below 2**32, 128 bits to a wider one, so no range shows a bias.
+    64 random bits are scaled to a span below 2**32, 128 bits to a wider one, so no range shows a
+    bias.
     """
     random = xp.random
     low_pair, high_pair = random.to_words(low), random.to_words(high)
@@ -72,11 +77,13 @@ def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dty
     return random.from_words(result[0], result[1], dtype)
 
 
-# Weights ---------------------------------------------------------------------------------------------
+# Weights
+# ---------------------------------------------------------------------------------------------
 
 
 def _relative_to_largest(xp: Any, weights: Any) -> Any:
-    """The weights of each row in float32, times the power of two that brings the largest into [1, 2).
+    """The weights of each row in float32, times the power of two that brings the largest into [1,
+    2).
 
     Powers of two, found by comparisons: nothing is rounded but once, to float32.
     """
@@ -121,7 +128,8 @@ def weighted_draws(xp: Any, key: Any, weights: Any, num_samples: int) -> Any:
 
 
 def _count_up_to(xp: Any, sums: Pair, thresholds: Pair, length: int) -> Any:
-    """How many of the ascending sums are at or below each threshold: a binary search in all rows at once."""
+    """How many of the ascending sums are at or below each threshold: a binary search in all rows at
+    once."""
     found = xp.zeros(tuple(thresholds[0].shape), dtype=xp.int32)
     for power in range(length.bit_length() - 1, -1, -1):
         candidate = found + 2**power
@@ -135,8 +143,8 @@ def _count_up_to(xp: Any, sums: Pair, thresholds: Pair, length: int) -> Any:
 def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
     """A random order of the categories of each row, as if drawn one by one without replacement.
 
-    A race: category i arrives at time E / weight, E exponential. Arrival times are compared by logarithms
-    in fixed point with 23 binary digits.
+    A race: category i arrives at time E / weight, E exponential. Arrival times are compared by
+    logarithms in fixed point with 23 binary digits.
     """
     random = xp.random
     draw = random.words(key, tuple(weights.shape))[0]
@@ -154,7 +162,8 @@ def uniform_order(xp: Any, key: Any, shape: tuple[int, ...]) -> Any:
     return xp.argsort(xp.random.words(key, shape)[0], axis=-1)
 
 
-# Logarithms to base 2, times 2**23, as int32 -----------------------------------------------------------
+# Logarithms to base 2, times 2**23, as int32
+# -----------------------------------------------------------
 
 
 def _log2_float(xp: Any, x: Any) -> Any:
@@ -187,8 +196,8 @@ def _log2(xp: Any, x: Any) -> Any:
 def _log2_exponential(xp: Any, draw: Any) -> Any:
     """Of -log2(1 - v) for v = draw / 2**32.
 
-    Near zero -log2(1 - v) has few digits left, and the first arrivals are decided there; so below 1/16 it
-    is v times a short series.
+    Near zero -log2(1 - v) has few digits left, and the first arrivals are decided there; so below
+    1/16 it is v times a short series.
     """
     random = xp.random
     one, mask = random.to_words(1)[1], random.to_words(0xFFFFFFFF)[1]

@@ -10,8 +10,9 @@ from .._core.errors import ArgumentError, ArgumentTypeError
 class Callback:
     """The base of callbacks; write the methods that you need.
 
-    `run` has `model`, `optimizer`, `history`, `step` (updates so far), `epoch` (from 1), `loss` (of the last
-    step) and `stop()`. The model holds the current variables whenever a callback is called.
+    `run` has `model`, `optimizer`, `history`, `step` (updates so far), `epoch` (from 1), `loss` (of
+    the last step) and `stop()`. The model holds the current variables whenever a callback is
+    called.
     """
 
     def on_begin(self, run: Any) -> None:
@@ -30,9 +31,9 @@ class Callback:
 class EarlyStopping(Callback):
     """Stop when a metric has not improved for `patience` epochs.
 
-    `monitor` names an entry of `history.metrics`: "validation_loss" if there are validation data, else
-    "loss". An improvement is more than `min_delta`, downwards, or upwards with `mode="max"`. With
-    `restore_best` the model ends with the variables and buffers of its best epoch.
+    `monitor` names an entry of `history.metrics`: "validation_loss" if there are validation data,
+    else "loss". An improvement is more than `min_delta`, downwards, or upwards with `mode="max"`.
+    With `restore_best` the model ends with the variables and buffers of its best epoch.
     """
 
     def __init__(
@@ -103,7 +104,8 @@ class _OnEpoch(Callback):
 
 
 def as_callbacks(callbacks: Any, early_stopping: Any) -> list[Callback]:
-    """Callbacks; a plain function is called after every epoch, a number is the patience of early stopping."""
+    """Callbacks; a plain function is called after every epoch, a number is the patience of early
+    stopping."""
     given = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
     if isinstance(early_stopping, bool):
         given += [EarlyStopping()] if early_stopping else []
@@ -119,6 +121,7 @@ def as_callbacks(callbacks: Any, early_stopping: Any) -> list[Callback]:
             made.append(_OnEpoch(callback))
         else:
             raise ArgumentTypeError(
-                f"A callback is a trellis.train.Callback or a function of the run, got {callback!r}."
+                "A callback is a trellis.train.Callback or a function of the run, got "
+                f"{callback!r}."
             )
     return made

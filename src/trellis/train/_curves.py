@@ -13,7 +13,8 @@ Path = str | os.PathLike[str]
 
 # Distinguishable in print and by colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-# Curves that coincide must all stay visible: each is thinner than the one it lies on, and dashed differently.
+# Curves that coincide must all stay visible: each is thinner than the one it lies on, and dashed
+# differently.
 _WIDTHS = (9.0, 6.0, 3.5, 1.5)
 _DASHES = ("", "", "", "6 5")
 
@@ -33,8 +34,8 @@ def draw_curves(
 ) -> None:
     """Draw one or several curves into one picture; the name of the file decides: `.svg` or `.png`.
 
-    SVG needs nothing; PNG needs matplotlib. Values that are not finite leave gaps. The first curve is the
-    thickest, so curves that coincide show as bands of several colours.
+    SVG needs nothing; PNG needs matplotlib. Values that are not finite leave gaps. The first curve
+    is the thickest, so curves that coincide show as bands of several colours.
 
     >>> import tempfile, pathlib
     >>> from trellis.train import draw_curves

@@ -52,7 +52,8 @@ class Target:
 
 
 def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
-    """The target for a model with these variables; where it has none, for the arrays of a first batch."""
+    """The target for a model with these variables; where it has none, for the arrays of a first
+    batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
     if not arrays:
         raise ArgumentError("There are neither variables in the model nor arrays in the data.")
@@ -86,7 +87,8 @@ def _has_wide_integers() -> bool:
 
 
 def _narrowed(x: Any) -> Any:
-    """64-bit integers as int32 where JAX has 64-bit types switched off; those that do not fit raise."""
+    """64-bit integers as int32 where JAX has 64-bit types switched off; those that do not fit
+    raise."""
     x = np.asarray(to_numpy(x))
     limits = np.iinfo(np.int32)
     if x.size and (x.min() < limits.min or x.max() > limits.max):
@@ -97,7 +99,8 @@ def _narrowed(x: Any) -> Any:
     return x.astype(np.int32)
 
 
-# Sources ---------------------------------------------------------------------------------------------
+# Sources
+# ---------------------------------------------------------------------------------------------
 
 
 class ArraySource:
@@ -111,7 +114,8 @@ class ArraySource:
         if len(sizes) != 1 or None in sizes:
             shapes = ", ".join([str(tuple(x.shape)) for x in leaves])
             raise ShapeError(
-                f"All arrays of the data need the same length along their first axis, got shapes {shapes}."
+                "All arrays of the data need the same length along their first axis, got shapes "
+                f"{shapes}."
             )
         self._length = int(leaves[0].shape[0])
         self._batch_size = self._length if batch_size is None else batch_size
@@ -121,7 +125,8 @@ class ArraySource:
             raise ArgumentError(f"batch_size must be at least 1, got {batch_size}.")
         if drop_last and self._batch_size > self._length:
             raise ArgumentError(
-                f"drop_last leaves nothing: batch_size is {batch_size}, the data have {self._length} rows."
+                f"drop_last leaves nothing: batch_size is {batch_size}, the data have "
+                f"{self._length} rows."
             )
         self.arrays, self.key, self._shuffle, self._drop_last = arrays, key, shuffle, drop_last
 
@@ -179,7 +184,8 @@ class IterableSource:
                 yield target(tuple(batch) if isinstance(batch, list) else batch)
         if is_empty:
             raise ArgumentError(
-                f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: hand in a "
+                f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "
+                "hand in a "
                 "function that makes a new one, fit(..., data=lambda: batches())."
             )
 
@@ -194,7 +200,8 @@ def first_batch(source: Source) -> Any:
     data = source.make()
     if iter(data) is data and not source.is_made_anew:
         raise ArgumentError(
-            "A model without variables looks at the data before it trains, and a generator can be read only once: "
+            "A model without variables looks at the data before it trains, and a generator can be "
+            "read only once: "
             "call the model once first, or hand in a function that makes a new generator."
         )
     for batch in data:
@@ -211,11 +218,13 @@ def as_source(
     kind = _framework_kind(data)
     if kind == "torch dataset":
         raise ArgumentTypeError(
-            "A torch Dataset has single examples: wrap it, torch.utils.data.DataLoader(dataset, batch_size=64)."
+            "A torch Dataset has single examples: wrap it, torch.utils.data.DataLoader(dataset, "
+            "batch_size=64)."
         )
     if batch_size is not None or drop_last or shuffle:
         raise ArgumentError(
-            "batch_size, shuffle and drop_last are for data given as arrays; these data come in batches already."
+            "batch_size, shuffle and drop_last are for data given as arrays; these data come in "
+            "batches already."
         )
     if kind == "tf.data":
         count = int(data.cardinality())
@@ -224,7 +233,8 @@ def as_source(
         return IterableSource(data, None, is_made_anew=True)
     if not hasattr(data, "__iter__"):
         raise ArgumentTypeError(
-            "Data are a tuple of arrays, an iterable of batches, a function that returns one, a torch "
+            "Data are a tuple of arrays, an iterable of batches, a function that returns one, a "
+            "torch "
             f"DataLoader or a tf.data.Dataset; got {type(data).__name__}."
         )
     return IterableSource(lambda: data, _length_of(data))
@@ -259,7 +269,8 @@ def _length_of(data: Any) -> int | None:
 
 
 def as_batch(batch: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array alone."""
+    """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array
+    alone."""
     if isinstance(batch, tuple):
         if len(batch) == 0:
             raise ArgumentError("A batch is an empty tuple; it should be (inputs, targets).")

@@ -62,22 +62,24 @@ def fit(
 ) -> History:
     """Train a model, and return the record of the run.
 
-    `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut into
-    batches of `batch_size` and shuffled anew for every epoch, the same way on every framework; or an
-    iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that returns one. A
-    batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is no tuple calls `loss(model(x))`. Batches go
-    to the framework and device of the model's variables; with `cast_data` their floats take the type of the
-    variables too (and JAX without 64-bit types gets its integers in 32).
+    `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut
+    into batches of `batch_size` and shuffled anew for every epoch, the same way on every framework;
+    or an iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that
+    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is no tuple calls
+    `loss(model(x))`. Batches go to the framework and device of the model's variables; with
+    `cast_data` their floats take the type of the variables too (and JAX without 64-bit types gets
+    its integers in 32).
 
-    With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled function; on
-    NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output, target).
-    `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of the data and all
-    draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"` (or "float16") computes in 16
-    bits and keeps the variables as they are.
+    With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled
+    function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
+    target). `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of
+    the data and all draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"`
+    (or "float16") computes in 16 bits and keeps the variables as they are.
 
-    `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every` steps; with
-    `resume=True` the run goes on from it if it is there, on whichever framework it was written. At the end, and
-    when the run is interrupted, `model.v`, `model.buffers` and `optimizer.state` hold where it is.
+    `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
+    steps; with `resume=True` the run goes on from it if it is there, on whichever framework it was
+    written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
+    `optimizer.state` hold where it is.
 
     The same, written by hand:
 
@@ -148,11 +150,13 @@ class _Run:
             raise ArgumentTypeError(f"loss is a function of (output, target), got {loss!r}.")
         if isinstance(optimizer, tuple):
             raise ArgumentTypeError(
-                "optimizer is a pair of functions: give it a rate, trellis.optim.Optimizer(transformation, lr=0.01)."
+                "optimizer is a pair of functions: give it a rate, "
+                "trellis.optim.Optimizer(transformation, lr=0.01)."
             )
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise ArgumentTypeError(
-                f"optimizer is one of trellis.optim, for example trellis.optim.Adam(), got {optimizer!r}."
+                "optimizer is one of trellis.optim, for example trellis.optim.Adam(), got "
+                f"{optimizer!r}."
             )
         self.model, self.optimizer, self.history = model, optimizer, History()
         self.step, self.epoch, self.is_stopped = 0, 0, False
@@ -167,7 +171,8 @@ class _Run:
         self._sums: dict[str, float] = {}
         self._count = 0
 
-    # What callbacks use ------------------------------------------------------------------------------
+    # What callbacks use
+    # ------------------------------------------------------------------------------
 
     @property
     def loss(self) -> float:
@@ -183,7 +188,8 @@ class _Run:
         """End the run after this step."""
         self.is_stopped = True
 
-    # Beginning ---------------------------------------------------------------------------------------
+    # Beginning
+    # ---------------------------------------------------------------------------------------
 
     def prepare(
         self,
@@ -224,7 +230,8 @@ class _Run:
         self.state = _first_state(self.optimizer, model.v)
         self._scale = first_scale(backend) if precision == "float16" else no_scale()
 
-    # The loop ----------------------------------------------------------------------------------------
+    # The loop
+    # ----------------------------------------------------------------------------------------
 
     def train(self, epochs: int, is_shown: bool, path: Any, every: int | None) -> None:
         per_epoch = _length(self._source)
@@ -314,7 +321,8 @@ class _Run:
             self.model.buffers = self.buffers
         self.optimizer.state = self.state
 
-    # Checkpoints -------------------------------------------------------------------------------------
+    # Checkpoints
+    # -------------------------------------------------------------------------------------
 
     def _state(self) -> Container:
         key = self._xp.random.make_key(*self._words, self._target.device)
@@ -371,11 +379,13 @@ def evaluate(
     compile: bool = True,
     cast_data: bool = True,
 ) -> dict[str, float]:
-    """The mean loss and metrics of a model over data, in evaluation mode; the data are those of `fit`.
+    """The mean loss and metrics of a model over data, in evaluation mode; the data are those of
+    `fit`.
 
     >>> import numpy as np, trellis
     >>> model = trellis.nn.Identity()
-    >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), (np.ones(4), np.zeros(4)))
+    >>> data = (np.ones(4), np.zeros(4))
+    >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), data)
     {'loss': 1.0}
     """
     source = as_source(data, batch_size, False, False, (0, 0))
@@ -425,7 +435,8 @@ def predict(
     )
 
 
-# Helpers ---------------------------------------------------------------------------------------------
+# Helpers
+# ---------------------------------------------------------------------------------------------
 
 
 def _evaluate(
@@ -459,14 +470,16 @@ def _build(model: Any, source: Source) -> None:
 
 
 def _first_state(optimizer: Any, v: Any) -> Any:
-    """The optimizer's own state if it has one that fits, so that a second `fit` goes on; else a new one."""
+    """The optimizer's own state if it has one that fits, so that a second `fit` goes on; else a new
+    one."""
     state = getattr(optimizer, "state", None)
     fresh = optimizer.init(v)
     if state is None or len(tree.leaves(state)) == 0:
         return fresh
     if tree.structure(state) != tree.structure(fresh):
         raise ArgumentError(
-            "The state of this optimizer belongs to other variables. Make a new optimizer for another model."
+            "The state of this optimizer belongs to other variables. Make a new optimizer for "
+            "another model."
         )
     return state
 

@@ -25,8 +25,9 @@ def training_step(
 ) -> Callable[..., Any]:
     """A pure function `step(v, buffers, state, scale, key, inputs, targets)`.
 
-    It gives `(v, buffers, state, scale, values)`; `values` has the loss and the metrics. Everything that
-    changes goes in and comes out, so it is one compiled function: forward, gradients, update, buffers, draws.
+    It gives `(v, buffers, state, scale, values)`; `values` has the loss and the metrics. Everything
+    that changes goes in and comes out, so it is one compiled function: forward, gradients, update,
+    buffers, draws.
     """
     xp = load(backend)
     is_scaled = precision == "float16"

@@ -1,6 +1,7 @@
 """The conformance board: which behaviour works on which backend, and can be trusted.
 
-It serves any pytest project that runs its tests over several backends. A tour, in the order of a result's life:
+It serves any pytest project that runs its tests over several backends. A tour, in the order of a
+result's life:
 
 ==================  ==============================================================
 `comparisons`       counts what a running test really compared

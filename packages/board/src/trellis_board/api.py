@@ -163,7 +163,8 @@ def api_router(store: Store, access: Access) -> APIRouter:
         branch: Filter = None,
         bearer: Credentials = read_token,
     ) -> Response:
-        """The latest result of every cell that fits the filters, on the default or another branch."""
+        """The latest result of every cell that fits the filters, on the default or another
+        branch."""
         wanted = {"module": module, "test": test, "backend": backend, "outcome": outcome}
         asked = {key: value for key, value in wanted.items() if value is not None}
 

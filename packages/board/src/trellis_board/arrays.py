@@ -127,7 +127,8 @@ def holds(variables: Mapping[str, object], family: str) -> bool:
 
 
 def _attributes(value: object) -> list[object]:
-    """What an object of somebody's own class holds. pytest's objects hold all tests of a session."""
+    """What an object of somebody's own class holds. pytest's objects hold all tests of a
+    session."""
     if type(value).__module__.partition(".")[0] in ("_pytest", "pytest", "builtins"):
         return []
     attributes = getattr(value, "__dict__", None)

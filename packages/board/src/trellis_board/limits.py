@@ -1,4 +1,5 @@
-"""What every request must pass: limits of size, time and rate, and headers that tame the browser."""
+"""What every request must pass: limits of size, time and rate, and headers that tame the
+browser."""
 
 from __future__ import annotations
 

@@ -135,7 +135,8 @@ def _wrap_methods(cls: type, pattern: str) -> None:
 
 
 def _wrap_doctest(module: ModuleType) -> None:
-    """`testmod(raise_on_error=True)` compares by itself; otherwise the caller looks at the result."""
+    """`testmod(raise_on_error=True)` compares by itself; otherwise the caller looks at the
+    result."""
     for name in ("testmod", "testfile"):
         setattr(module, name, _noting_examples(getattr(module, name)))
 

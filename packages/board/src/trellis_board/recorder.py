@@ -2,8 +2,9 @@
 
 One test sends up to three reports per attempt (setup, call, teardown). A new setup report starts a
 new attempt, which replaces the one before: that is what rerunning plugins do. Reports of subtests
-come before that of the call; a failed one fails the test, whatever the call says. A worker that dies
-sends nothing more; xdist then reports a failure of no particular phase, which becomes an error.
+come before that of the call; a failed one fails the test, whatever the call says. A worker that
+dies sends nothing more; xdist then reports a failure of no particular phase, which becomes an
+error.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 pytest rewrites the asserts of test modules when they are imported. While a board is recorded, a
 call that counts is put behind every one of them, and before every *guard*: a statement that fails
-the test by hand, such as ``if x != y: pytest.fail("...")`` or ``raise AssertionError``. pytest's own
-`pytest_assertion_pass` would format the operands of each assert as text, which costs many times
+the test by hand, such as ``if x != y: pytest.fail("...")`` or ``raise AssertionError``. pytest's
+own `pytest_assertion_pass` would format the operands of each assert as text, which costs many times
 more than the count.
 
 The asserts of a library are not those of its tests, so only some modules are rewritten: see
@@ -37,8 +37,8 @@ def is_helper(path: PurePath, root: PurePath, patterns: Sequence[str] = ()) -> b
     True below a folder of tests, for modules named after testing, and for what `patterns` match.
 
     >>> here = PurePath("/project")
-    >>> is_helper(here / "tests/tools/compare.py", here), is_helper(here / "src/lib/testing.py", here)
-    (True, True)
+    >>> [is_helper(here / name, here) for name in ("tests/tools/compare.py", "src/lib/testing.py")]
+    [True, True]
     >>> is_helper(here / "src/lib/core.py", here), is_helper(here / "qa.py", here, ["qa.py"])
     (False, True)
     """

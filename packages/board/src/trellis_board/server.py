@@ -54,7 +54,8 @@ def make_app(
     requests_per_minute: int = 600,
     patience: float = 10.0,
 ) -> FastAPI:
-    """The application that serves `store`; a posted body may take its time for `patience` seconds."""
+    """The application that serves `store`; a posted body may take its time for `patience`
+    seconds."""
     app = FastAPI(
         title="Conformance board",
         version="1",

@@ -1,4 +1,5 @@
-"""The sub-commands that look after a store: merge, configure, runs, delete, prune, backup, flaky."""
+"""The sub-commands that look after a store: merge, configure, runs, delete, prune, backup,
+flaky."""
 
 from __future__ import annotations
 

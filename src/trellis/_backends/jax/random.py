@@ -1,7 +1,7 @@
 """Random numbers on JAX: `jax.random` itself, held to its default stream.
 
-A key is a uint32 array of shape (2,); new-style typed keys are taken too. The words at the end are 32-bit
-digits of wide integers, so that nothing here needs 64-bit types.
+A key is a uint32 array of shape (2,); new-style typed keys are taken too. The words at the end are
+32-bit digits of wide integers, so that nothing here needs 64-bit types.
 """
 
 import contextlib
@@ -43,7 +43,8 @@ def _like(keys: Any, key: Any) -> Any:
     return keys if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.key_data(keys)
 
 
-# Keys ------------------------------------------------------------------------------------------------
+# Keys
+# ------------------------------------------------------------------------------------------------
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
@@ -78,7 +79,8 @@ def fold_in(key: Any, data: Any) -> Any:
     return _like(jax.random.fold_in(_typed(key), jnp.uint32(data)), key)
 
 
-# Bits, uniforms, normals -----------------------------------------------------------------------------
+# Bits, uniforms, normals
+# -----------------------------------------------------------------------------
 
 
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -113,7 +115,8 @@ def erfinv(x: Any) -> Any:
     return jax.lax.erf_inv(x)
 
 
-# Integers --------------------------------------------------------------------------------------------
+# Integers
+# --------------------------------------------------------------------------------------------
 
 
 def randint(
@@ -131,7 +134,8 @@ def permutation(key: Any, length: int) -> Any:
         return jax.random.permutation(_typed(key), length)
 
 
-# Words: 32-bit digits of wide integers -----------------------------------------------------------------
+# Words: 32-bit digits of wide integers
+# -----------------------------------------------------------------
 
 
 def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -158,7 +162,8 @@ def add_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def log2_fraction(y: Any) -> Any:
-    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
+    digit."""
 
     def square(_: Any, state: Any) -> Any:
         y, fraction = state
@@ -185,7 +190,8 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
     return lower.astype(jnp.int32).astype(dtype)
 
 
-# Rejection samplers ----------------------------------------------------------------------------------
+# Rejection samplers
+# ----------------------------------------------------------------------------------
 
 
 def gamma(key: Any, a: Any, log_space: bool) -> Any:
@@ -222,6 +228,7 @@ def _poisson(key: Any, lam: Any, dtype: Any) -> Any:
 
 
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
-    """Poisson draws of the shape of the rates `lam`; those of jax.random are rounded away from 10**5 on."""
+    """Poisson draws of the shape of the rates `lam`; those of jax.random are rounded away from
+    10**5 on."""
     with _stream_layout():
         return _poisson(as_raw_key(key), lam, dtype)

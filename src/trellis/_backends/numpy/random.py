@@ -25,7 +25,8 @@ _U32, _U64 = np.uint32, np.uint64
 
 erfinv = blocks.erfinv
 
-# Keys ------------------------------------------------------------------------------------------------
+# Keys
+# ------------------------------------------------------------------------------------------------
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
@@ -71,7 +72,8 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     return x0.reshape(shape), x1.reshape(shape)
 
 
-# Bits, uniforms, normals -----------------------------------------------------------------------------
+# Bits, uniforms, normals
+# -----------------------------------------------------------------------------
 
 
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -91,7 +93,8 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return blocks.normal(_words_of(key), prod(shape), dtype).reshape(shape)
 
 
-# Integers --------------------------------------------------------------------------------------------
+# Integers
+# --------------------------------------------------------------------------------------------
 
 
 def randint(
@@ -121,7 +124,8 @@ def permutation(key: Any, length: int) -> Any:
     return blocks.permutation(_words_of(key), length)
 
 
-# Words: 32-bit digits of wide integers, held so that a product of two fits ----------------------------
+# Words: 32-bit digits of wide integers, held so that a product of two fits
+# ----------------------------
 
 
 def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -141,7 +145,8 @@ def add_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def log2_fraction(y: Any) -> Any:
-    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
+    digit."""
     fraction = np.zeros(y.shape, np.int32)
     for _ in range(23):
         y = y * y >> _U64(30)
@@ -162,7 +167,8 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
     return np.asarray(upper << _U64(32) | lower).view(np.int64).astype(dtype)
 
 
-# Rejection samplers ----------------------------------------------------------------------------------
+# Rejection samplers
+# ----------------------------------------------------------------------------------
 
 
 class _Ops:

@@ -1,8 +1,9 @@
 """Random numbers on TensorFlow: Threefry-2x32 with the counters and the layout of `jax.random`.
 
-A key is a uint32 tensor of shape (2,). One after the other, TensorFlow's kernels would need some 120 passes
-over memory, so larger draws are one XLA-compiled function each, for eager calls and inside `tf.function`.
-Small eager draws use the library's blockwise kernel, which has nothing to compile.
+A key is a uint32 tensor of shape (2,). One after the other, TensorFlow's kernels would need some
+120 passes over memory, so larger draws are one XLA-compiled function each, for eager calls and
+inside `tf.function`. Small eager draws use the library's blockwise kernel, which has nothing to
+compile.
 """
 
 from math import prod
@@ -46,7 +47,8 @@ def _u64(value: int) -> Any:
     return tf.constant(value, tf.uint64)
 
 
-# Keys ------------------------------------------------------------------------------------------------
+# Keys
+# ------------------------------------------------------------------------------------------------
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
@@ -82,7 +84,8 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 class _Keys(tf.__internal__.SymbolicTensor):
-    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of keys.
+    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of
+    keys.
 
     TensorFlow refuses to iterate while it traces, though the number of keys is known.
     """
@@ -97,7 +100,8 @@ def fold_in(key: Any, data: Any) -> Any:
     return tf.stack([x0, x1], axis=-1)
 
 
-# The hash --------------------------------------------------------------------------------------------
+# The hash
+# --------------------------------------------------------------------------------------------
 
 
 def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
@@ -138,7 +142,8 @@ def _roomy(size: int) -> int:
     return -(-size // step) * step
 
 
-# Bits, uniforms, normals -----------------------------------------------------------------------------
+# Bits, uniforms, normals
+# -----------------------------------------------------------------------------
 
 
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -268,7 +273,8 @@ def erfinv(x: Any) -> Any:
     return tf.where(tf.abs(x) == 1, x * tf.constant(float("inf"), x.dtype), p * x)
 
 
-# Integers --------------------------------------------------------------------------------------------
+# Integers
+# --------------------------------------------------------------------------------------------
 
 
 def randint(
@@ -310,7 +316,8 @@ def permutation(key: Any, length: int) -> Any:
     return order
 
 
-# Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
+# Words: 32-bit digits of wide integers, held in int64
+# --------------------------------------------------
 
 
 def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -331,7 +338,8 @@ def add_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def log2_fraction(y: Any) -> Any:
-    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
+    digit."""
     fraction = tf.zeros_like(y)
     two, up, over = tf.constant(2, y.dtype), tf.constant(30, y.dtype), tf.constant(31, y.dtype)
     for _ in range(23):
@@ -353,7 +361,8 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
     return tf.cast(_or(_left(upper, tf.constant(32, tf.int64)), lower), dtype)
 
 
-# Rejection samplers ----------------------------------------------------------------------------------
+# Rejection samplers
+# ----------------------------------------------------------------------------------
 
 
 class _Ops:

@@ -1,9 +1,9 @@
 """Random numbers on PyTorch: Threefry-2x32 with the counters and the layout of `jax.random`.
 
-A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the same
-bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls on the CPU
-use the library's blockwise kernel; under `torch.compile` and on other devices one expression does it all,
-for the compiler to fuse.
+A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the
+same bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls
+on the CPU use the library's blockwise kernel; under `torch.compile` and on other devices one
+expression does it all, for the compiler to fuse.
 """
 
 from math import prod
@@ -49,7 +49,8 @@ def _signed(value: int) -> int:
     return ((value & MASK) ^ 0x80000000) - 0x80000000
 
 
-# Keys ------------------------------------------------------------------------------------------------
+# Keys
+# ------------------------------------------------------------------------------------------------
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
@@ -88,7 +89,8 @@ def fold_in(key: Any, data: Any) -> Any:
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
 
 
-# The hash --------------------------------------------------------------------------------------------
+# The hash
+# --------------------------------------------------------------------------------------------
 
 
 def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
@@ -104,7 +106,8 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
-# An operator of its own, so that the compiled loop reads int32: torch.compile does not vectorise uint32.
+# An operator of its own, so that the compiled loop reads int32: torch.compile does not vectorise
+# uint32.
 @torch.library.custom_op("trellis::key_words", mutates_args=())
 def _key_words(key: torch.Tensor) -> torch.Tensor:
     return key.view(torch.int32).clone()
@@ -135,14 +138,16 @@ def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _words_of(key: Any) -> tuple[int, int] | None:
-    """The key's words, if they can be looked at and the blockwise kernel serves the key's device."""
+    """The key's words, if they can be looked at and the blockwise kernel serves the key's
+    device."""
     if key.device.type != "cpu" or not is_concrete(key):
         return None
     upper, lower = key.view(torch.int32).tolist()
     return upper & MASK, lower & MASK
 
 
-# Bits, uniforms, normals -----------------------------------------------------------------------------
+# Bits, uniforms, normals
+# -----------------------------------------------------------------------------
 
 
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -242,7 +247,8 @@ def _erfinv_inside(x: Any) -> Any:
     return p * x
 
 
-# Integers --------------------------------------------------------------------------------------------
+# Integers
+# --------------------------------------------------------------------------------------------
 
 
 def randint(
@@ -312,7 +318,8 @@ def permutation(key: Any, length: int) -> Any:
     return order
 
 
-# Words: 32-bit digits of wide integers, held in int64 --------------------------------------------------
+# Words: 32-bit digits of wide integers, held in int64
+# --------------------------------------------------
 
 
 def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -333,7 +340,8 @@ def add_words(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def log2_fraction(y: Any) -> Any:
-    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary digit."""
+    """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
+    digit."""
     fraction = torch.zeros_like(y)
     for _ in range(23):
         y = y * y >> 30
@@ -354,7 +362,8 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
     return (upper << 32 | lower).to(dtype)
 
 
-# Rejection samplers ----------------------------------------------------------------------------------
+# Rejection samplers
+# ----------------------------------------------------------------------------------
 
 
 class _Ops:
@@ -400,7 +409,8 @@ class _Ops:
         return state
 
 
-# Operators of their own: how often the loops run depends on values, which torch.compile cannot trace.
+# Operators of their own: how often the loops run depends on values, which torch.compile cannot
+# trace.
 
 
 @torch.library.custom_op("trellis::gamma", mutates_args=())

@@ -1,4 +1,5 @@
-"""Reading and writing the buffers of a module: those of the running call, else those of its tree."""
+"""Reading and writing the buffers of a module: those of the running call, else those of its
+tree."""
 
 from typing import Any
 

@@ -143,7 +143,8 @@ def _is_above(candidate: Node, node: Node) -> bool:
 def _place(v: Container, path: Path, part: Container, own: dict[str, Any], owner: Any) -> None:
     if path[0] in own:
         raise ArgumentError(
-            f"{type(owner).__name__} has two variables named {path[0]!r}: one that _create_variables "
+            f"{type(owner).__name__} has two variables named {path[0]!r}: one that "
+            "_create_variables "
             "returns, and those of a module in an attribute of that name. Rename one of them."
         )
     chain = "/".join(path)
@@ -197,7 +198,8 @@ def _link_to(node: Node, child: Node, path: Path, key: str) -> Link:
 
 
 def settle_given(node: Node) -> None:
-    """Put the constructor's `v` in its place, unless children may still come and change the answer."""
+    """Put the constructor's `v` in its place, unless children may still come and change the
+    answer."""
     if node.pending is None:
         return
     given, is_partial = node.pending

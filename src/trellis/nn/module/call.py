@@ -1,8 +1,9 @@
-"""What a running call was given lives with the call, never on the module, which others may be calling.
+"""What a running call was given lives with the call, never on the module, which others may be
+calling.
 
-Each thread has the chain of the calls that it is in, innermost first. Nothing can be suspended in the
-middle of a call, no async task and no generator: hence the thread's own storage suffices. And it is
-the one that torch.compile can read, write and guard; a context variable is not.
+Each thread has the chain of the calls that it is in, innermost first. Nothing can be suspended in
+the middle of a call, no async task and no generator: hence the thread's own storage suffices. And
+it is the one that torch.compile can read, write and guard; a context variable is not.
 """
 
 import threading

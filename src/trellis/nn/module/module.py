@@ -40,7 +40,8 @@ _LATER = (GeneratorType, CoroutineType, AsyncGeneratorType)
 
 
 class _ModuleType(type):
-    """Runs what has to wait until a whole constructor is done: its very last line may add a child."""
+    """Runs what has to wait until a whole constructor is done: its very last line may add a
+    child."""
 
     def __call__(cls: type[M], *args: Any, **kwargs: Any) -> M:  # type: ignore[misc]
         backend, dtype = kwargs.get("backend"), kwargs.get("dtype")
@@ -73,10 +74,10 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     Container named after the attributes. A call with `v=` is a pure function of these variables, in
     any number of threads, ready for `trellis.grad`, `execute_with_gradients` and the compilers.
 
-    Extra arguments of the constructor go to `_build`. `build_mode` says when the variables are made:
-    "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the first call.
-    `v` gives the variables, with `with_partial_v` some of them; with `store_vars=False` the module
-    keeps none and every call needs `v=`. Modules made inside the constructor take over its
+    Extra arguments of the constructor go to `_build`. `build_mode` says when the variables are
+    made: "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the first
+    call. `v` gives the variables, with `with_partial_v` some of them; with `store_vars=False` the
+    module keeps none and every call needs `v=`. Modules made inside the constructor take over its
     `backend`, `dtype` and `device`.
 
     >>> import numpy as np, trellis
@@ -93,7 +94,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     """
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
-        # Here and not in __init__: a subclass may assign children before it calls super().__init__().
+        # Here and not in __init__: a subclass may assign children before it calls
+        # super().__init__().
         module = object.__new__(cls)
         object.__setattr__(module, "__node__", Node(module))
         return module
@@ -127,7 +129,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         if buffers is not None:
             set_buffers(node, as_container(buffers, "buffers").copy())
 
-    # To be written by subclasses -------------------------------------------------------------------
+    # To be written by subclasses
+    # -------------------------------------------------------------------
 
     def _build(self, *args: Any, **kwargs: Any) -> bool | None:
         """Make children here, if not in the constructor. False: some build at the first call."""
@@ -144,7 +147,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             "_forward(self, x)."
         )
 
-    # Building --------------------------------------------------------------------------------------
+    # Building
+    # --------------------------------------------------------------------------------------
 
     @property
     def built(self) -> bool:
@@ -162,10 +166,10 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """Make the variables and return them.
 
         `_build` runs, then `_create_variables`; the variables of the modules in the attributes are
-        added, a name that both have raises; the constructor's `v` takes its place; arrays that occur
-        twice are kept once. If `_build` returned False and the build comes from a call, `_forward`
-        runs once, so that the remaining children build too. A module that is built already stays as
-        it is, and one in the mode "on_call" waits for its first call.
+        added, a name that both have raises; the constructor's `v` takes its place; arrays that
+        occur twice are kept once. If `_build` returned False and the build comes from a call,
+        `_forward` runs once, so that the remaining children build too. A module that is built
+        already stays as it is, and one in the mode "on_call" waits for its first call.
         """
         node = self.__node__
         with build.one_at_a_time:
@@ -197,11 +201,13 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
                 object.__setattr__(self, name, before)
             raise
 
-    # Variables -------------------------------------------------------------------------------------
+    # Variables
+    # -------------------------------------------------------------------------------------
 
     @property
     def v(self) -> Container:
-        """The variables of this module and all modules below; in a call with `v=` those given to it.
+        """The variables of this module and all modules below; in a call with `v=` those given to
+        it.
 
         `child.v` is `module.v.child`. Assigning replaces them, for the parents too, without a check
         of the structure; arrays that several places share stay shared. Inside a function that is
@@ -224,7 +230,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """Where shared arrays have their place: {chain that was pruned from `v`: chain in `v`}."""
         return dict(self.__node__.duplicates)
 
-    # Buffers ---------------------------------------------------------------------------------------
+    # Buffers
+    # ---------------------------------------------------------------------------------------
 
     @property
     def buffers(self) -> Container:
@@ -258,7 +265,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             )
         set_buffer(node, name, kept)
 
-    # Modes and devices -----------------------------------------------------------------------------
+    # Modes and devices
+    # -----------------------------------------------------------------------------
 
     @property
     def training(self) -> bool:
@@ -283,7 +291,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """`train(False)`."""
         return self.train(False)
 
-    # Calling ---------------------------------------------------------------------------------------
+    # Calling
+    # ---------------------------------------------------------------------------------------
 
     def __call__(
         self,
@@ -300,8 +309,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     ) -> Any:
         """Run `_forward`.
 
-        `v` and `buffers` replace those of the whole tree during this call only, in this thread only.
-        `with_grads=False` makes the variables constants; None asks `trellis.with_grads()`.
+        `v` and `buffers` replace those of the whole tree during this call only, in this thread
+        only. `with_grads=False` makes the variables constants; None asks `trellis.with_grads()`.
         `track_submod_rets` records what the modules below return in `submod_rets`,
         `track_submod_call_order` the order of their calls in `submod_call_order`;
         `expected_submod_rets` compares the returns with others. `submod_depth` and
@@ -414,7 +423,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
                 tracker.leave(entry)
         if type(result) in _LATER:
             raise NotSupportedError(
-                f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs when the "
+                f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs when "
+                "the "
                 "call is over and would not see what the call was given. Return a list, or write a "
                 "generator that calls the module."
             )
@@ -422,7 +432,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
             tracker.record(self, result)
         return result
 
-    # What a tracked call has left --------------------------------------------------------------------
+    # What a tracked call has left
+    # --------------------------------------------------------------------
 
     @property
     def submod_rets(self) -> Container:
@@ -432,7 +443,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def submod_call_order(self) -> Container:
-        """Which modules the last call entered, in order, if that was tracked, with their variables."""
+        """Which modules the last call entered, in order, if that was tracked, with their
+        variables."""
         order = self.__node__.submod_call_order
         return Container(alphabetical_keys=False) if order is None else order
 
@@ -451,6 +463,7 @@ def _check_backend(node: Node, v: Any, args: tuple[Any, ...]) -> None:
     if xp_of(args[0]) is not xp_of(leaf):
         mine, given = backend_of(leaf), backend_of(args[0])
         raise MixedBackendsError(
-            f"{type(node.owner).__name__} has variables from {mine}, but its input is from {given}. "
+            f"{type(node.owner).__name__} has variables from {mine}, but its input is from "
+            f"{given}. "
             f"Write trellis.to_backend(x, {mine!r}), or make the module with backend={given!r}."
         )

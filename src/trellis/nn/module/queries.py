@@ -12,7 +12,8 @@ class TreeQueries(Owner):
     """The part of `Module` that looks around in the tree. No name depends on memory addresses."""
 
     def top_mod(self, depth: int | None = None) -> Any:
-        """The module `depth` steps up, at most the root; None gives the root, 0 the module itself."""
+        """The module `depth` steps up, at most the root; None gives the root, 0 the module
+        itself."""
         if depth is not None and depth < 0:
             raise ArgumentError(
                 f"top_mod() expects a depth of 0 or more, or None for the root, got {depth}."
@@ -68,7 +69,8 @@ class TreeQueries(Owner):
         return _flattened(nested, flatten_key_chains)
 
     def get_mod_key(self, *, top_mod: Any = None) -> str:
-        """A name such as "  Linear_2": one space per level, the class, and a number within the tree.
+        """A name such as "  Linear_2": one space per level, the class, and a number within the
+        tree.
 
         The number counts the modules of that class name below `top_mod` (None: the root), children
         before their parents.

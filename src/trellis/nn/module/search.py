@@ -22,8 +22,8 @@ class Found(NamedTuple):
 def find_modules(owner: object) -> list[Found]:
     """All modules in the attributes of `owner`, in the order of assignment, each once.
 
-    Lists and tuples name their elements "v0", "v1", ...; dicts by key; other objects are walked too.
-    One leading underscore of a name is left out. A layer of a framework is refused.
+    Lists and tuples name their elements "v0", "v1", ...; dicts by key; other objects are walked
+    too. One leading underscore of a name is left out. A layer of a framework is refused.
     """
     found: list[Found] = []
     _walk_attributes(owner, (), found, {id(owner)})

@@ -8,14 +8,16 @@ from .node import Path, without_empty
 
 
 def prune_duplicates(v: Container, first: Iterable[str]) -> tuple[Container, dict[str, str]]:
-    """`v` without repeated arrays, and where each of them has its place: {pruned chain: kept chain}.
+    """`v` without repeated arrays, and where each of them has its place: {pruned chain: kept
+    chain}.
 
-    The entries named in `first` win, then the order of the Container decides. Containers that keep all
-    their leaves stay the same objects.
+    The entries named in `first` win, then the order of the Container decides. Containers that keep
+    all their leaves stay the same objects.
 
     >>> import numpy as np, trellis
     >>> w = np.zeros(2)
-    >>> v, mapping = prune_duplicates(trellis.Container(a={"w": w}, b={"w": w, "b": np.ones(1)}), ())
+    >>> shared = trellis.Container(a={"w": w}, b={"w": w, "b": np.ones(1)})
+    >>> v, mapping = prune_duplicates(shared, ())
     >>> v.key_chains(), mapping
     (['a/w', 'b/b'], {'b/w': 'a/w'})
     """

@@ -47,7 +47,8 @@ class Saving(Owner):
     def save_weights(self, path: str | os.PathLike[str], /) -> None:
         """Write variables and buffers to a file; missing directories are made.
 
-        The file appears whole or not at all: a crash while saving leaves the previous one untouched.
+        The file appears whole or not at all: a crash while saving leaves the previous one
+        untouched.
         """
         state = self.state_dict()
         metadata = {

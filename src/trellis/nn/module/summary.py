@@ -40,8 +40,9 @@ class Summary(Owner):
     def summary(self, *input_shapes: Sequence[int], dtype: DTypeLike = None) -> str:
         """A table of all modules: class, output shape, number of parameters, memory.
 
-        With the shapes of the inputs the module runs once on zeros, in evaluation mode, and the table
-        shows what each part returns. `dtype` is that of the zeros; None: that of the variables.
+        With the shapes of the inputs the module runs once on zeros, in evaluation mode, and the
+        table shows what each part returns. `dtype` is that of the zeros; None: that of the
+        variables.
 
         >>> import trellis
         >>> print(trellis.nn.Linear(4, 3).summary((2, 4)))

@@ -39,7 +39,8 @@ class Tracker:
             return id(module) in self.selected
         return self.depth is None or module.mod_depth() <= self.depth
 
-    # The order -------------------------------------------------------------------------------------
+    # The order
+    # -------------------------------------------------------------------------------------
 
     def enter(self, module: Any) -> Any:
         """Note the beginning of a call; returns what `leave` needs."""
@@ -78,7 +79,8 @@ class Tracker:
     def _leads_to_tracked(self, module: Any) -> bool:
         return self.selected is None or any([id(m) in self.selected for m in below(module)])
 
-    # The returns -----------------------------------------------------------------------------------
+    # The returns
+    # -----------------------------------------------------------------------------------
 
     def record(self, module: Any, ret: Any) -> None:
         """Note what a module returned, and compare it with what is expected of it."""
@@ -120,7 +122,8 @@ def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     wanted = expectation["val"] if is_detailed else expectation
     if call >= len(wanted):
         raise ArgumentError(
-            f"{key.strip()} was called {call + 1} times, but expected_submod_rets has {len(wanted)} "
+            f"{key.strip()} was called {call + 1} times, but expected_submod_rets has "
+            f"{len(wanted)} "
             "entries for it; write one for each call, None where it is not to be checked."
         )
     if wanted[call] is None:

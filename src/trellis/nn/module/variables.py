@@ -1,4 +1,5 @@
-"""Reading and replacing the variables of a module: those of the running call, else those of its tree.
+"""Reading and replacing the variables of a module: those of the running call, else those of its
+tree.
 
 `child.v` is `root.v.child`, also while a call is given other variables for the root: nothing has to
 be kept in step.
@@ -90,7 +91,8 @@ def _missing(whole: Container, link: Link) -> str:
     )
 
 
-# Replacing -------------------------------------------------------------------------------------------
+# Replacing
+# -------------------------------------------------------------------------------------------
 
 
 def set_variables(node: Node, new: Any) -> None:
