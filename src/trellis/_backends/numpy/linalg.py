@@ -86,6 +86,8 @@ def matrix_power(x: Any, n: int, /) -> Any:
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     x = _matrix(x)
+    if 0 in x.shape[-2:]:
+        return np.zeros(x.shape[:-2], np.int64)  # NumPy before 2.3 has no largest of no values
     return np.linalg.matrix_rank(x, rtol=rtol) if rtol is not None else np.linalg.matrix_rank(x)
 
 
