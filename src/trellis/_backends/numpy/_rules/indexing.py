@@ -69,7 +69,7 @@ def _take_rule(x: Any, indices: Any, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = axis % x.ndim
-    return _take(x, np.asarray(indices) % max(x.shape[axis], 1), axis)
+    return _take(x, np.asarray(indices), axis)
 
 
 def _grid(indices: Any, axis: int) -> Any:
@@ -95,8 +95,32 @@ def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 @composed(np.sort)
-def _sort(x: Any, axis: int = -1, **kw: Any) -> Any:
+def _sort(
+    x: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+) -> Any:
+    """Stable always: which of equal elements gets the gradient does not depend on `kind`."""
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
+
+
+@composed(np.partition)
+def _partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    return np.take_along_axis(x, np.argpartition(x, kth, axis=axis), axis=axis)
+
+
+@composed(np.compress)
+def _compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
+    if out is not None:
+        raise TypeError("out= is not a rule's")  # the tape makes a sentence of it
+    return np.take(x, np.flatnonzero(stop(condition)), axis=axis)
 
 
 # Functional updates -------------------------------------------------------------------------------
