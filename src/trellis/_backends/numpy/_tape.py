@@ -32,9 +32,10 @@ class TracedArray(ArraySurface, ArrayBox):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
-            raise _no_rule(f"{ufunc.__name__}.{method}")
-        if kwargs.get("out") is not None:
-            raise _written_into(ufunc.__name__)
+            raise no_rule(f"{ufunc.__name__}.{method}")
+        refuse_out(ufunc.__name__, kwargs.get("out"))
+        if kwargs.get("where", True) is not True:
+            raise no_rule(f"{ufunc.__name__} with where=")
         rule = _rule_for(ufunc, inputs)
         try:
             return rule(*inputs, **kwargs)
@@ -73,10 +74,8 @@ ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
 
 
 def _rule_for(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
-    try:
-        return RULES[function]
-    except KeyError:
-        return _autograds_rule(function, args)
+    rule = RULES.get(function)
+    return _autograds_rule(function, args) if rule is None else rule
 
 
 def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
@@ -84,10 +83,10 @@ def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
     theirs = trace_primitives_map.get(function)
     if theirs in primitive_vjps and any([isbox(arg) for arg in args]):
         return theirs
-    raise _no_rule(getattr(function, "__name__", str(function)))
+    raise no_rule(getattr(function, "__name__", str(function)))
 
 
-def _no_rule(name: str) -> NotSupportedError:
+def no_rule(name: str) -> NotSupportedError:
     return NotSupportedError(
         f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an "
         "array that is being differentiated. Use the trellis function of that purpose, give it a rule with "
@@ -95,18 +94,19 @@ def _no_rule(name: str) -> NotSupportedError:
     )
 
 
-def _written_into(name: str) -> TracingError:
-    return TracingError(
-        f"NumPy's {name} was asked to write a result that is being differentiated into another "
-        "array, as out= and `a += x` with a plain array `a` do: its gradient would be lost. Write "
-        f"a = np.{name}(...), or a = a + x."
-    )
+def refuse_out(name: str, out: Any) -> None:
+    """Raise if a result is to be written into an array that is there already."""
+    if out is not None:
+        raise TracingError(
+            f"NumPy's {name} was asked to write a result that is being differentiated into another "
+            "array, as out= and `a += x` with a plain array `a` do: its gradient would be lost. "
+            f"Write a = np.{name}(...), or a = a + x."
+        )
 
 
 def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """After a TypeError: our error, if arguments were given that the rule does not know."""
-    if kwargs.get("out") is not None:
-        raise _written_into(function.__name__) from None
+    refuse_out(function.__name__, kwargs.get("out"))
     if rule in primitive_vjps:
         fits = not kwargs
     else:
@@ -117,7 +117,7 @@ def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, 
             fits = False
     if not fits:
         given = ", ".join([f"{name}=" for name in kwargs]) or f"{len(args)} arguments"
-        raise _no_rule(f"{function.__name__} with {given}") from None
+        raise no_rule(f"{function.__name__} with {given}") from None
 
 
 def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:

@@ -6,12 +6,11 @@ import numpy as np
 from autograd.core import SparseObject, vspace
 from autograd.extend import defvjp, primitive
 
-from .._tape import RULES, composed, constant, stop, unbroadcast
+from .._tape import RULES, composed, constant, refuse_out, stop, unbroadcast
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
-    np.searchsorted, np.all, np.any, np.unique, np.unique_all, np.unique_counts, np.unique_inverse,
-    np.unique_values,
+    np.searchsorted, np.all, np.any,
 )  # fmt: skip
 
 
@@ -109,6 +108,45 @@ def _sort(
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
 
 
+@composed(np.unique)
+def _unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Of equal elements the first one gets the gradient."""
+    _, first, *rest = np.unique(
+        stop(x), True, return_inverse, return_counts, axis, equal_nan=equal_nan
+    )
+    values = np.take(x, first, axis=axis)
+    parts = (values, first, *rest) if return_index else (values, *rest)
+    return parts if len(parts) > 1 else values
+
+
+def _with_values(function: Any) -> None:
+    """The form of the standard: a tuple with the values first."""
+
+    @composed(function)
+    def rule(x: Any) -> Any:
+        _, *rest = function(stop(x))
+        return function(np.zeros(1)).__class__(np.unique(x, equal_nan=False), *rest)
+
+
+_with_values(np.unique_all)
+_with_values(np.unique_counts)
+_with_values(np.unique_inverse)
+
+
+@composed(np.unique_values)
+def _unique_values(x: Any) -> Any:
+    return np.unique(x, equal_nan=False)
+
+
 @composed(np.partition)
 def _partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
     if axis is None:
@@ -118,8 +156,7 @@ def _partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
 
 @composed(np.compress)
 def _compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
-    if out is not None:
-        raise TypeError("out= is not a rule's")  # the tape makes a sentence of it
+    refuse_out("compress", out)
     return np.take(x, np.flatnonzero(stop(condition)), axis=axis)
 
 

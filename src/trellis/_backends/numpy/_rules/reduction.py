@@ -8,7 +8,7 @@ from autograd.extend import defvjp, defvjp_argnums, primitive
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._tape import array_from, composed, differentiable, unbroadcast
+from .._tape import array_from, composed, differentiable, refuse_out, unbroadcast
 
 
 def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -33,11 +33,6 @@ def _masked(x: Any, where: Any, value: Any) -> Any:
     return x if where is True else np.where(where, x, np.asarray(value, dtype=x.dtype))
 
 
-def _refuse_out(out: Any) -> None:
-    if out is not None:
-        raise TypeError("out= is not a rule's")  # the tape makes a sentence of it
-
-
 # The arguments below stand in NumPy's order: a call by position means the same on traced arrays.
 
 
@@ -51,7 +46,7 @@ def _sum_rule(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    _refuse_out(out)
+    refuse_out("sum", out)
     total = _sum(_masked(x if dtype is None else x.astype(dtype), where, 0), axis, keepdims)
     return total if initial is None else total + initial
 
@@ -88,7 +83,7 @@ def _var(
     *,
     correction: float = 0,
 ) -> Any:
-    _refuse_out(out)
+    refuse_out("var", out)
     x = x if dtype is None else x.astype(dtype)
     away = x - np.mean(x, axis=axis, keepdims=True)
     square = np.real(away * np.conjugate(away)) if np.iscomplexobj(x) else away * away
@@ -152,7 +147,7 @@ def _max_rule(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    _refuse_out(out)
+    refuse_out("max", out)
     if initial is None:
         _refuse_mask(where)
         return _max(x, axis, keepdims)
@@ -169,7 +164,7 @@ def _min_rule(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    _refuse_out(out)
+    refuse_out("min", out)
     if initial is None:
         _refuse_mask(where)
         return _min(x, axis, keepdims)
@@ -185,7 +180,7 @@ def _refuse_mask(where: Any) -> None:
 
 @composed(np.ptp)
 def _ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    _refuse_out(out)
+    refuse_out("ptp", out)
     return np.max(x, axis=axis, keepdims=keepdims) - np.min(x, axis=axis, keepdims=keepdims)
 
 
@@ -200,7 +195,7 @@ def _prod(
     where: Any = True,
 ) -> Any:
     """Halving products: right at zeros and at every order, where dividing the whole by x is not."""
-    _refuse_out(out)
+    refuse_out("prod", out)
     x = _masked(x if dtype is None else x.astype(dtype), where, 1)
     axes = normal_axes(axis, x.ndim)
     kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
@@ -244,7 +239,7 @@ def _cumulative_sum(
     *,
     include_initial: bool = False,
 ) -> Any:
-    _refuse_out(out)
+    refuse_out("cumulative_sum", out)
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)
@@ -262,7 +257,7 @@ def _cumulative_prod(
     include_initial: bool = False,
 ) -> Any:
     """Doubling products (log n steps): right at zeros and at every order."""
-    _refuse_out(out)
+    refuse_out("cumulative_prod", out)
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)

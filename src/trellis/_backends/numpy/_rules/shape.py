@@ -4,15 +4,29 @@ from typing import Any
 
 import numpy as np
 from autograd.extend import defvjp, defvjp_argnums, primitive
+from autograd.tracer import isbox
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
 from .._tape import RULES, array_from, composed, constant, differentiable, unbroadcast
 
 constant(
-    np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like, np.full_like,
+    np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like,
     np.broadcast_shapes,
 )  # fmt: skip
+
+
+@composed(np.full_like)
+def _full_like(
+    x: Any, fill_value: Any, dtype: Any = None, order: Any = "K", *, shape: Any = None
+) -> Any:
+    """A value that is being differentiated keeps its gradient; the array gives only its form."""
+    shape = np.shape(x) if shape is None else shape
+    dtype = x.dtype if dtype is None else dtype
+    if isbox(fill_value):
+        return np.broadcast_to(fill_value.astype(dtype), shape)
+    return np.full(shape, fill_value, dtype=dtype)
+
 
 _reshaped = differentiable(
     np.reshape, lambda ans, x, shape: lambda g: np.reshape(g, np.shape(x))
