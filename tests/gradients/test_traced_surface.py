@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import trellis
-from traced_checks import check_gradient
+from traced_checks import check_gradient, parts, total
 from trellis.errors import NotSupportedError, ShapeError, TracingError
 
 # Distinct, irregular, positive, none at a bound used below.
@@ -433,6 +433,23 @@ def test_functions(name):
             inside_gradient(FUNCTIONS[name])
     else:
         check_gradient(FUNCTIONS[name], X)
+
+
+SUPPORTED = {f"np.{name}": fn for name, fn in FUNCTIONS.items() if name not in WITHOUT_RULE}
+SUPPORTED.update({f"x.{name}": fn for name, fn in DIFFERENTIABLE.items()})
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_float32_gives_the_types_of_plain_arrays(name):
+    fn, x, types = SUPPORTED[name], X.astype("float32"), []
+
+    def loss(x):
+        result = fn(x)
+        types.extend([part.dtype for part in parts(result)])
+        return total(result)
+
+    assert trellis.grad(loss)(x).dtype == x.dtype
+    assert types == [part.dtype for part in parts(fn(x))]
 
 
 def test_arguments_of_rules():

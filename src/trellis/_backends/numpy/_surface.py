@@ -272,6 +272,10 @@ def _property(name: str, get: Callable[[Any], Any]) -> None:
     setattr(ArraySurface, name, property(get, refuse))
 
 
+def _of_value(name: str) -> property:
+    return property(lambda self: getattr(getval(self), name))
+
+
 def _flags(x: Any) -> Any:
     frozen = np.asarray(getval(x)).view()
     frozen.flags.writeable = False
@@ -285,7 +289,7 @@ _property("real", lambda self: np.real(self))
 _property("imag", lambda self: np.imag(self))
 _property("flat", lambda self: np.ravel(self))
 for _name in ("ndim", "size", "itemsize", "nbytes"):
-    setattr(ArraySurface, _name, property(lambda self, _name=_name: getattr(getval(self), _name)))
+    setattr(ArraySurface, _name, _of_value(_name))
 for _name, _get in {
     "T": lambda self: np.transpose(self),
     "mT": lambda self: np.matrix_transpose(self),

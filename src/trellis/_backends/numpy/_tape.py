@@ -89,8 +89,9 @@ def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
 def no_rule(name: str) -> NotSupportedError:
     return NotSupportedError(
         f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an "
-        "array that is being differentiated. Use the trellis function of that purpose, give it a rule with "
-        "trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a constant."
+        "array that is being differentiated. Use the trellis function of that purpose, give it a "
+        "rule with trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a "
+        "constant."
     )
 
 

@@ -196,7 +196,9 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @composed(np.nan_to_num)
-def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     limits = np.finfo(x.dtype)
     x = np.where(np.isnan(x), nan, x)
     x = np.where(x == np.inf, limits.max if posinf is None else posinf, x)

@@ -21,9 +21,7 @@ def _append(x: Any, values: Any, axis: int | None = None) -> Any:
 @composed(np.column_stack)
 def _column_stack(tup: Any) -> Any:
     columns = [array_from(x, None) for x in tup]
-    return np.concatenate(
-        [np.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in columns], axis=1
-    )
+    return np.concatenate([np.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in columns], axis=1)
 
 
 @composed(np.vdot)

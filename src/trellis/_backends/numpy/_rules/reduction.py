@@ -270,9 +270,7 @@ def _cumulative_prod(
 
 
 @composed(np.diff)
-def _diff(
-    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
-) -> Any:
+def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
         x = np.concatenate(tuple([_as_slice(part, x, axis) for part in parts]), axis=axis)
@@ -344,16 +342,18 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
 
 @composed(np.dot)
 def _dot(x: Any, y: Any) -> Any:
-    if np.ndim(x) == 0 or np.ndim(y) == 0:
+    x, y = array_from(x, None), array_from(y, None)
+    if x.ndim == 0 or y.ndim == 0:
         return x * y
-    return np.tensordot(x, y, axes=((np.ndim(x) - 1,), (max(np.ndim(y) - 2, 0),)))
+    return np.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 2, 0),)))
 
 
 @composed(np.inner)
 def _inner(x: Any, y: Any) -> Any:
-    if np.ndim(x) == 0 or np.ndim(y) == 0:
+    x, y = array_from(x, None), array_from(y, None)
+    if x.ndim == 0 or y.ndim == 0:
         return x * y
-    return np.tensordot(x, y, axes=((np.ndim(x) - 1,), (np.ndim(y) - 1,)))
+    return np.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
 
 
 @composed(np.outer, np.linalg.outer)

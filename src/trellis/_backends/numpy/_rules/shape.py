@@ -28,9 +28,7 @@ def _full_like(
     return np.full(shape, fill_value, dtype=dtype)
 
 
-_reshaped = differentiable(
-    np.reshape, lambda ans, x, shape: lambda g: np.reshape(g, np.shape(x))
-)
+_reshaped = differentiable(np.reshape, lambda ans, x, shape: lambda g: np.reshape(g, np.shape(x)))
 
 
 @composed(np.reshape)
@@ -100,9 +98,7 @@ def _concatenate(
 
 
 @composed(np.stack)
-def _stack(
-    arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
+def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     wider = [np.expand_dims(array_from(x, None), axis) for x in arrays]
     return np.concatenate(wider, axis=axis, dtype=dtype, casting=casting)
 
@@ -240,9 +236,7 @@ def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @composed(np.trace)
-def _trace(
-    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
-) -> Any:
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     return np.sum(np.diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1, dtype=dtype)
 
 
