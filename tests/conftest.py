@@ -4,7 +4,6 @@ skip."""
 import contextlib
 import gc
 import os
-from pathlib import Path
 
 # TensorFlow announces its build on standard error at every start otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -14,19 +13,6 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
     " --xla_cpu_use_fusion_emitters=false",  # halves the time of a compilation
 )
-# A program that an earlier run compiled is read from here. Each worker has a folder of its own: an
-# entry that another one is just writing cannot be read.
-os.environ.setdefault(
-    "JAX_COMPILATION_CACHE_DIR",
-    str(
-        Path(__file__).parents[1]
-        / "build/xla_programs"
-        / os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    ),
-)
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
 
 import numpy as np
 import pytest
