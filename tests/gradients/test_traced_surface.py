@@ -105,6 +105,7 @@ REFUSED = {
     "tobytes": lambda x: x.tobytes(),
     "tofile": lambda x: x.tofile("never_written"),
     "tolist": lambda x: x.tolist(),
+    "tostring": lambda x: x.tostring(),  # until NumPy 2.2
 }
 
 # Arguments and assignments that would lose the gradient, or that the rules do not know.
@@ -157,8 +158,8 @@ REFUSED_FORMS = {
 
 
 def public_names():
-    # NumPy has taken some names away over time: those of this version count.
-    return {name for name in dir(np.ndarray) if not name.startswith("_")}
+    # Names that NumPy has taken away are still listed by NumPy 2.2, and raise.
+    return {name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(X, name)}
 
 
 def test_every_name_of_ndarray_is_in_one_table():

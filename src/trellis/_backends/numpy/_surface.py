@@ -256,7 +256,7 @@ for _name, _instead in {
     "sort": "x = trellis.sort(x)",
 }.items():
     setattr(ArraySurface, _name, _refusing(_in_place, f"x.{_name}()", _instead))
-for _name in ("byteswap", "dump", "dumps", "getfield", "tobytes", "tofile"):
+for _name in ("byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "tostring"):
     setattr(ArraySurface, _name, _refusing(_outside, f"x.{_name}()"))
 
 
