@@ -66,7 +66,7 @@ class ArraySurface:
         raise _in_place("x[index] = value", "x = trellis.at(x, index).set(value)")
 
     def __delitem__(self, index: Any) -> None:
-        raise _in_place("del x[index]", "x = np.delete(...) on a constant, or index with a slice")
+        raise _in_place("del x[index]", "x = x[indices of what stays]")
 
     # Copies: a traced array never changes, so that it is its own copy ------------------------
 
@@ -144,7 +144,7 @@ class ArraySurface:
 def _as_number(call: str) -> TracingError:
     return TracingError(
         f"{call} of an array that is being differentiated would lose its gradient. Keep it as an "
-        f"array, or write {call.replace('x', 'y')} with y = trellis.stop_gradient(x)."
+        f"array, or write x = trellis.stop_gradient(x) before {call}."
     )
 
 
