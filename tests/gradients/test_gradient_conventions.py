@@ -91,7 +91,7 @@ def test_foreign_functions_on_numpy():
     assert_close(trellis.grad(lambda x: np.sum(np.cosh(x)))(x), np.sinh(x))
     assert_close(trellis.grad(lambda x: np.mean(np.stack([x, x * x])))(x), (1 + 2 * x) / 6)
     for foreign in (
-        np.median,
+        lambda x: np.quantile(x, 0.5),
         np.nanmax,
         np.convolve,
         lambda x: np.add.reduce(x),

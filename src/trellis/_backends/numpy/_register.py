@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.dispatch import register
 from ._helpers import BFLOAT16
-from ._rules import elementwise, fft, indexing, linalg, reduction, shape  # noqa: F401
+from ._rules import elementwise, fft, formulas, indexing, linalg, reduction, shape  # noqa: F401
 from ._tape import TracedArray
 
 ARRAY_TYPES: tuple[type, ...] = (

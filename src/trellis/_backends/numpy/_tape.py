@@ -7,6 +7,7 @@ in silence.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,149 +19,48 @@ from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
 from ._helpers import BFLOAT16, widened
+from ._surface import ArraySurface
 
 # NumPy function -> what to call when one of its arguments is traced.
 RULES: dict[Any, Callable[..., Any]] = {}
 
 
-class TracedArray(ArrayBox):
+class TracedArray(ArraySurface, ArrayBox):
     """An array whose history is being recorded; made by gradient functions only."""
 
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__" or kwargs.get("out") is not None:
-            raise _no_rule(f"{ufunc.__name__}.{method}" if method != "__call__" else "out=")
-        return _rule_for(ufunc, inputs)(*inputs, **kwargs)
+        if method != "__call__":
+            raise no_rule(f"{ufunc.__name__}.{method}")
+        refuse_out(ufunc.__name__, kwargs.get("out"))
+        if kwargs.get("where", True) is not True:
+            raise no_rule(f"{ufunc.__name__} with where=")
+        rule = _rule_for(ufunc, inputs)
+        try:
+            return rule(*inputs, **kwargs)
+        except TypeError:
+            _explain(ufunc, rule, inputs, kwargs)
+            raise
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _rule_for(func, args)(*args, **kwargs)
+        rule = _rule_for(func, args)
+        try:
+            return rule(*args, **kwargs)
+        except TypeError:
+            _explain(func, rule, args, kwargs)
+            raise
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotSupportedError(
             "An array that is being differentiated cannot become a plain NumPy array: its gradient "
-            "would "
-            "be lost. Use trellis or NumPy functions on it, trellis.stack instead of "
-            "np.array([...]), or "
-            "trellis.stop_gradient(x) where a constant is meant."
+            "would be lost. Use trellis or NumPy functions on it, trellis.stack instead of "
+            "np.array([...]), or trellis.stop_gradient(x) where a constant is meant."
         )
-
-    def _as_number(self, kind: Callable[[Any], Any]) -> Any:
-        raise TracingError(
-            f"{kind.__name__}(x) of an array that is being differentiated would lose its gradient. "
-            "Keep it as an array, or write float(trellis.stop_gradient(x))."
-        )
-
-    def __float__(self) -> float:
-        return float(self._as_number(float))
-
-    def __int__(self) -> int:
-        return int(self._as_number(int))
-
-    def __complex__(self) -> complex:
-        return complex(self._as_number(complex))
-
-    def __iter__(self) -> Any:
-        return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, index: Any) -> Any:
         return RULES["getitem"](self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise TracingError(
-            "x[index] = value would change an array that is being differentiated. "
-            "Write x = trellis.at(x, index).set(value)."
-        )
-
-    @property
-    def T(self) -> Any:
-        return np.transpose(self)
-
-    @property
-    def mT(self) -> Any:
-        return np.matrix_transpose(self)
-
-    @property
-    def real(self) -> Any:
-        return np.real(self)
-
-    @property
-    def imag(self) -> Any:
-        return np.imag(self)
-
-    @property
-    def device(self) -> str:
-        return "cpu"
-
-    @property
-    def nbytes(self) -> int:
-        return int(getval(self).nbytes)
-
-    def item(self) -> Any:
-        return self._as_number(float)
-
-    def copy(self) -> "TracedArray":
-        return self
-
-    def astype(self, dtype: Any, **kwargs: Any) -> Any:
-        return np.astype(self, dtype)
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from ..._core import dispatch
-
-        return dispatch.load("numpy")
-
-    def __repr__(self) -> str:
-        return f"traced({getval(self)!r})"
-
-    __hash__ = ArrayBox.__hash__
-
-
-def _operator(ufunc: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: ufunc(self, other)
-
-
-def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: ufunc(other, self)
-
-
-# ArrayBox's own operators use autograd's rules, some of which widen float32: ours go through RULES.
-for _name, _ufunc in {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "pow": np.power,
-    "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul, "and": np.bitwise_and,
-    "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-}.items():  # fmt: skip
-    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
-    setattr(TracedArray, f"__r{_name}__", _reflected(_ufunc))
-for _name, _ufunc in {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-}.items():  # fmt: skip
-    setattr(TracedArray, f"__{_name}__", _operator(_ufunc))
-TracedArray.__neg__ = lambda self: np.negative(self)  # type: ignore[method-assign]
-TracedArray.__pos__ = lambda self: self  # type: ignore[attr-defined]
-TracedArray.__abs__ = lambda self: np.abs(self)  # type: ignore[method-assign]
-TracedArray.__invert__ = lambda self: np.invert(self)  # type: ignore[attr-defined]
-
-
-def _method(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
-    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
-
-
-for _name in (
-    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod "
-    "ravel repeat "
-    "round searchsorted sort squeeze std sum swapaxes take trace var"
-).split():
-    setattr(TracedArray, _name, _method(_name))
-TracedArray.flatten = lambda self: np.ravel(self)  # type: ignore[attr-defined]
-TracedArray.reshape = lambda self, *shape, **kw: np.reshape(  # type: ignore[attr-defined]
-    self, shape[0] if len(shape) == 1 else shape, **kw
-)
-TracedArray.transpose = lambda self, *axes: np.transpose(  # type: ignore[attr-defined]
-    self, (axes[0] if len(axes) == 1 else axes) or None
-)
 
 # autograd makes boxes by the type of the value: from now on ours, a subclass of its own.
 TracedArray.register(np.ndarray)
@@ -174,10 +74,8 @@ ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
 
 
 def _rule_for(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
-    try:
-        return RULES[function]
-    except KeyError:
-        return _autograds_rule(function, args)
+    rule = RULES.get(function)
+    return _autograds_rule(function, args) if rule is None else rule
 
 
 def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
@@ -185,16 +83,42 @@ def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
     theirs = trace_primitives_map.get(function)
     if theirs in primitive_vjps and any([isbox(arg) for arg in args]):
         return theirs
-    raise _no_rule(getattr(function, "__name__", str(function)))
+    raise no_rule(getattr(function, "__name__", str(function)))
 
 
-def _no_rule(name: str) -> NotSupportedError:
+def no_rule(name: str) -> NotSupportedError:
     return NotSupportedError(
         f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an "
-        "array that "
-        "is being differentiated. Use the trellis function of that purpose, give it a rule with "
-        "trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a constant."
+        "array that is being differentiated. Use the trellis function of that purpose, give it a "
+        "rule with trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a "
+        "constant."
     )
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise if a result is to be written into an array that is there already."""
+    if out is not None:
+        raise TracingError(
+            f"NumPy's {name} was asked to write a result that is being differentiated into another "
+            "array, as out= and `a += x` with a plain array `a` do: its gradient would be lost. "
+            f"Write a = np.{name}(...), or a = a + x."
+        )
+
+
+def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """After a TypeError: our error, if arguments were given that the rule does not know."""
+    refuse_out(function.__name__, kwargs.get("out"))
+    if rule in primitive_vjps:
+        fits = not kwargs
+    else:
+        try:
+            signature(rule).bind(*args, **kwargs)
+            fits = True
+        except TypeError:
+            fits = False
+    if not fits:
+        given = ", ".join([f"{name}=" for name in kwargs]) or f"{len(args)} arguments"
+        raise no_rule(f"{function.__name__} with {given}") from None
 
 
 def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:

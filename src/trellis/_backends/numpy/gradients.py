@@ -13,6 +13,7 @@ from autograd.util import toposort
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
+from . import _einops
 from ._helpers import NATIVE
 from ._tape import TracedArray, stop
 
@@ -35,8 +36,14 @@ def vjp(
     # a shared count up and down could.
     level = trace_stack.top + 1
     trace_stack.top = level
+    _einops.introduce()
     roots = [VJPNode.new_root() for _ in xs]
-    outputs, aux = fn([new_box(x, level, root) for x, root in zip(xs, roots, strict=True)])
+    boxes = [new_box(x, level, root) for x, root in zip(xs, roots, strict=True)]
+    try:
+        outputs, aux = fn(boxes)
+    except RuntimeError as error:
+        _einops.explain(error)
+        raise
 
     def unboxed(x: Any) -> Any:
         return x._value if isinstance(x, TracedArray) and x._trace == level else x

@@ -158,9 +158,16 @@ _binary(np.remainder, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.floor
 
 
 @composed(np.clip)
-def _clip(x: Any, low: Any = None, high: Any = None, **names: Any) -> Any:
+def _clip(
+    x: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+) -> Any:
     """The gradient passes where low <= x <= high, the bounds included."""
-    low, high = names.get("min", low), names.get("max", high)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
     clipped = x
     if low is not None:
         clipped = np.where(clipped < low, low, clipped)
@@ -169,7 +176,7 @@ def _clip(x: Any, low: Any = None, high: Any = None, **names: Any) -> Any:
     return clipped
 
 
-differentiable(
+_chosen = differentiable(
     np.where,
     None,
     lambda ans, c, x, y: lambda g: unbroadcast(np.where(c, g, np.zeros((), g.dtype)), x),
@@ -177,8 +184,21 @@ differentiable(
 )
 
 
+@composed(np.where)
+def _where(condition: Any, *choices: Any) -> Any:
+    condition = stop(condition)
+    return _chosen(condition, *choices) if choices else np.nonzero(condition)
+
+
+@composed(np.divmod)
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    return np.floor_divide(x, y), np.remainder(x, y)
+
+
 @composed(np.nan_to_num)
-def _nan_to_num(x: Any, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     limits = np.finfo(x.dtype)
     x = np.where(np.isnan(x), nan, x)
     x = np.where(x == np.inf, limits.max if posinf is None else posinf, x)
@@ -200,7 +220,7 @@ _cast = differentiable(
 
 
 @composed(np.astype)
-def _astype(x: Any, dtype: Any, **kw: Any) -> Any:
+def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
     """Integers and bools are constants: no gradient comes back through them."""
     # "V" is bfloat16.
     return _cast(x, dtype) if np.dtype(dtype).kind in "fcV" else stop(x).astype(dtype)

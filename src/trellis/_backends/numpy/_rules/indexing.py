@@ -6,12 +6,11 @@ import numpy as np
 from autograd.core import SparseObject, vspace
 from autograd.extend import defvjp, primitive
 
-from .._tape import RULES, composed, constant, stop, unbroadcast
+from .._tape import RULES, composed, constant, refuse_out, stop, unbroadcast
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
-    np.searchsorted, np.all, np.any, np.unique, np.unique_all, np.unique_counts, np.unique_inverse,
-    np.unique_values,
+    np.searchsorted, np.all, np.any,
 )  # fmt: skip
 
 
@@ -69,7 +68,7 @@ def _take_rule(x: Any, indices: Any, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = axis % x.ndim
-    return _take(x, np.asarray(indices) % max(x.shape[axis], 1), axis)
+    return _take(x, np.asarray(indices), axis)
 
 
 def _grid(indices: Any, axis: int) -> Any:
@@ -95,8 +94,70 @@ def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 @composed(np.sort)
-def _sort(x: Any, axis: int = -1, **kw: Any) -> Any:
+def _sort(
+    x: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+) -> Any:
+    """Stable always: which of equal elements gets the gradient does not depend on `kind`."""
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
+
+
+@composed(np.unique)
+def _unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Of equal elements the first one gets the gradient."""
+    _, first, *rest = np.unique(
+        stop(x), True, return_inverse, return_counts, axis, equal_nan=equal_nan
+    )
+    values = np.take(x, first, axis=axis)
+    parts = (values, first, *rest) if return_index else (values, *rest)
+    return parts if len(parts) > 1 else values
+
+
+def _with_values(function: Any) -> None:
+    """The form of the standard: a tuple with the values first."""
+
+    @composed(function)
+    def rule(x: Any) -> Any:
+        _, *rest = function(stop(x))
+        return function(np.zeros(1)).__class__(np.unique(x, equal_nan=False), *rest)
+
+
+_with_values(np.unique_all)
+_with_values(np.unique_counts)
+_with_values(np.unique_inverse)
+
+
+@composed(np.unique_values)
+def _unique_values(x: Any) -> Any:
+    return np.unique(x, equal_nan=False)
+
+
+@composed(np.partition)
+def _partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        x, axis = np.reshape(x, (-1,)), 0
+    return np.take_along_axis(x, np.argpartition(x, kth, axis=axis), axis=axis)
+
+
+@composed(np.compress)
+def _compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
+    refuse_out("compress", out)
+    return np.take(x, np.flatnonzero(stop(condition)), axis=axis)
 
 
 # Functional updates -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ...._core.errors import NotSupportedError
+from ...._core.shapes import normal_axes
 from .._tape import composed, constant, differentiable, unbroadcast
 
 constant(np.linalg.matrix_rank)
@@ -231,12 +232,13 @@ defvjp(_svd, _svd_vjp)
 
 
 @composed(np.linalg.svd)
-def _svd_rule(x: Any, full_matrices: bool = True, **kw: Any) -> Any:
+def _svd_rule(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    if not compute_uv:
+        return np.linalg.svdvals(x)
     if full_matrices and x.shape[-1] != x.shape[-2]:
         raise NotSupportedError(
             "svd() of a non-square matrix is differentiable only with full_matrices=False: the "
-            "other "
-            "vectors are not unique."
+            "other vectors are not unique."
         )
     parts = _svd(x)
     return type(np.linalg.svd(np.eye(1)))(parts[0], parts[1], parts[2])
@@ -327,7 +329,9 @@ defvjp(_pseudo_inverse, _pseudo_inverse_vjp)
 
 
 @composed(np.linalg.pinv)
-def _pinv(x: Any, *, rtol: Any = None, **kw: Any) -> Any:
+def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    if rcond is not None or rtol is np._NoValue:
+        rtol = 1e-15 if rcond is None else rcond  # NumPy's own, if nothing is said
     return _pseudo_inverse(x, rtol)
 
 
@@ -394,3 +398,16 @@ def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         extreme = np.max if ord == 2 else np.min
         norm = np.sum(s, axis=-1) if ord == "nuc" else extreme(s, axis=-1)
     return norm[..., None, None] if keepdims else norm
+
+
+@composed(np.linalg.norm)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """One axis is a vector's, two are a matrix's; without an order all is one vector."""
+    axes = tuple(range(x.ndim)) if axis is None else normal_axes(axis, x.ndim)
+    if len(axes) == 1 or ord is None:
+        order = 2 if ord is None else ord
+        return np.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=order)
+    if len(axes) != 2:
+        raise ValueError("A norm with an order is of one axis or of two.")
+    norm = np.linalg.matrix_norm(np.moveaxis(x, axes, (-2, -1)), ord=ord)
+    return np.expand_dims(norm, axes) if keepdims else norm

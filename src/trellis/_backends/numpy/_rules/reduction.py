@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from autograd.extend import defvjp, defvjp_argnums, primitive
 
+from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._tape import composed, differentiable, unbroadcast
+from .._tape import array_from, composed, differentiable, refuse_out, unbroadcast
 
 
 def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -27,11 +28,27 @@ def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
 defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdims))
 
 
+def _masked(x: Any, where: Any, value: Any) -> Any:
+    """The elements that are not to be looked at, replaced by what changes nothing."""
+    return x if where is True else np.where(where, x, np.asarray(value, dtype=x.dtype))
+
+
+# The arguments below stand in NumPy's order: a call by position means the same on traced arrays.
+
+
 @composed(np.sum)
 def _sum_rule(
-    x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    return _sum(x if dtype is None else x.astype(dtype), axis, keepdims)
+    refuse_out("sum", out)
+    total = _sum(_masked(x if dtype is None else x.astype(dtype), where, 0), axis, keepdims)
+    return total if initial is None else total + initial
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -39,20 +56,35 @@ def _count(x: Any, axis: Any) -> int:
 
 
 @composed(np.mean)
-def _mean(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims) / _count(x, axis)
+def _mean(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    total = np.sum(x, axis, dtype, out, keepdims, where=where)
+    if where is True:
+        return total / _count(x, axis)
+    counted = np.broadcast_to(np.asarray(where, dtype=bool), x.shape)
+    return total / np.sum(counted, axis=axis, keepdims=keepdims).astype(total.dtype)
 
 
 @composed(np.var)
 def _var(
     x: Any,
     axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
     *,
     correction: float = 0,
-    keepdims: bool = False,
-    ddof: float = 0,
-    **kw: Any,
 ) -> Any:
+    refuse_out("var", out)
+    x = x if dtype is None else x.astype(dtype)
     away = x - np.mean(x, axis=axis, keepdims=True)
     square = np.real(away * np.conjugate(away)) if np.iscomplexobj(x) else away * away
     return np.sum(square, axis=axis, keepdims=keepdims) / max(
@@ -61,9 +93,18 @@ def _var(
 
 
 @composed(np.std)
-def _std(x: Any, axis: Any = None, **kw: Any) -> Any:
+def _std(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float = 0,
+) -> Any:
     """The gradient where all elements are equal is 0, not nan."""
-    square = np.var(x, axis=axis, **kw)
+    square = np.var(x, axis, dtype, out, ddof, keepdims, correction=correction)
     is_zero = square == 0
     root = np.sqrt(np.where(is_zero, np.ones((), square.dtype), square))
     return np.where(is_zero, np.zeros((), square.dtype), root)
@@ -90,20 +131,72 @@ defvjp(_max, _extreme_vjp)
 defvjp(_min, _extreme_vjp)
 
 
-@composed(np.max)
-def _max_rule(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
-    return _max(x, axis, keepdims)
+def _with_start(x: Any, axis: Any, keepdims: bool, initial: Any) -> Any:
+    """Of nothing, the extreme is the value that was given to start from."""
+    axes = normal_axes(axis, x.ndim)
+    kept = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+    return np.full(tuple(kept), initial, dtype=x.dtype)
 
 
-@composed(np.min)
-def _min_rule(x: Any, axis: Any = None, keepdims: bool = False, **kw: Any) -> Any:
-    return _min(x, axis, keepdims)
+@composed(np.max, np.amax)
+def _max_rule(
+    x: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    refuse_out("max", out)
+    if initial is None:
+        _refuse_mask(where)
+        return _max(x, axis, keepdims)
+    start = _with_start(x, axis, keepdims, initial)
+    return np.maximum(_max(_masked(x, where, initial), axis, keepdims), start) if x.size else start
+
+
+@composed(np.min, np.amin)
+def _min_rule(
+    x: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    refuse_out("min", out)
+    if initial is None:
+        _refuse_mask(where)
+        return _min(x, axis, keepdims)
+    start = _with_start(x, axis, keepdims, initial)
+    return np.minimum(_min(_masked(x, where, initial), axis, keepdims), start) if x.size else start
+
+
+def _refuse_mask(where: Any) -> None:
+    """As NumPy: an extreme has no value to start from."""
+    if where is not True:
+        raise ValueError("A reduction with where= needs initial=, the value to start from.")
+
+
+@composed(np.ptp)
+def _ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    refuse_out("ptp", out)
+    return np.max(x, axis=axis, keepdims=keepdims) - np.min(x, axis=axis, keepdims=keepdims)
 
 
 @composed(np.prod)
-def _prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **kw: Any) -> Any:
+def _prod(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """Halving products: right at zeros and at every order, where dividing the whole by x is not."""
-    x = x if dtype is None else x.astype(dtype)
+    refuse_out("prod", out)
+    x = _masked(x if dtype is None else x.astype(dtype), where, 1)
     axes = normal_axes(axis, x.ndim)
     kept = tuple([n for i, n in enumerate(x.shape) if i not in axes])
     rest = np.moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x
@@ -116,7 +209,8 @@ def _prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, *
         odd = rest[..., 2 * half :]
         rest = np.concatenate((pairs, odd), axis=-1) if odd.shape[-1] else pairs
     shape = [1 if i in axes else n for i, n in enumerate(x.shape)]
-    return np.reshape(rest, tuple(shape) if keepdims else kept)
+    product = np.reshape(rest, tuple(shape) if keepdims else kept)
+    return product if initial is None else product * initial
 
 
 @primitive
@@ -138,8 +232,14 @@ def _with_initial(x: Any, axis: int, value: int, include: bool) -> Any:
 
 @composed(np.cumulative_sum, np.cumsum)
 def _cumulative_sum(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **kw: Any
+    x: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    include_initial: bool = False,
 ) -> Any:
+    refuse_out("cumulative_sum", out)
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)
@@ -149,9 +249,15 @@ def _cumulative_sum(
 
 @composed(np.cumulative_prod, np.cumprod)
 def _cumulative_prod(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **kw: Any
+    x: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    include_initial: bool = False,
 ) -> Any:
     """Doubling products (log n steps): right at zeros and at every order."""
+    refuse_out("cumulative_prod", out)
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = normal_axis(axis, x.ndim)
@@ -164,12 +270,24 @@ def _cumulative_prod(
 
 
 @composed(np.diff)
-def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    parts = [part for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        x = np.concatenate(tuple([_as_slice(part, x, axis) for part in parts]), axis=axis)
     axis = normal_axis(axis, x.ndim)
     before = (slice(None),) * axis
     for _ in range(n):
         x = x[(*before, slice(1, None))] - x[(*before, slice(None, -1))]
     return x
+
+
+def _as_slice(part: Any, x: Any, axis: int) -> Any:
+    """A number that goes before or after x stands for a slice of it."""
+    if np.ndim(part) > 0 or np.ndim(x) == 0:
+        return part
+    shape = list(np.shape(x))
+    shape[axis] = 1
+    return np.broadcast_to(part, tuple(shape))
 
 
 # Products -----------------------------------------------------------------------------------------
@@ -204,6 +322,7 @@ differentiable(
 
 @composed(np.tensordot)
 def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+    x, y = array_from(x, None), array_from(y, None)
     if isinstance(axes, int):
         left, right = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
     else:
@@ -223,13 +342,17 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
 
 @composed(np.dot)
 def _dot(x: Any, y: Any) -> Any:
-    if np.ndim(x) == 0 or np.ndim(y) == 0:
+    x, y = array_from(x, None), array_from(y, None)
+    if x.ndim == 0 or y.ndim == 0:
         return x * y
     return np.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 2, 0),)))
 
 
 @composed(np.inner)
 def _inner(x: Any, y: Any) -> Any:
+    x, y = array_from(x, None), array_from(y, None)
+    if x.ndim == 0 or y.ndim == 0:
+        return x * y
     return np.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
 
 
@@ -272,7 +395,12 @@ defvjp_argnums(_einsum, _einsum_vjps)
 
 
 @composed(np.einsum)
-def _einsum_rule(subscripts: str, *xs: Any, **kw: Any) -> Any:
+def _einsum_rule(subscripts: str, *xs: Any, optimize: Any = False) -> Any:
+    if not isinstance(subscripts, str):
+        raise NotSupportedError(
+            "np.einsum with lists of axes has no derivative rule on the numpy backend. Write the "
+            "axes as a string, such as 'ij,jk->ik'."
+        )
     explicit, arrays = _explicit(subscripts.replace(" ", ""), list(xs))
     return _einsum(explicit, *arrays)
 

@@ -4,16 +4,57 @@ from typing import Any
 
 import numpy as np
 from autograd.extend import defvjp, defvjp_argnums, primitive
+from autograd.tracer import isbox
 
+from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._tape import RULES, composed, constant, differentiable, unbroadcast
+from .._tape import RULES, array_from, composed, constant, differentiable, unbroadcast
 
 constant(
-    np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like, np.full_like,
+    np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like,
     np.broadcast_shapes,
 )  # fmt: skip
 
-differentiable(np.reshape, lambda ans, x, shape, **kw: lambda g: np.reshape(g, np.shape(x)))
+
+@composed(np.full_like)
+def _full_like(
+    x: Any, fill_value: Any, dtype: Any = None, order: Any = "K", *, shape: Any = None
+) -> Any:
+    """A value that is being differentiated keeps its gradient; the array gives only its form."""
+    shape = np.shape(x) if shape is None else shape
+    dtype = x.dtype if dtype is None else dtype
+    if isbox(fill_value):
+        return np.broadcast_to(fill_value.astype(dtype), shape)
+    return np.full(shape, fill_value, dtype=dtype)
+
+
+_reshaped = differentiable(np.reshape, lambda ans, x, shape: lambda g: np.reshape(g, np.shape(x)))
+
+
+@composed(np.reshape)
+def _reshape(x: Any, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
+    if order == "C" or _is_rows_first(x, order):
+        return _reshaped(x, shape)
+    # Column by column is row by row of the transposed.
+    backwards = tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else (shape,)
+    return np.transpose(_reshaped(np.transpose(x), backwards))
+
+
+def _is_rows_first(x: Any, order: Any) -> bool:
+    """What "A" and "K" mean for the memory of this array."""
+    if order == "F":
+        return False
+    flags = x.flags
+    if flags.c_contiguous or (order == "A" and not flags.f_contiguous):
+        return True
+    if order == "A" or (order == "K" and flags.f_contiguous):
+        return False
+    raise NotSupportedError(
+        f"order={order!r} has no derivative rule on the numpy backend for an array that is not "
+        "contiguous. Write order='C' or order='F'."
+    )
+
+
 differentiable(
     np.transpose,
     lambda ans, x, axes=None: (
@@ -46,15 +87,20 @@ defvjp_argnums(_join, _join_vjps)
 
 
 @composed(np.concatenate)
-def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
+def _concatenate(
+    arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    if dtype is not None:
+        arrays = [array_from(x, None).astype(dtype, casting=casting) for x in arrays]
     if axis is None:
         return _join(0, *[np.reshape(x, (-1,)) for x in arrays])
     return _join(axis, *arrays)
 
 
 @composed(np.stack)
-def _stack(arrays: Any, axis: int = 0) -> Any:
-    return _join(axis, *[np.expand_dims(x, axis) for x in arrays])
+def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    wider = [np.expand_dims(array_from(x, None), axis) for x in arrays]
+    return np.concatenate(wider, axis=axis, dtype=dtype, casting=casting)
 
 
 @composed(np.unstack)
@@ -64,8 +110,8 @@ def _unstack(x: Any, axis: int = 0) -> Any:
 
 
 @composed(np.ravel)
-def _ravel(x: Any) -> Any:
-    return np.reshape(x, (-1,))
+def _ravel(x: Any, order: Any = "C") -> Any:
+    return np.reshape(x, (-1,), order)
 
 
 @composed(np.expand_dims)
@@ -128,8 +174,8 @@ def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 @composed(np.tile)
-def _tile(x: Any, repetitions: Any) -> Any:
-    reps = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+def _tile(x: Any, reps: Any) -> Any:
+    reps = tuple(reps) if np.ndim(reps) else (reps,)
     shape = (1,) * (len(reps) - x.ndim) + x.shape
     reps = (1,) * (len(shape) - len(reps)) + reps
     split: list[int] = []
@@ -143,7 +189,7 @@ def _tile(x: Any, repetitions: Any) -> Any:
 
 
 @composed(np.meshgrid)
-def _meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
+def _meshgrid(*arrays: Any, copy: bool = True, indexing: str = "xy") -> Any:
     n = len(arrays)
     grids = [np.reshape(x, (1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in enumerate(arrays)]
     shape = tuple([x.size for x in arrays])
@@ -164,7 +210,8 @@ defvjp(_pad_constant, lambda ans, x, pairs, value: lambda g: g[_inside(pairs, np
 
 
 @composed(np.pad)
-def _pad(x: Any, pairs: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def _pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     if mode == "constant":
         return _pad_constant(x, pairs, constant_values)
     for axis, (low, high) in enumerate(pairs):
@@ -189,13 +236,67 @@ def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @composed(np.trace)
-def _trace(x: Any, offset: int = 0) -> Any:
-    return np.sum(np.diagonal(x, offset=offset, axis1=0, axis2=1), axis=-1)
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return np.sum(np.diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1, dtype=dtype)
 
 
 @composed(np.atleast_1d)
 def _atleast_1d(x: Any) -> Any:
     return np.reshape(x, (1,)) if x.ndim == 0 else x
+
+
+@composed(np.atleast_2d)
+def _atleast_2d(x: Any) -> Any:
+    return np.reshape(x, (1, -1)) if x.ndim < 2 else x
+
+
+@composed(np.copy)
+def _copy(x: Any, order: str = "K", subok: bool = False) -> Any:
+    return x
+
+
+@composed(np.vstack)
+def _vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    rows = [np.atleast_2d(array_from(x, None)) for x in tup]
+    return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
+
+
+@composed(np.hstack)
+def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    columns = [np.atleast_1d(array_from(x, None)) for x in tup]
+    axis = 0 if columns[0].ndim == 1 else 1
+    return np.concatenate(columns, axis=axis, dtype=dtype, casting=casting)
+
+
+@composed(np.array_split, np.split)
+def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """The places are those into which NumPy splits the numbers of the elements."""
+    numbers = np.arange(x.shape[axis])
+    before = (slice(None),) * normal_axis(axis, x.ndim)
+    parts = np.array_split(numbers, indices_or_sections)
+    return [x[(*before, slice(p[0], p[-1] + 1) if p.size else slice(0, 0))] for p in parts]
+
+
+@composed(np.fliplr)
+def _fliplr(x: Any) -> Any:
+    return np.flip(x, axis=1)
+
+
+@composed(np.flipud)
+def _flipud(x: Any) -> Any:
+    return np.flip(x, axis=0)
+
+
+@composed(np.diag)
+def _diag(x: Any, k: int = 0) -> Any:
+    if x.ndim != 1:
+        return np.diagonal(x, offset=k)
+    size = x.shape[0] + abs(k)
+    places = np.arange(x.shape[0])
+    rows, columns = places + max(-k, 0), places + max(k, 0)
+    spread = np.zeros((x.shape[0], size, size), dtype=x.dtype)
+    spread[places, rows, columns] = 1
+    return np.tensordot(x, spread, axes=1)
 
 
 RULES[np.broadcast_arrays] = lambda *arrays: tuple(

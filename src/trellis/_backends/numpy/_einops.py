@@ -1,0 +1,54 @@
+"""einops inside gradients on NumPy: it knows ndarrays by their type, and traced arrays from here.
+
+Trellis never imports einops. When a gradient starts and the user has imported it, a subclass of its
+NumPy backend is made, which is how einops finds its backends.
+"""
+
+import sys
+from typing import Any
+
+from ..._core.errors import TracingError
+from ._helpers import NATIVE
+from ._tape import TracedArray
+
+__all__ = ["explain", "introduce"]
+
+_floats = frozenset([NATIVE[name] for name in ("float16", "bfloat16", "float32", "float64")])
+_introduced: list[Any] = []
+
+
+def introduce() -> None:
+    """Make traced arrays known to einops, once it is there."""
+    if not _introduced and "einops" in sys.modules:
+        _make_backend()
+
+
+def explain(error: RuntimeError) -> None:
+    """After an error: our own, if einops was first imported while the function ran."""
+    if not _introduced and "einops" in sys.modules and "einops" in str(error):
+        _make_backend()
+        raise TracingError(
+            "einops was imported for the first time inside a function that is being differentiated "
+            "on the numpy backend, when it was too late to introduce the function's arrays to it. "
+            "Write `import einops` before the gradient is asked for; the next call will work."
+        ) from error
+
+
+def _make_backend() -> None:
+    backends = sys.modules.get("einops._backends")
+    base: Any = getattr(backends, "NumpyBackend", None)
+    if base is None:  # another thread is just importing it
+        return
+
+    class TracedBackend(base):
+        """NumPy's functions, which traced arrays answer themselves."""
+
+        framework_name = "trellis"
+
+        def is_appropriate_type(self, tensor: Any) -> bool:
+            return isinstance(tensor, TracedArray)
+
+        def is_float_type(self, x: Any) -> bool:
+            return x.dtype in _floats
+
+    _introduced.append(TracedBackend)
