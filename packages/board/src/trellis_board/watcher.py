@@ -59,14 +59,19 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
+        cell = self.cells.get(item.nodeid) or self.cell_of(item)
+        self._tally = tally = comparisons.Tally(cell[2])
+        self._outer = comparisons.start(tally)
+        if type(item) is not pytest.Function:
+            self._look_at_kind(item, tally)
+
+    def _look_at_kind(self, item: pytest.Item, tally: comparisons.Tally) -> None:
         if isinstance(item, TestCaseFunction) and item.cls not in self._seen_classes:
             self._seen_classes.add(item.cls)
             observers.watch_test_case(item.cls)
-        self._tally = comparisons.Tally(self.cell_of(item)[2])
-        self._outer = comparisons.start(self._tally)
         if isinstance(item, pytest.DoctestItem) and item.dtest is not None:
             # An example with an expected output is a comparison; doctest makes it by itself.
-            self._tally.count += sum(bool(example.want) for example in item.dtest.examples)
+            tally.count += sum(bool(example.want) for example in item.dtest.examples)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
