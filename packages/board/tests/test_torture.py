@@ -164,6 +164,39 @@ def test_plain_asserts_accuse_nobody(torture):
     assert {cell.comparisons for cell in cells.values()} == {None}
 
 
+COMPILED = """
+import pytest
+import torch
+
+
+def double(x):
+    assert x.ndim == 1
+    if x.ndim > 3:
+        pytest.fail("more axes than there can be")
+    return x * 2
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("backend", ["torch"])
+def test_compiled(backend, size):
+    result = torch.compile(double, fullgraph=True, backend="eager")(torch.ones(size))
+    assert result.tolist() == [2.0] * size
+"""
+
+
+def test_asserts_in_compiled_functions(torture):
+    pytest.importorskip("torch", reason="torch.compile is what is tested")
+    (torture / "checking" / "test_compiled.py").write_text(COMPILED)
+    done = run(torture, "--board", "b.sqlite", "checking/test_compiled.py")
+    assert done.returncode == 0, done.stdout
+    cells = latest_cells(torture / "b.sqlite")
+    # One of its own each: what is inside a compiled function is not counted.
+    assert {cell: (it.outcome, it.comparisons) for cell, it in cells.items()} == {
+        ("test_compiled[2]", "torch"): ("success", 1),
+        ("test_compiled[3]", "torch"): ("success", 1),
+    }
+
+
 DIED = {
     ("test_before", "numpy"): "success",
     ("test_before", "torch"): "success",

@@ -35,6 +35,7 @@ _OPAQUE = (
     *(str, bytes, int, float, complex, type(None), type),
     *(ModuleType, FunctionType, BuiltinFunctionType, MethodType),
 )
+_NEVER_ARRAYS = frozenset({str, int, float, bool, type(None)})
 _backend_by_type: dict[type, str | None] = {}
 
 
@@ -86,6 +87,8 @@ def holds_openly(variables: Mapping[str, object], family: str) -> bool:
     """Whether a variable is an array of `family`, or a list that begins with one: a quick look."""
     for value in variables.values():
         cls = type(value)
+        if cls in _NEVER_ARRAYS:
+            continue
         if (cls is list or cls is tuple) and value:
             cls = type(value[0])  # type: ignore[index]
         if cls not in _backend_by_type:

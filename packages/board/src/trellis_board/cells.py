@@ -81,19 +81,26 @@ def _without_backend(
     params = callspec.params
     parent = item.parent.nodeid if item.parent is not None else ""
     groups = _parametrizations.get(f"{parent}::{getattr(item, 'originalname', '')}", [])
+    if argument is not None and (argument,) in groups and len(groups) == len(ids):
+        # So it is for nearly all: the backend has an id of its own.
+        place = groups.index((argument,))
+        is_named = not ids[place].startswith(argument)
+        if is_named and "NOTSET" not in ids and params[argument] is not NOTSET:
+            return ids.pop(place), [id for id in ids if id]
     if len(groups) != len(ids):  # one is hidden: each id for itself, if that fits
         groups = [(name,) for name in params] if len(params) == len(ids) else []
     # parametrize() with an empty list makes one skipped test whose values are pytest's NOTSET.
     empty = [False] * len(groups)
     if "NOTSET" in ids:
         empty = [all(params[name] is NOTSET for name in group) for group in groups]
-    backend, place = None, None
+    backend: str | None = None
+    own_place: int | None = None
     if argument is not None and params[argument] is not NOTSET:
         number = f"{argument}{callspec.indices[argument]}"  # what pytest calls a nameless object
         backend = backend_name(params[argument]) or number
         for index, group in enumerate(groups):
             if group == (argument,):
-                place = index
+                own_place = index
                 backend = backend if ids[index] == number else ids[index]
             elif argument in group:
                 ids[index] = without_word(ids[index], backend)
@@ -103,7 +110,7 @@ def _without_backend(
     rest = [
         id
         for index, id in enumerate(ids)
-        if id and index != place and not (groups and empty[index])
+        if id and index != own_place and not (groups and empty[index])
     ]
     return backend, rest
 

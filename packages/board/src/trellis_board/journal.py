@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from .records import BrokenModule, Cell, Part, Result, merge
 
 if TYPE_CHECKING:
-    from .recorder import Attempt
+    from .recorder import Attempt, Pass
 
 try:
     import fcntl
@@ -63,12 +63,18 @@ class Journal:
         """Append one line."""
         os.write(self._file, f"{json.dumps(line)}\n".encode())
 
-    def write_end(self, node_id: str, attempt: Attempt) -> None:
+    def write_end(self, node_id: str, attempt: Attempt | Pass) -> None:
         """Append how a test ended. Written by hand: it is done for every test."""
-        number = "null" if attempt.comparisons is None else attempt.comparisons
+        if isinstance(attempt, tuple):
+            duration, comparisons, at = attempt
+            outcome, number, message = "success", 1, '""'
+        else:
+            duration, comparisons, at = attempt.duration or 0.0, attempt.comparisons, attempt.at
+            outcome, number, message = attempt.outcome, attempt.number, _quoted(attempt.message)
+        count = "null" if comparisons is None else comparisons
         line = (
-            f'["end",{_quoted(node_id)},"{attempt.outcome}",{attempt.duration or 0:.6f},{number},'
-            f"{attempt.number},{_quoted(attempt.message)},{attempt.at or 0:.3f}]\n"
+            f'["end",{_quoted(node_id)},"{outcome}",{duration:.6f},{count},'
+            f"{number},{message},{at or 0:.3f}]\n"
         )
         os.write(self._file, line.encode())
 

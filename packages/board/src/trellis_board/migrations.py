@@ -2,13 +2,18 @@
 
 A step is never edited once released; a change is a new step. Opening a store takes it through the
 steps it lacks, inside one transaction. A store newer than this library is refused.
+
+SQLAlchemy is imported where it is needed: `destination` asks for the version without it.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, inspect, text
+from typing import TYPE_CHECKING
 
-__all__ = ["MIGRATIONS", "StoreTooNewError", "migrate"]
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["MIGRATIONS", "StoreTooNewError", "migrate", "refuse_newer"]
 
 # Where the two databases differ: {id} is a primary key that counts by itself, {clustered} keeps the
 # rows of a table in the order of its key.
@@ -114,15 +119,13 @@ class StoreTooNewError(RuntimeError):
 
 def migrate(connection: Connection, to_version: int | None = None) -> int:
     """Bring a store up to `to_version`, the newest if not given; returns how many steps it took."""
+    from sqlalchemy import text
+
     target = len(MIGRATIONS) if to_version is None else to_version
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     version = version_of(connection)
-    if version > len(MIGRATIONS):
-        raise StoreTooNewError(
-            f"this store has schema version {version}, this library knows {len(MIGRATIONS)}: "
-            "install a newer trellis-board"
-        )
+    refuse_newer(version)
     for step in MIGRATIONS[version:target]:
         for statement in step:
             connection.execute(text(statement.format(**_DIALECTS[connection.dialect.name])))
@@ -134,8 +137,19 @@ def migrate(connection: Connection, to_version: int | None = None) -> int:
     return max(0, target - version)
 
 
+def refuse_newer(version: int) -> None:
+    """Raise if a store of this schema version was written by a newer library."""
+    if version > len(MIGRATIONS):
+        raise StoreTooNewError(
+            f"this store has schema version {version}, this library knows {len(MIGRATIONS)}: "
+            "install a newer trellis-board"
+        )
+
+
 def version_of(connection: Connection) -> int:
     """The schema version of a store; 0 for an empty database, which gets its version table."""
+    from sqlalchemy import inspect, text
+
     if not inspect(connection).has_table("board_schema"):
         connection.execute(text("CREATE TABLE board_schema (version INTEGER NOT NULL)"))
         return 0

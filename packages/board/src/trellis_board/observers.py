@@ -43,6 +43,7 @@ WATCHED_METHODS: dict[str, tuple[str, str]] = {
 }
 # Modules with a list `listeners` of functions to be called with the operands of each comparison.
 ANNOUNCING = ("trellis.testing",)
+_DYNAMO = "torch._dynamo"
 
 
 def install() -> None:
@@ -73,7 +74,9 @@ def watch_test_case(cls: type) -> None:
 
 
 def _is_watched(name: str) -> bool:
-    if name in WATCHED or name in WATCHED_METHODS or name in ANNOUNCING or name == "doctest":
+    if name in WATCHED or name in WATCHED_METHODS or name in ANNOUNCING:
+        return True
+    if name in ("doctest", _DYNAMO):
         return True
     return name.rpartition(".")[2] in _TESTING
 
@@ -111,6 +114,9 @@ def _observe(module: ModuleType) -> None:
     if name in ANNOUNCING:
         module.listeners.append(comparisons.note)
         return
+    if name == _DYNAMO:
+        _leave_out_of_graphs(module)
+        return
     if name == "doctest":
         _wrap_doctest(module)
     if name in WATCHED_METHODS:
@@ -122,6 +128,26 @@ def _observe(module: ModuleType) -> None:
     for key in wanted:
         if hasattr(module, key):
             setattr(module, key, _noting(getattr(module, key)))
+
+
+def _leave_out_of_graphs(dynamo: Any) -> None:
+    """Let `torch.compile` see nothing where a comparison is counted.
+
+    It cannot trace a look at the frames of the caller, and would compile a function anew for every
+    number that a count has. What is inside a compiled function is therefore not counted.
+    """
+
+    def asserted() -> None: ...
+
+    def note(*operands: object, origin: object = None) -> None: ...
+
+    substitute = getattr(dynamo, "substitute_in_graph", None)
+    if substitute is None:  # before PyTorch 2.5
+        return
+    for nothing in (asserted, note):
+        # A module that is loaded again (importlib.reload) knows the functions already.
+        with contextlib.suppress(ValueError):
+            substitute(getattr(comparisons, nothing.__name__))(nothing)
 
 
 def _is_comparison(name: str, value: object) -> bool:

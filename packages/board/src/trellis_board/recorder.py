@@ -5,12 +5,15 @@ new attempt, which replaces the one before: that is what rerunning plugins do. R
 come before that of the call; a failed one fails the test, whatever the call says. A worker that
 dies sends nothing more; xdist then reports a failure of no particular phase, which becomes an
 error.
+
+Most tests pass at once, and a suite may have very many: of those only a `Pass` is kept, which the
+collector of garbage does not have to look at.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +23,15 @@ from .cells import cell_from_node_id, module_of
 from .columns import PLAIN
 from .records import BrokenModule, Cell, Result, merge
 
-__all__ = ["Attempt", "Recorder", "Verdict", "is_subtest"]
+__all__ = ["Attempt", "Pass", "Recorder", "Verdict", "is_subtest"]
 
 _LONGEST_MESSAGE = 20_000
 
 Verdict = tuple[int | None, str | None]
 """How many comparisons a test made, and why its pass would be hollow; None if not known."""
+
+Pass = tuple[float, int | None, float | None]
+"""A test that passed at its first attempt: duration, comparisons, and when it ended."""
 
 
 @dataclass(slots=True)
@@ -33,7 +39,6 @@ class Attempt:
     """The state of one test in its newest attempt."""
 
     number: int = 1
-    cell: Cell | None = None
     outcome: str = "error"
     message: str = "the test started and never reported an end"
     duration: float | None = None
@@ -47,13 +52,15 @@ class Recorder:
     """Collects the reports of a session; `results` are its cells.
 
     Messages name files from `root` on: a board is public, and where a checkout lies is nobody's
-    business. `cells` are those of the collected tests, as far as they are known in this process.
+    business. `cells` are those of the collected tests, as far as they are known in this process;
+    those that become known later may be added to it.
     """
 
-    def __init__(self, root: Path, cells: Mapping[str, Cell]) -> None:
+    def __init__(self, root: Path, cells: dict[str, Cell]) -> None:
         self._root = f"{root}{os.sep}"
         self._cells = cells
-        self._attempts: dict[str, Attempt] = {}
+        self._begun: dict[str, None] = {}
+        self.attempts: dict[str, Attempt | Pass] = {}
         self.broken: dict[str, str] = {}
 
     def collected(self, report: pytest.CollectReport) -> None:
@@ -62,17 +69,22 @@ class Recorder:
             message = _shorten(report.longreprtext).replace(self._root, "")
             self.broken[module_of(report.nodeid)] = message
 
-    def reported(self, report: pytest.TestReport, verdict: Verdict) -> Attempt:
+    def reported(self, report: pytest.TestReport, verdict: Verdict) -> None:
         """Take the report of one phase of one test; `verdict` is that of its call."""
         node_id, when = report.nodeid, report.when
-        attempt = self._attempts.get(node_id)
-        if attempt is None:
-            attempt = self._attempts[node_id] = Attempt(cell=self._cells.get(node_id))
-        elif when == "setup":
-            attempt = Attempt(attempt.number + 1, cell=attempt.cell)
-            self._attempts[node_id] = attempt
+        if report.outcome == "passed":
+            known = node_id in self.attempts
+            if when == "setup" and not known:
+                self._begun[node_id] = None
+                return
+            if when == "teardown" and known:
+                return
+            if when == "call" and not known and _is_plain_pass(report, verdict):
+                self.attempts[node_id] = report.duration, verdict[0], vars(report).get("stop")
+                return
+        attempt = self._attempt(node_id, when)
         if report.outcome == "passed" and when != "call":
-            return attempt
+            return
         if when == "call":
             if is_subtest(report):
                 _take_subtest(attempt, report)
@@ -87,29 +99,43 @@ class Recorder:
             attempt.at = getattr(report, "stop", None) or attempt.at
         if attempt.message:
             attempt.message = attempt.message.replace(self._root, "")
+
+    def _attempt(self, node_id: str, when: str) -> Attempt:
+        """The attempt that a report is about: a new one if it is of a setup."""
+        known = self.attempts.get(node_id)
+        if when != "setup" and isinstance(known, Attempt):
+            return known
+        attempt = Attempt()
+        if when == "setup" and known is not None:
+            attempt.number = known.number + 1 if isinstance(known, Attempt) else 2
+        elif isinstance(known, tuple):
+            attempt.outcome, attempt.message = "success", ""
+            attempt.duration, attempt.comparisons, attempt.at = known
+        self.attempts[node_id] = attempt
         return attempt
 
     def has_lost_tests(self) -> bool:
         """Whether there are tests whose cell nobody has told: their worker died."""
-        return any(attempt.cell is None for attempt in self._attempts.values())
-
-    def place(self, node_id: str, cell: Cell) -> None:
-        """Say which cell a test is in, if nobody knew before."""
-        attempt = self._attempts.get(node_id)
-        if attempt is not None and attempt.cell is None:
-            attempt.cell = cell
+        return not self._cells.keys() >= self.attempts.keys() | self._begun.keys()
 
     def results(self, known_backends: Collection[str] = ()) -> list[Result]:
-        """One result per cell, in the order in which the tests were first reported."""
-        known = {a.cell[2] for a in self._attempts.values() if a.cell} - {PLAIN}
+        """One result per cell, in the order in which the tests came to something."""
+        for node_id in self._begun:
+            if node_id not in self.attempts:
+                self.attempts[node_id] = Attempt()
+        known = {cell[2] for cell in self._cells.values()} - {PLAIN}
         known.update(known_backends)
         by_cell: dict[Cell, Result] = {}
-        for node_id, attempt in self._attempts.items():
-            cell = attempt.cell or cell_from_node_id(node_id, known)
-            result = Result(
-                *(*cell, attempt.outcome, attempt.duration, attempt.comparisons),
-                *(attempt.number, attempt.message, attempt.at),
-            )
+        for node_id, attempt in self.attempts.items():
+            cell = self._cells.get(node_id) or cell_from_node_id(node_id, known)
+            if isinstance(attempt, tuple):
+                duration, comparisons, at = attempt
+                result = Result(*cell, "success", duration, comparisons, 1, "", at)
+            else:
+                result = Result(
+                    *(*cell, attempt.outcome, attempt.duration, attempt.comparisons),
+                    *(attempt.number, attempt.message, attempt.at),
+                )
             by_cell[cell] = merge(by_cell[cell], result) if cell in by_cell else result
         return list(by_cell.values())
 
@@ -124,6 +150,11 @@ class Recorder:
 def is_subtest(report: pytest.TestReport) -> bool:
     """Whether a report is that of a subtest, of pytest itself or of pytest-subtests."""
     return type(report) is not pytest.TestReport and "context" in vars(report)
+
+
+def _is_plain_pass(report: pytest.TestReport, verdict: Verdict) -> bool:
+    """Whether there is nothing to say about a passed call but that it passed."""
+    return verdict[1] is None and "wasxfail" not in vars(report) and not is_subtest(report)
 
 
 def _take_subtest(attempt: Attempt, report: pytest.TestReport) -> None:

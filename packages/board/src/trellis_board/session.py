@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,17 +113,18 @@ class Session:
         config.pluginmanager.register(_Starts(self._write), "board-starts")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        when, verdict = report.when, _UNKNOWN
+        when, node_id = report.when, report.nodeid
         if when == "call" and not is_subtest(report):
-            told = vars(report)
-            verdict = told["board_verdict"] if "board_verdict" in told else self._watcher.verdict()
-        attempt = self._recorder.reported(report, verdict)
+            told = vars(report).get("board_verdict")
+            self._recorder.reported(report, told or self._watcher.verdict())
+            return
+        self._recorder.reported(report, _UNKNOWN)
         if when == "setup":
             cell = getattr(report, "board_cell", None) if self._is_spread else None
             if cell is not None:
-                attempt.cell = tuple(cell)
+                self._watcher.cells[node_id] = tuple(cell)
         elif when != "call" and self._journal is not None:
-            self._journal.write_end(report.nodeid, attempt)
+            self._journal.write_end(node_id, self._recorder.attempts[node_id])
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # Collection errors also end here, as Session.Interrupted; those runs are worth recording.
@@ -129,6 +132,10 @@ class Session:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        with _no_garbage_collection():
+            self._finish(session)
+
+    def _finish(self, session: pytest.Session) -> None:
         if self._interrupted:
             self._said.append("board: interrupted, so nothing was recorded")
         else:
@@ -158,7 +165,7 @@ class Session:
             if died:
                 return journal.part_of(story)
             for node_id, cell in (story.plan or {}).items():
-                self._recorder.place(node_id, cell)
+                self._watcher.cells.setdefault(node_id, cell)
         results = self._recorder.results(self._backends)
         columns = dict.fromkeys([*self._backends, *(group_of(r.backend) for r in results)])
         return Part(
@@ -181,6 +188,18 @@ class _Starts:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._write("start", nodeid)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Results become many objects that all live until they are recorded: nothing to be found."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _cache_folder(config: pytest.Config) -> Path | None:

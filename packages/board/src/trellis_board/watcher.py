@@ -30,6 +30,7 @@ class Watcher:
             raise pytest.UsageError(f"--board-columns {error}") from error
         self.cells: dict[str, Cell] = {}
         self._hook = config.hook.pytest_board_backend
+        self._has_hook = True  # until all conftest files are loaded, which may bring one
         self._counts_asserts = rewriting.is_possible(config)
         worker = getattr(config, "workerinput", {})
         is_writer = worker.get("workerid") == "gw0" and "board_journal" in worker
@@ -43,13 +44,14 @@ class Watcher:
         cell = self.cells.get(item.nodeid)
         if cell is None:
             module, row, backend = cells.cell_of_item(item, self.arguments, self.session_backend)
-            if self._hook.get_hookimpls():
+            if self._has_hook:
                 backend = item.ihook.pytest_board_backend(item=item) or backend
             cell = self.cells[item.nodeid] = (module, row, self.labels.column(backend))
         return cell
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._has_hook = bool(self._hook.get_hookimpls())
         for item in session.items:
             self.cell_of(item)
         # Under xdist the controller collects nothing: its first worker writes the plan.
@@ -59,14 +61,19 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
+        cell = self.cells.get(item.nodeid) or self.cell_of(item)
+        self._tally = tally = comparisons.Tally(cell[2])
+        self._outer = comparisons.start(tally)
+        if type(item) is not pytest.Function:
+            self._look_at_kind(item, tally)
+
+    def _look_at_kind(self, item: pytest.Item, tally: comparisons.Tally) -> None:
         if isinstance(item, TestCaseFunction) and item.cls not in self._seen_classes:
             self._seen_classes.add(item.cls)
             observers.watch_test_case(item.cls)
-        self._tally = comparisons.Tally(self.cell_of(item)[2])
-        self._outer = comparisons.start(self._tally)
         if isinstance(item, pytest.DoctestItem) and item.dtest is not None:
             # An example with an expected output is a comparison; doctest makes it by itself.
-            self._tally.count += sum(bool(example.want) for example in item.dtest.examples)
+            tally.count += sum(bool(example.want) for example in item.dtest.examples)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
