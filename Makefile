@@ -92,7 +92,7 @@ format: $(VENV)/.all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Which lines and branches the tests run; the floor is in pyproject.toml.
+# Which lines and branches the tests run.
 coverage: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
 		--cov-report=html:build/coverage
