@@ -18,13 +18,13 @@ class Given:
         """The values, read-only, in that layout; NumPy and torch see the strides themselves."""
         x = self.values
         if self.layout == "transposed":
-            x = np.ascontiguousarray(x.T).T
+            x = x.copy(order="F")
         elif self.layout == "stepped" and x.ndim:
             wide = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)
             wide[..., ::2] = x
             x = wide[..., ::2]
         elif self.layout == "reversed" and x.ndim:
-            x = np.ascontiguousarray(x[::-1])[::-1]
+            x = x[::-1].copy()[::-1]
         x = x.view()
         x.flags.writeable = False
         return x

@@ -49,18 +49,30 @@ class Difference:
 
 def differences(call: Call, mode: str) -> list[Difference]:
     """All differences of one call; none if all frameworks refuse it."""
+    wide = None
+    if call.expected is not None and mode != "gradient" and _has_float(call):
+        wide = _oracle(call)
+    return differences_from(call, mode, wide and ("NumPy in 64 bits", wide))[0]
+
+
+def differences_from(
+    call: Call, mode: str, oracle: tuple[str, Answer] | None
+) -> tuple[list[Difference], list[Refusal]]:
+    """The differences from an oracle if there is one, else from each other; and who refused."""
     outcomes = {backend: outcome(call, backend, mode) for backend in BACKENDS}
     refusals = {b: r for b, r in outcomes.items() if isinstance(r, Refusal)}
     if refusals:
         if len(refusals) == len(BACKENDS):
-            return []
+            return [], list(refusals.values())
         # The larger side is right, for a start; of two halves the one that answers.
-        odd = tuple(refusals) if len(refusals) <= 2 else tuple(set(BACKENDS) - set(refusals))
+        odd = set(refusals) if len(refusals) <= 2 else set(BACKENDS) - set(refusals)
         others = ", ".join(b for b in BACKENDS if b not in odd)
         text = "; ".join(f"{b}: {r}" for b, r in refusals.items())
-        return [Difference(call, mode, "divided", tuple(sorted(odd)), others, text)]
-    found = []
-    for name, reference in _references(call, mode, outcomes):
+        divided = Difference(call, mode, "divided", tuple(sorted(odd)), others, text)
+        return [divided], list(refusals.values())
+    found: list[Difference] = []
+    references = [oracle] if oracle else []
+    for name, reference in [*references, _leader(call, mode, outcomes)]:
         by_kind: dict[str, dict[str, str]] = {}
         for backend, answer in outcomes.items():
             kind, text = _first_difference(call, mode, answer, reference, backend)
@@ -71,18 +83,11 @@ def differences(call: Call, mode: str) -> list[Difference]:
             found.append(Difference(call, mode, kind, odd, name, first))
         if found:
             break
-    return found
+    return found, []
 
 
-def _references(
-    call: Call, mode: str, outcomes: dict[str, Answer | Refusal]
-) -> list[tuple[str, Answer]]:
-    """NumPy in 64 bits where the call has an oracle, then the backend that most others follow."""
-    references = []
-    if call.expected is not None and mode != "gradient" and _has_float(call):
-        wide = _oracle(call)
-        if wide is not None:
-            references.append(("NumPy in 64 bits", wide))
+def _leader(call: Call, mode: str, outcomes: dict[str, Any]) -> tuple[str, Answer]:
+    """The backend that most others follow."""
     votes = {
         name: sum(
             not _first_difference(call, mode, other, answer, backend)[0]
@@ -91,8 +96,7 @@ def _references(
         for name, answer in outcomes.items()
     }
     best = max(votes, key=lambda name: votes[name])
-    references.append((best, outcomes[best]))
-    return references
+    return best, outcomes[best]
 
 
 def _has_float(call: Call) -> bool:

@@ -62,7 +62,9 @@ def table(dtype: str, kind: str) -> list[Any]:
     if kind != "special":
         return list(TABLES[kind])
     limits = trellis.finfo(dtype)
-    beyond = [-0.0, np.inf, -np.inf, np.nan, limits.max, limits.smallest_normal, 100.0, -100.0]
+    # Not the smallest itself: XLA and TensorFlow flush what is smaller on the way to zero.
+    small = 64 * limits.smallest_normal
+    beyond = [-0.0, np.inf, -np.inf, np.nan, limits.max, small, 100.0, -100.0]
     return [*PLAIN, *beyond]
 
 

@@ -1,5 +1,6 @@
 """Hypothesis looks for a call that the frameworks answer differently, and makes it small."""
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from .drawing import STRATEGIES
 
 # Four frameworks run each example, and compilers some: how long that takes says nothing.
 UNTIMED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+SHRINK_SECONDS = 15
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Search:
         """The first difference that is neither allowed nor known, or None."""
         goal: list[tuple[Any, ...]] = []
         smallest: list[Difference] = []
+        ends: list[float] = []
 
         def attempt(call: Any, mode: str) -> None:
             if (mode == "gradient" and not call.gradient) or (
@@ -42,10 +45,14 @@ class Search:
             ):
                 mode = "eager"
             self.examples[op] = self.examples.get(op, 0) + 1
+            if ends and time.monotonic() > ends[0]:
+                raise KeyboardInterrupt  # the one thing that ends hypothesis at once
             for difference in differences(call, mode):
                 key = difference.key
                 if key in known or reason_for(difference, self.used) or goal not in ([], [key]):
                     continue
+                if not goal:
+                    ends.append(time.monotonic() + SHRINK_SECONDS)
                 goal[:] = [key]
                 smallest[:] = [difference]
                 raise _FoundError
@@ -64,6 +71,10 @@ class Search:
             hypothesis.seed(seed)(search)()
         except _FoundError:
             return smallest[0]
+        except KeyboardInterrupt:
+            if ends and time.monotonic() > ends[0]:
+                return smallest[0]
+            raise
         return None
 
 
