@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import time
+import traceback
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -20,6 +21,7 @@ from fnmatch import fnmatch
 
 import fuzz.draws as draws
 from fuzz.allowed import ALLOWED
+from fuzz.comparing import SILENT
 from fuzz.drawing import STRATEGIES
 from fuzz.searching import Search
 from memory import Memory
@@ -44,7 +46,11 @@ def main() -> int:
             if asked.seed is None and time.monotonic() > end:
                 break
             seed = random.randrange(2**31) if asked.seed is None else asked.seed
-            found = search.run(op, seed, asked.examples, known)
+            try:
+                found = search.run(op, seed, asked.examples, known)
+            except Exception:
+                print(f"BROKEN DRAW {op} --seed {seed}\n{traceback.format_exc()}", flush=True)
+                continue
             if found is not None:
                 known.add(found.key)
                 print(f"FOUND {found}", flush=True)
@@ -58,6 +64,8 @@ def main() -> int:
     examples = sum(search.examples.values())
     print(f"{len(search.examples)} functions, {examples} calls on four frameworks, "
           f"{len(known)} findings")  # fmt: skip
+    for op, reason in SILENT.items():
+        print(f"NumPy had no answer for a call of {op}: {reason}")
     if asked.only == "*" and asked.seed is None:
         for entry in set(ALLOWED) - search.used:
             print(f"not met in this run, stale? {entry.ops}: {entry.reason}")

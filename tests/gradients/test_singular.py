@@ -145,6 +145,10 @@ def test_nextafter(array, x64):
         one, two = array(np.array([1.0])), array(np.array([2.0]))
         assert gradient(lambda x: trellis.nextafter(x, two), [1.0], array, x64).tolist() == [1]
         assert gradient(lambda y: trellis.nextafter(one, y), [2.0], array, x64).tolist() == [0]
+        assert gradient(lambda x: trellis.nextafter(x, one), [1.0], array, x64).tolist() == [1]
+        for kind in ("float16", "bfloat16"):
+            steps = lambda x: trellis.nextafter(trellis.astype(x, kind), trellis.astype(two, kind))  # noqa: E731
+            assert gradient(steps, [1.0], array, x64).tolist() == [1]
 
 
 # Writes to one place

@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf as jax_erf
 
+from ..._core.dtypes import fitted
 from . import _complex
-from ._promotion import floating, floating_pair, pair, refuse_others
+from ._promotion import floating, floating_pair, pair, promote, refuse_others
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
@@ -362,8 +363,12 @@ def isclose(
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 
-@_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    return _clip(x, _bound(min, x), _bound(max, x))
+
+
+@_compiled
+def _clip(x: Any, min: Any, max: Any) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
     # NaN.
     y = jnp.asarray(x)
@@ -372,6 +377,15 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         y = jnp.where((y > max) | (max != max), jnp.asarray(max, y.dtype), y)
     return y
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """A number must fit the type of x, an array of integers must have a type in common with it."""
+    if hasattr(bound, "dtype"):
+        if bound.dtype.kind in "iu" and x.dtype.kind in "iu":
+            promote(bound.dtype, x.dtype)
+        return bound
+    return None if bound is None else fitted(bound, x.dtype.name)
 
 
 @_compiled

@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ._helpers import FLOAT32, cast, floating, floating_pair, pair
+from ..._core.dtypes import fitted
+from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 
 __all__ = [
@@ -227,6 +228,9 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    wide = _type_of_bounds(x.dtype, (min, max))
+    if wide != x.dtype:
+        return cast(clip(cast(x, wide), min, max), x.dtype)
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x) if x.dtype != np.bool_ else x
@@ -242,7 +246,15 @@ def _bound(bound: Any, x: Any) -> Any:
         return cast(bound, x.dtype)
     if bound is None or x.dtype.kind in "fc":
         return bound
-    return np.asarray(bound).astype(x.dtype)
+    return np.asarray(fitted(bound, x.dtype.name), x.dtype)
+
+
+def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
+    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    for bound in bounds:
+        if hasattr(bound, "dtype") and bound.dtype.kind in "iu" and dtype.kind in "iu":
+            dtype = promote(dtype, bound.dtype)
+    return dtype
 
 
 def imag(x: Any, /) -> Any:

@@ -129,13 +129,23 @@ def _shifted(x: Any, step: int) -> Any:
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_any(x, _axis(axis, x), keepdims)
+    _refuse_nothing("max", x, axis)
     return tf.reduce_max(x, _axis(axis, x), keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_all(x, _axis(axis, x), keepdims)
+    _refuse_nothing("min", x, axis)
     return tf.reduce_min(x, _axis(axis, x), keepdims)
+
+
+def _refuse_nothing(name: str, x: Any, axis: Any) -> None:
+    """TensorFlow answers with an infinity where there is no element to choose from."""
+    if x.shape.num_elements() == 0:
+        for a in normal_axes(axis, rank(x)):
+            if x.shape[a] == 0:
+                raise ShapeError(f"{name}() of nothing: the array has no element along axis {a}.")
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
