@@ -115,8 +115,7 @@ def indices(draw: Draw, below: int, shape: Any, *, negative: bool = False) -> Gi
     name = draw(st.sampled_from(("int64", "int32", "uint8", "int8", "uint16")))
     low = -below if negative and name in SIGNED else 0
     count = int(np.prod(shape))
-    chosen = [draw(st.integers(low, below - 1)) if low >= 0 or below else 0 for _ in range(count)]
-    chosen = [c if c >= 0 else c for c in chosen]
+    chosen = [draw(st.integers(low, below - 1)) for _ in range(count)]
     return Given(np.array(chosen, name).reshape(shape))
 
 

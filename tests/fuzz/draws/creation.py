@@ -59,5 +59,3 @@ def asarray(draw, op):
 def frequencies(draw, op):
     chosen = options(draw, d=(0.5, 2.0), dtype=("float32", "float64"))
     return made(op, draw(st.integers(1, 6)), **chosen)
-
-

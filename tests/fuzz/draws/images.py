@@ -179,5 +179,3 @@ def fold(draw, op):
     shape = (2, 8, count) if first else (2, count, 8)
     x = array(draw, FLOATS, shape)
     return Call(op, (x, (h, w), 2, step, "VALID"), {"data_format": WORDS[first]}, units=64)
-
-

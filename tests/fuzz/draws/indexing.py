@@ -6,8 +6,19 @@ from hypothesis import strategies as st
 import trellis
 
 from ..call import Call, Given
-from ..drawing import ANY, FLOATING, INTEGER, NUMERIC, REAL, array, axis_of, broadcast, drawn
-from ..drawing import indices, shapes
+from ..drawing import (
+    ANY,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    array,
+    axis_of,
+    broadcast,
+    drawn,
+    indices,
+    shapes,
+)
 
 
 @drawn("take")

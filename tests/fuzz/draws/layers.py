@@ -3,8 +3,18 @@
 from hypothesis import strategies as st
 
 from ..call import Call
-from ..drawing import COMMON_FLOATS, INTEGER, REAL, array, axis_of, broadcast, drawn
-from ..drawing import indices, options, shapes
+from ..drawing import (
+    COMMON_FLOATS,
+    INTEGER,
+    REAL,
+    array,
+    axis_of,
+    broadcast,
+    drawn,
+    indices,
+    options,
+    shapes,
+)
 
 PLAIN = (
     "relu relu6 leaky_relu hard_sigmoid hard_swish hard_tanh sigmoid log_sigmoid softplus softsign "
@@ -208,5 +218,3 @@ def recurrent(draw, op):
     if gates == 1:
         chosen |= options(draw, activation=("tanh", "relu"))
     return Call(op, (x, *states, *kernels), {"time_major": time_major, **chosen}, units=256)
-
-

@@ -6,8 +6,17 @@ from hypothesis import strategies as st
 import trellis
 
 from ..call import Call, Given
-from ..drawing import INEXACT, NUMERIC, array, axes_of, broadcast, drawn, options
-from ..drawing import pair_of_types, shapes
+from ..drawing import (
+    INEXACT,
+    NUMERIC,
+    array,
+    axes_of,
+    broadcast,
+    drawn,
+    options,
+    pair_of_types,
+    shapes,
+)
 
 BATCHES = ((), (), (2,), (0,), (2, 1))
 TYPES = (*INEXACT, "float32", "float64", "int32")
@@ -159,5 +168,3 @@ def cross(draw, op):
     axis = draw(st.sampled_from([i for i, n in enumerate(shape) if n == 3]))
     axis -= len(shape) if draw(st.booleans()) else 0
     return Call(op, (array(draw, first, shape), array(draw, second, shape)), {"axis": axis})
-
-

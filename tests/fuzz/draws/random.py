@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 import trellis
 
 from ..call import Call, Given
-from ..drawing import ANY, FLOATING, INTEGER, array, axis_of, broadcast, drawn, indices, options
-from ..drawing import shapes
+from ..drawing import (
+    ANY,
+    FLOATING,
+    INTEGER,
+    array,
+    axis_of,
+    broadcast,
+    drawn,
+    indices,
+    options,
+    shapes,
+)
 
 TYPES = ("float32", "float64", "float16", "bfloat16")
 

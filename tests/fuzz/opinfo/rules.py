@@ -406,12 +406,12 @@ RULES |= {f"linalg.{n}": same(getattr(L, n)) for n in ("det", "inv", "svdvals", 
 
 
 @rule("linalg.eigvalsh")
-def eigvalsh(x, UPLO="L"):  # noqa: N803
+def eigvalsh(x, UPLO="L"):
     return L.eigvalsh(x)
 
 
 @rule("linalg.eigh")
-def eigh(x, UPLO="L"):  # noqa: N803
+def eigh(x, UPLO="L"):
     return L.eigh(x)[0]
 
 

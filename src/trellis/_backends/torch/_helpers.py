@@ -35,8 +35,7 @@ for _a in NATIVE:
 # Pairs of a tensor's dtype and a Python number's type where PyTorch's own rule is ours: the number
 # takes the tensor's dtype.
 NUMBER_FITS = frozenset(
-    [(d, kind) for d in INEXACT for kind in (int, float)]
-    + [(d, complex) for d in COMPLEX]
+    [(d, kind) for d in INEXACT for kind in (int, float)] + [(d, complex) for d in COMPLEX]
 )
 NUMBERS = frozenset((bool, int, float, complex))
 # Integers with kernels that hold a number of 8 bits; what is larger is looked at first.

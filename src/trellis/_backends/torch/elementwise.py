@@ -214,7 +214,9 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
                 return fn(x1, x2)
         else:
             kind = type(x1)
-            if kind in NUMBERS and ((x2.dtype, kind) in NUMBER_FITS or _is_small(x1, kind, x2.dtype)):
+            if kind in NUMBERS and (
+                (x2.dtype, kind) in NUMBER_FITS or _is_small(x1, kind, x2.dtype)
+            ):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -252,9 +254,7 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
             if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
         kind = type(x2)
-        if kind in NUMBERS and (
-            (x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype)
-        ):
+        if kind in NUMBERS and ((x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype)):
             return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -409,6 +409,8 @@ logical_or = _logical("logical_or", torch.logical_or)
 logical_xor = _logical("logical_xor", torch.logical_xor)
 
 atan2 = _floating("atan2", torch.atan2)
+
+
 def _nextafter(x1: Any, x2: Any) -> Any:
     y = torch.nextafter(x1.detach(), x2.detach())
     # The derivative is 1 by x1 and 0 by x2, where they are equal too.
