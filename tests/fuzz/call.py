@@ -30,10 +30,11 @@ class Given:
         return x
 
     def __repr__(self) -> str:
-        numbers = self.values.astype(object).tolist()
         how = "" if self.layout == "plain" else f", {self.layout}"
-        empty = "" if self.values.size else f" of shape {self.values.shape}"
-        return f"<{numbers}{empty} {self.values.dtype.name}{how}>"
+        shown = self.values.astype(object).tolist()
+        if not 0 < self.values.size <= 24:
+            shown = f"shape {self.values.shape}"
+        return f"<{shown} {self.values.dtype.name}{how}>"
 
 
 LAYOUTS = ("plain", "plain", "transposed", "stepped", "reversed")

@@ -45,7 +45,7 @@ class Difference:
     def __str__(self) -> str:
         return (
             f"{self.call!r} [{self.mode}] {self.kind}: {', '.join(self.backends)} differ from "
-            f"{self.reference}; {self.text}"
+            f"{self.reference}; {self.text[:400]}"
         )
 
 

@@ -318,9 +318,17 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
 
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
-        return jnp.pow(x1, x2)
-    return _pow(x1, x2)
+    kind = "number" if isinstance(x2, (int, float)) else jnp.result_type(x1, x2).kind
+    if kind == "i":
+        return _whole_pow(x1, x2)
+    return _pow(x1, x2) if kind == "f" else jnp.pow(x1, x2)
+
+
+@_compiled
+def _whole_pow(x1: Any, x2: Any) -> Any:
+    """The whole part of 1 / x**n where the exponent is negative, as PyTorch has it."""
+    of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
+    return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
 
 
 @_compiled

@@ -198,7 +198,6 @@ maximum = _promoting("maximum", np.maximum)
 minimum = _promoting("minimum", np.minimum)
 multiply = _promoting("multiply", np.multiply)
 not_equal = _promoting("not_equal", np.not_equal)
-pow = _promoting("pow", np.power)
 remainder = _promoting("remainder", np.remainder)
 subtract = _promoting("subtract", np.subtract)
 
@@ -212,6 +211,16 @@ nextafter = _promoting_floats("nextafter", np.nextafter)
 logical_and = _of_truths("logical_and", np.logical_and)
 logical_or = _of_truths("logical_or", np.logical_or)
 logical_xor = _of_truths("logical_xor", np.logical_xor)
+
+
+def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) in (bool, int, float, complex)
+    x1, x2 = pair(x1, x2)
+    if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
+        return np.power(x1, x2)
+    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
+    of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
+    return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:

@@ -107,7 +107,12 @@ def _zero_signed_by(x: Any, divisor: Any) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) is int
     x1, x2 = pair(x1, x2)
+    if x1.dtype in SIGNED and not is_number:
+        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
+        return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
     if x1.dtype in UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
