@@ -329,7 +329,10 @@ def test_integers_divided_by_zero(dtype, backend, array, x64):
 def test_integers_to_negative_powers(dtype, backend, array, x64):
     """The whole part of 1 / x**n, which a compiled function can give too."""
     with x64():
-        x, n = array(np.array([2, 1, -1, -1, 3], dtype)), array(np.array([-1, -2, -3, -2, 2], dtype))
+        x, n = (
+            array(np.array([2, 1, -1, -1, 3], dtype)),
+            array(np.array([-1, -2, -3, -2, 2], dtype)),
+        )
         assert_close(trellis.pow(x, n), np.array([0, 1, -1, 1, 9], dtype), backend=backend)
         assert_close(trellis.pow(2, n), np.array([0, 0, 0, 0, 4], dtype), backend=backend)
 

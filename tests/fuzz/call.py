@@ -60,6 +60,8 @@ class Call:
     # Errors are measured in units of the last place: of each element, or of the largest one.
     units: float = 32.0
     elementwise: bool = False
+    # The least size that counts, where larger numbers cancel on the way.
+    floor: float = 0.0
 
     def __repr__(self) -> str:
         parts = [repr(x) for x in self.args] + [f"{k}={v!r}" for k, v in self.kwargs.items()]

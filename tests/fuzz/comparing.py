@@ -162,6 +162,7 @@ def _far(call: Call, mode: str, leaf: Leaf, wanted: Leaf) -> str:
         largest = sizes.max(initial=0.0)
         if not call.elementwise or mode == "gradient" or leaf.dtype.startswith("complex"):
             sizes = np.maximum(sizes, largest)
+        sizes = np.maximum(sizes, call.floor)
         # A derivative is made of several steps, each of which rounds.
         units = call.units * (4 if mode == "gradient" else 1)
         near = np.abs(got - want) <= units * EPSILON[leaf.dtype] * sizes

@@ -11,8 +11,8 @@ from fuzz.opinfo.rules import RULES
 
 pytestmark = [pytest.mark.needs("jax", "torch", "tensorflow"), pytest.mark.slow]
 
-# The long run takes all; here each rule is one of five, and its first samples.
-SLICE = sorted(RULES)[::5]
+# The long run takes all; here each rule is one of eight, and its first samples.
+SLICE = sorted(RULES)[::8]
 
 
 @pytest.fixture(scope="module")

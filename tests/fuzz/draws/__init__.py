@@ -23,5 +23,4 @@ NOT_DRAWN = {
     "iinfo": "no array goes in; its row compares every type",
     "isdtype": "no array goes in; its row compares every type",
     "seed": "sets the stream; tests/random compares the streams",
-    "random.stream": "sets the stream; tests/random compares the streams",
 }

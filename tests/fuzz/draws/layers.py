@@ -34,7 +34,8 @@ def activation(draw, op):
     kind = draw(st.sampled_from(("plain", "plain", "special")))
     chosen = options(draw, **OPTIONS.get(op.removeprefix("functional."), {}))
     x = array(draw, REAL, kind=kind)
-    return Call(op, (x,), chosen, gradient=kind == "plain", elementwise=True, units=64)
+    floor = 1.0 if op == "functional.gelu" else 0.0  # 1 + erf(x) cancels
+    return Call(op, (x,), chosen, gradient=kind == "plain", elementwise=True, units=64, floor=floor)
 
 
 @drawn("functional.softmax", "functional.log_softmax")
@@ -52,7 +53,7 @@ def gated(draw, op):
     shape = list(draw(shapes(1)))
     axis = axis_of(draw, len(shape))
     shape[axis] *= 2
-    return Call(op, (array(draw, REAL, shape),), {"axis": axis}, units=64)
+    return Call(op, (array(draw, REAL, shape),), {"axis": axis}, units=64, floor=1.0)
 
 
 @drawn("functional.prelu")

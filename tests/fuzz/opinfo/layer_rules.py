@@ -5,11 +5,6 @@ from trellis import functional as F
 from .rules import RULES, BesideError, rule
 
 
-@rule("softmax", "log_softmax")
-def _by_name(x):
-    raise BesideError("replaced below")
-
-
 def along(fn):
     def of(x, dim, dtype=None):
         if not len(x.shape):
