@@ -98,11 +98,8 @@ def _flat_floats(xp: Any, x: Any) -> Any:
 
 def _edges(xp: Any, y: Any, bins: Any, ends: Any) -> Any:
     """The edges of the bins in the type of `y`."""
-    if (
-        isinstance(bins, bool)
-        or not isinstance(bins, (int, list, tuple))
-        and not hasattr(bins, "shape")
-    ):
+    is_known = isinstance(bins, (int, list, tuple)) or hasattr(bins, "shape")
+    if not is_known or isinstance(bins, bool):
         raise ArgumentTypeError(
             f"histogram() expects the number of bins or an array of their edges, got {bins!r}."
         )

@@ -33,6 +33,7 @@ from .convolution_transpose import conv2d_transpose as conv2d_transpose
 from .convolution_transpose import conv3d_transpose as conv3d_transpose
 from .convolution_transpose import conv_general_transpose as conv_general_transpose
 from .dense import dropout as dropout
+from .dense import grouped_matmul as grouped_matmul
 from .dense import linear as linear
 from .embedding import embedding as embedding
 from .loss_binary import binary_cross_entropy as binary_cross_entropy
