@@ -36,6 +36,7 @@ from .dense import dropout as dropout
 from .dense import grouped_matmul as grouped_matmul
 from .dense import linear as linear
 from .embedding import embedding as embedding
+from .grid_sampling import grid_sample as grid_sample
 from .loss_binary import binary_cross_entropy as binary_cross_entropy
 from .loss_binary import focal_loss as focal_loss
 from .loss_binary import hinge_loss as hinge_loss
