@@ -174,6 +174,7 @@ from ._array.elementwise import truncate_divide as truncate_divide
 
 # Indexing
 from ._array.indexing import at as at
+from ._array.indexing import put_along_axis as put_along_axis
 from ._array.indexing import scatter as scatter
 from ._array.indexing import segment_sum as segment_sum
 from ._array.indexing import take as take
