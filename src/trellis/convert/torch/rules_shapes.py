@@ -21,7 +21,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 @rule("aten.clone", "aten.contiguous", "aten.alias", "aten.lift_fresh_copy", "aten.lift_fresh",
       "aten.lift", "aten.view_copy", "aten.resolve_conj", "aten.resolve_neg", "aten.cpu",
-      "aten.cuda", "aten.positive", "aten.requires_grad_", "aten.to.device",
+      "aten.cuda", "aten.requires_grad_",
       "aten.sym_constrain_range_for_size")  # fmt: skip
 def nothing(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
     return x
