@@ -268,11 +268,11 @@ def test_maxima_of_integers(dtype, backend, array, x64):
         for found, expected in (
             (F.adaptive_max_pool(x, 2), [3, 5]),  # windows of 3 that overlap
             (F.adaptive_max_pool(x, 5), [3, 1, 2, 5, 4]),
-            (F.max_pool1d(x, 2, 2, "SAME"), [3, 5, 4]),
-            (F.max_pool1d(x, 3, 1, [(0, 1)]), [3, 5, 5, 5]),
             (F.global_max_pool(x, keepdims=True), [5]),
         ):
             assert_close(found, np.array(expected, dtype).reshape(1, -1, 1), backend=backend)
+        found = F.max_pool1d(x, 2, 2, "SAME")  # in the default float
+        assert_close(found, np.array([3, 5, 4], "float32").reshape(1, 3, 1), backend=backend)
 
 
 def test_nests(array):

@@ -140,6 +140,9 @@ def conv_transpose(dims):
     return of
 
 
+LETTERS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
 def max_pool(dims):
     fn = getattr(F, f"max_pool{dims}d")
 
@@ -151,7 +154,7 @@ def max_pool(dims):
         window = _full(kernel_size, dims)
         stride = window if stride is None else _full(stride, dims)
         result = fn(
-            x, window, stride, pairs(padding, dims), data_format="channel_first",
+            x, window, stride, pairs(padding, dims), data_format=LETTERS[dims],
             dilations=_full(dilation, dims), return_indices=return_indices,
         )  # fmt: skip
         return result
@@ -171,7 +174,7 @@ def avg_pool(dims):
         window = _full(kernel_size, dims)
         stride = window if stride in (None, ()) else _full(stride, dims)
         return fn(
-            x, window, stride, pairs(padding, dims), data_format="channel_first",
+            x, window, stride, pairs(padding, dims), data_format=LETTERS[dims],
             count_include_pad=count_include_pad,
         )  # fmt: skip
 
@@ -311,6 +314,8 @@ def kl_div(x, y, reduction="mean", log_target=False):
 
 @rule("nn.functional.cosine_similarity")
 def cosine_similarity(x, y, dim=1, eps=1e-8):
+    if tuple(x.shape) != tuple(y.shape) or not len(x.shape):
+        raise BesideError("arrays that broadcast, or have no axis")
     return F.cosine_similarity(x, y, axis=dim, epsilon=eps)
 
 
