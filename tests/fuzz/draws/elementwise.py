@@ -28,10 +28,13 @@ SMOOTH = (
 STEPS = "ceil floor round trunc".split()
 
 
-@drawn(*ANYTHING, *SMOOTH, *STEPS, "negative", "conj", "erf", "signbit", "bitwise_invert")
+OF_FLOATS = {"rsqrt": lambda x: 1 / np.sqrt(x), "erf": scipy.special.erf}
+
+
+@drawn(*ANYTHING, *SMOOTH, *STEPS, *OF_FLOATS, "negative", "conj", "signbit", "bitwise_invert")
 def of_one(draw, op):
     types = NUMERIC if op in (*ANYTHING, "negative", "conj") else (*INEXACT, *REAL)
-    if op in STEPS or op == "erf":
+    if op in STEPS or op in OF_FLOATS:
         types = REAL
     if op == "signbit":
         types = FLOATING
@@ -41,12 +44,13 @@ def of_one(draw, op):
         types = ANY
     kind = draw(st.sampled_from(("plain", "special", "unit", "positive")))
     name = {"bitwise_invert": "invert"}.get(op, op)
-    oracle = getattr(np, name, None) or getattr(scipy.special, name)
+    oracle = OF_FLOATS.get(op) or getattr(np, name)
     x = array(draw, types, kind=kind)
     return Call(op, (x,), expected=oracle, gradient=kind != "special", elementwise=True)
 
 
-ARITHMETIC = "add subtract multiply divide pow floor_divide remainder maximum minimum".split()
+DIVISIONS = "floor_divide remainder truncate_divide fmod".split()
+ARITHMETIC = [*"add subtract multiply divide pow maximum minimum".split(), *DIVISIONS]
 FLOATS = "atan2 hypot logaddexp copysign nextafter".split()
 COMPARED = "equal not_equal".split()
 ORDERED = "greater greater_equal less less_equal".split()
@@ -59,7 +63,7 @@ NUMBERS = (0, 1, 2, -1, 0.5, -2.0, 3, True, 1.5j)
 @drawn(*ARITHMETIC, *FLOATS, *COMPARED, *ORDERED, *LOGICAL, *BITS, *SHIFTS)
 def of_two(draw, op):
     types = NUMERIC if op in ARITHMETIC else ANY
-    if op in ("floor_divide", "remainder", "maximum", "minimum", *ORDERED):
+    if op in ("maximum", "minimum", *DIVISIONS, *ORDERED):
         types = REAL
     if op in FLOATS:
         types = FLOATING if op == "nextafter" else REAL
@@ -81,10 +85,10 @@ def of_two(draw, op):
     args = {"arrays": (x, y), "number right": (x, number), "number left": (number, y)}[side]
     whole = side == "arrays" and {first, second}.isdisjoint((*FLOATING, *COMPLEX))
     names = {"pow": "power", "atan2": "arctan2"}
-    oracle = getattr(np, names.get(op, op))
+    oracle = getattr(np, names.get(op, op), None)
     if op == "nextafter" or op in BITS or op in SHIFTS or op in LOGICAL or whole:
         oracle = None
-    if op in ("floor_divide", "remainder") and kind == "special":
+    if op in DIVISIONS and kind == "special":
         oracle = None  # the standard's answers at infinities are not NumPy's
     mixed = first != second or side != "arrays"
     if mixed:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ..call import Call
+from ..call import Call, Given
 from ..drawing import COMMON_FLOATS, REAL, array, drawn, options
 
 LETTERS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
@@ -105,7 +105,7 @@ def pool(draw, op):
     edge = draw(st.sampled_from(("VALID", "SAME", 0)))
     if all(n > 1 for n in window) and draw(st.booleans()):
         edge = draw(st.sampled_from((1, [(0, 1)] * dims)))
-    chosen = {"data_format": LETTERS[dims][first]}
+    chosen = {"data_format": LETTERS[dims][first], **options(draw, ceil_mode=(True, False))}
     if "max" in op:
         chosen |= options(draw, return_indices=(True, False))
     else:
@@ -148,6 +148,20 @@ def resize(draw, op):
     if method != "nearest":
         chosen |= options(draw, align_corners=(True, False))
     return Call(op, (x, target), chosen, units=256)
+
+
+@drawn("functional.grid_sample")
+def grid_sample(draw, op):
+    first, dims = draw(st.booleans()), draw(st.sampled_from((1, 2)))
+    batch, sizes = draw(st.integers(1, 2)), [draw(st.integers(1, 3)) for _ in range(dims)]
+    shape = (batch, 2, *sizes) if first else (batch, *sizes, 2)
+    x = array(draw, ("float32", "float64"), shape)
+    # Places off the grid: at a half, rounding decides which neighbour is nearest.
+    grid = array(draw, x.values.dtype.name, (batch, *[2] * dims, dims), "unit")
+    grid = Given((grid.values * 0.9 + 0.013).astype(grid.values.dtype))
+    chosen = {"data_format": WORDS[first], **options(draw, align_corners=(True, False))}
+    chosen |= options(draw, method=("linear", "nearest"), padding=("zeros", "border"))
+    return Call(op, (x, grid), chosen, units=256)
 
 
 @drawn("functional.pixel_shuffle", "functional.pixel_unshuffle")

@@ -59,6 +59,18 @@ def scatter(draw, op):
     return Call(op, (x, i, updates), {"axis": axis, "reduce": way})
 
 
+@drawn("put_along_axis")
+def put_along_axis(draw, op):
+    way = draw(st.sampled_from(WAYS))
+    x = array(draw, REAL if way in ("min", "max") else NUMERIC, draw(shapes(1, empty=False)))
+    axis = axis_of(draw, x.values.ndim)
+    size = list(x.values.shape)
+    size[axis] = draw(st.sampled_from((1, 2, 0)))
+    i = indices(draw, x.values.shape[axis], size, negative=True)
+    values = array(draw, x.values.dtype.name, size)
+    return Call(op, (x, i, values), {"axis": axis, "reduce": way})
+
+
 def _distinct(i, size):
     """Which of several values wins at one index is open."""
     places, first = np.unique(i.values.astype("int64") % size, return_index=True)

@@ -1,8 +1,9 @@
 """What layers compute: activations, norms, attention, recurrent steps."""
 
+import numpy as np
 from hypothesis import strategies as st
 
-from ..call import Call
+from ..call import Call, Given
 from ..drawing import (
     COMMON_FLOATS,
     INTEGER,
@@ -72,6 +73,16 @@ def linear(draw, op):
     x = array(draw, name, (*draw(shapes(0, 2)), wide))
     chosen = {"bias": array(draw, name, (out,))} if draw(st.booleans()) else {}
     return Call(op, (x, array(draw, name, (out, wide))), chosen, units=64)
+
+
+@drawn("functional.grouped_matmul")
+def grouped_matmul(draw, op):
+    rows, wide, out = draw(st.integers(0, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    name = draw(st.sampled_from(COMMON_FLOATS))
+    first = draw(st.integers(0, rows))
+    sizes = Given(np.array([first, draw(st.integers(0, rows - first))]))
+    args = (array(draw, name, (rows, wide)), array(draw, name, (2, wide, out)), sizes)
+    return Call(op, args, units=64)
 
 
 @drawn("functional.dropout")

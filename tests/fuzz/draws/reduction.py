@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ..call import Call
 from ..drawing import (
     ANY,
+    COMMON_FLOATS,
     COMPLEX,
     FLOATING,
     INEXACT,
@@ -122,6 +123,18 @@ def searchsorted(draw, op):
     else:
         x1 = type(x1)(np.sort(x1.values), x1.layout)
     return Call(op, (x1, x2), chosen)
+
+
+@drawn("histogram")
+def histogram(draw, op):
+    x = array(draw, COMMON_FLOATS, draw(shapes(1, empty=False)))
+    chosen = {}
+    bins = draw(st.sampled_from((2, 4, [-2.0, 0.0, 0.5, 3.0])))
+    if isinstance(bins, int):
+        chosen["range"] = draw(st.sampled_from(((-2.0, 2.0), (0.0, 4.0))))
+    if draw(st.booleans()):
+        chosen["weights"] = array(draw, x.values.dtype.name, x.values.shape)
+    return Call(op, (x, bins), chosen)
 
 
 @drawn("sort", "argsort")

@@ -20,10 +20,10 @@ def same(fn):
 UNARY = (
     "abs acos acosh asin asinh atan atanh ceil conj cos cosh erf exp expm1 floor imag isfinite "
     "isinf isnan log log10 log1p log2 logical_not positive real reciprocal sign signbit sin sinh "
-    "sqrt square tan tanh trunc"
+    "rsqrt sqrt square tan tanh trunc"
 )
 BINARY = (
-    "floor_divide remainder maximum minimum atan2 hypot logaddexp copysign nextafter logical_and "
+    "floor_divide fmod remainder maximum minimum atan2 hypot logaddexp copysign nextafter logical_and "
     "logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
     "bitwise_right_shift pow matmul"
 )
@@ -93,7 +93,7 @@ def rsub(x, y, *, alpha=1):
 @rule("div")
 def div(x, y, *, rounding_mode=None):
     if rounding_mode == "trunc":
-        raise BesideError("division that truncates")
+        return T.truncate_divide(x, y)
     return T.floor_divide(x, y) if rounding_mode == "floor" else T.divide(x, y)
 
 
@@ -191,12 +191,12 @@ def diff(x, n=1, dim=-1, prepend=None, append=None):
 @rule("sort")
 def sort(x, dim=-1, descending=False, stable=False):
     options = {"axis": dim, "descending": descending}
-    return T.sort(need_axes(x), **options)
+    return T.sort(need_axes(x), **options), T.argsort(x, **options)
 
 
 @rule("topk")
 def topk(x, k, dim=-1, largest=True, sorted=True):
-    return T.topk(need_axes(x), k, axis=dim, largest=largest)[0]
+    return T.topk(need_axes(x), k, axis=dim, largest=largest)
 
 
 @rule("searchsorted")
