@@ -194,8 +194,9 @@ def non_max_suppression(
     >>> import numpy as np
     >>> from trellis import functional as F
     >>> boxes = np.array([[0.0, 0, 2, 2], [0, 0, 2, 1.8], [3, 3, 4, 4]])
-    >>> F.non_max_suppression(boxes, np.array([0.8, 0.9, 0.5]), max_output=3)
-    (array([ 1,  2, -1]), array(2))
+    >>> chosen, count = F.non_max_suppression(boxes, np.array([0.8, 0.9, 0.5]), max_output=3)
+    >>> chosen, int(count)
+    (array([ 1,  2, -1]), 2)
     """
     if has_nest(boxes, scores):
         options = {
