@@ -158,6 +158,16 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
 
 
+def cbrt(x: A, /) -> A:
+    """Cube root, negative for negative numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cbrt(np.array([-8.0, 27.0]))
+    array([-2.,  3.])
+    """
+    return xp_of(x).cbrt(x)
+
+
 def ceil(x: A, /) -> A:
     """The nearest whole number that is not smaller; integers stay integers.
 
@@ -248,6 +258,26 @@ def erf(x: A, /) -> A:
     array([0.        , 0.84270079])
     """
     return xp_of(x).erf(x)
+
+
+def erfc(x: A, /) -> A:
+    """One minus the error function, with all its digits where that is small.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfc(np.array([0.0, 10.0]))
+    array([1.00000000e+00, 2.08848758e-45])
+    """
+    return xp_of(x).erfc(x)
+
+
+def erfinv(x: A, /) -> A:
+    """Inverse of the error function; infinite at -1 and 1, nan outside.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfinv(np.array([0.0, 0.5]))
+    array([0.        , 0.47693628])
+    """
+    return xp_of(x).erfinv(x)
 
 
 def exp(x: A, /) -> A:

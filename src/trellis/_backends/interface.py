@@ -172,6 +172,15 @@ class Arrays(Protocol):
     def erf(self, x: Native, /) -> Native:
         """The error function."""
 
+    def erfc(self, x: Native, /) -> Native:
+        """1 - erf(x), with all its digits where that is small."""
+
+    def erfinv(self, x: Native, /) -> Native:
+        """The inverse of the error function, nan outside -1 to 1."""
+
+    def cbrt(self, x: Native, /) -> Native:
+        """The real cube root, negative for negative numbers."""
+
     def rsqrt(self, x: Native, /) -> Native:
         """1 / sqrt(x)."""
 

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf as jax_erf
+from jax.scipy.special import erfc as jax_erfc
+from jax.scipy.special import erfinv as jax_erfinv
 
 from . import _complex
 from ._promotion import floating, floating_pair, pair, refuse_others
@@ -14,13 +16,13 @@ from ._promotion import floating, floating_pair, pair, refuse_others
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
@@ -59,8 +61,11 @@ def _of_floats(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
 
 asin = _of_floats(jnp.asin, "asin")
 atan = _of_floats(jnp.atan, "atan")
+cbrt = _of_floats(jnp.cbrt, "cbrt")
 cos = _of_floats(jnp.cos, "cos")
 erf = _of_floats(jax_erf, "erf")
+erfc = _of_floats(jax_erfc, "erfc")
+erfinv = _of_floats(jax_erfinv, "erfinv")
 log10 = _of_floats(jnp.log10, "log10")
 log2 = _of_floats(jnp.log2, "log2")
 reciprocal = _of_floats(jnp.reciprocal, "reciprocal")

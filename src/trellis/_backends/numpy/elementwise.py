@@ -11,17 +11,19 @@ import numpy as np
 
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._rules.elementwise import erf as plain_erf
+from ._rules.elementwise import erfc as plain_erfc
+from ._rules.elementwise import erfinv as plain_erfinv
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
@@ -60,9 +62,12 @@ asin = _of_floats("asin", np.arcsin)
 asinh = _of_floats("asinh", np.arcsinh)
 atan = _of_floats("atan", np.arctan)
 atanh = _of_floats("atanh", np.arctanh)
+cbrt = _of_floats("cbrt", np.cbrt)
 cos = _of_floats("cos", np.cos)
 cosh = _of_floats("cosh", np.cosh)
 erf = _of_floats("erf", plain_erf)
+erfc = _of_floats("erfc", plain_erfc)
+erfinv = _of_floats("erfinv", plain_erfinv)
 exp = _of_floats("exp", np.exp)
 log = _of_floats("log", np.log)
 log2 = _of_floats("log2", np.log2)

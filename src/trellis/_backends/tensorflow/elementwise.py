@@ -27,13 +27,13 @@ from ._helpers import (
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
@@ -195,6 +195,22 @@ def rsqrt(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     return _raw.Reciprocal(x=floating(x))
+
+
+def cbrt(x: Any, /) -> Any:
+    """TensorFlow has none: a power, and one step of Newton's method for its last digits."""
+    x = floating(x)
+    size, one = tf.abs(x), tf.ones([], x.dtype)
+    is_plain = (size > 0) & tf.math.is_finite(size)
+    size = tf.where(is_plain, size, one)
+    third = tf.constant(1 / 3, x.dtype)
+    root = tf.pow(size, third)
+    root = copysign(root - (root - size / (root * root)) / 3, x)
+    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
+    is_zero = tf.equal(x, tf.zeros([], x.dtype))
+    power = tf.pow(tf.where(is_zero, x, one), third)
+    zero = x - (tf.stop_gradient(power) - power)
+    return tf.where(is_plain, root, tf.where(is_zero, zero, x))
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -376,6 +392,22 @@ def erf(x: Any, /) -> Any:
         ten = tf.constant(10.0, x.dtype)
         x = tf.where(tf.abs(x) > ten, tf.sign(x) * ten, x)
     return tf.math.erf(x)
+
+
+def erfc(x: Any, /) -> Any:
+    x = floating(x)
+    if x.dtype is tf.float64:
+        # The float64 kernel answers infinities with nan; beyond 30 erfc is 0 or 2.
+        limit = tf.constant(30.0, x.dtype)
+        x = tf.where(tf.abs(x) > limit, tf.sign(x) * limit, x)
+    return tf.math.erfc(x)
+
+
+def erfinv(x: Any, /) -> Any:
+    x = floating(x)
+    if x.dtype.size < 4:
+        return tf.cast(tf.math.erfinv(tf.cast(x, tf.float32)), x.dtype)
+    return tf.math.erfinv(x)
 
 
 # Angles -------------------------------------------------------------------------------------------

@@ -28,13 +28,13 @@ from ._helpers import (
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
@@ -72,6 +72,8 @@ atanh = _of_floats("atanh", torch.atanh)
 cos = _of_floats("cos", torch.cos)
 cosh = _of_floats("cosh", torch.cosh)
 erf = _of_floats("erf", torch.erf)
+erfc = _of_floats("erfc", torch.erfc)
+erfinv = _of_floats("erfinv", torch.erfinv)
 exp = _of_floats("exp", torch.exp)
 log = _of_floats("log", torch.log)
 log10 = _of_floats("log10", torch.log10)
@@ -82,6 +84,19 @@ sin = _of_floats("sin", torch.sin)
 sinh = _of_floats("sinh", torch.sinh)
 sqrt = _of_floats("sqrt", torch.sqrt)
 tan = _of_floats("tan", torch.tan)
+
+
+def cbrt(x: Any, /) -> Any:
+    """PyTorch has none: a power, and one step of Newton's method for its last digits."""
+    x = as_float(x)
+    size = torch.abs(x)
+    is_plain = (size > 0) & torch.isfinite(size)
+    size = torch.where(is_plain, size, 1.0)
+    root = torch.pow(size, 1 / 3)
+    root = torch.copysign(root - (root - size / (root * root)) / 3, x)
+    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
+    power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
+    return torch.where(is_plain, root, torch.where(x == 0, x - (power.detach() - power), x))
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
