@@ -1,0 +1,251 @@
+"""Weights of torch and Keras into a model of ours, layer by layer in their layouts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..nn import Module
+from ..nn.module.loading import (
+    Names,
+    WeightsReport,
+    compare,
+    is_equal,
+    put,
+    refuse_nothing,
+    renamed,
+    second_places,
+)
+from ..nn.module.track import as_record
+from .weights_keras import KERAS
+from .weights_layout import Library, joined, slots_of
+from .weights_matching import Match, by_name, in_order, wrong_shape
+from .weights_torch import TORCH
+
+
+def load_torch_weights(
+    model: Module,
+    state_dict: Mapping[str, Any] | Any,
+    /,
+    *,
+    names: Names | None = None,
+    strict: bool = True,
+) -> WeightsReport:
+    """Give a model the weights of a torch module that has the same layers.
+
+    `state_dict` is that of the module, or the module. Layouts are ours afterwards: filters, the
+    matrices and biases of recurrent layers, packed projections, running statistics; floats have the
+    type of the model. Layers are found by their names, which `convert.state_dict(model)` shows, or,
+    where those differ, in order; `names` says which is which, a dict of names or their beginnings
+    or a function from torch's name to that one. Everything that does not fit is listed in one
+    error. With `strict=False` what fits by name is loaded, and the report says what does not.
+
+    >>> import numpy as np, trellis
+    >>> from trellis import convert
+    >>> model = trellis.nn.Sequential(trellis.nn.Conv2D(3, 8, 5, 1, "VALID"))
+    >>> torch_weights = {"0.weight": np.ones((8, 3, 5, 5)), "0.bias": np.zeros(8)}
+    >>> print(convert.load_torch_weights(model, torch_weights))
+    2 loaded
+        layers/v0/b <- 0.bias
+        layers/v0/w <- 0.weight
+    2 cast to the type here
+        layers/v0/b: float64 there, float32 here
+        layers/v0/w: float64 there, float32 here
+    """
+    check_model(model, "load_torch_weights")
+    arrays, addresses = arrays_of_torch(state_dict)
+    return _load(model, arrays, addresses, TORCH, names, strict, "load_torch_weights", True)
+
+
+def load_keras_weights(
+    model: Module,
+    weights: Mapping[str, Any] | Iterable[Any] | Any,
+    /,
+    *,
+    names: Names | None = None,
+    strict: bool = True,
+) -> WeightsReport:
+    """Give a model the weights of a Keras model that has the same layers.
+
+    `weights` is a Keras model or layer, what its `get_weights()` gives, or a dict of arrays by
+    path. Keras numbers its names, so layers are found in order, unless `names` maps paths, or their
+    beginnings, to the chain of a layer and Keras' own name in it ("head/kernel"). The rest is as in
+    `load_torch_weights`. A GRU must have been made with `reset_after=True`, Keras' default.
+    Epsilons are arguments of the layers, not weights: those of Keras' norms are 1e-3 unless given.
+
+    >>> import numpy as np, trellis
+    >>> from trellis import convert
+    >>> model = trellis.nn.Linear(2, 3)
+    >>> weights = [np.ones((2, 3), "float32"), np.zeros(3, "float32")]  # keras_model.get_weights()
+    >>> report = convert.load_keras_weights(model, weights)
+    >>> report.is_complete, model.v.w.shape
+    (True, (3, 2))
+    """
+    check_model(model, "load_keras_weights")
+    arrays, has_names = _of_keras(weights)
+    return _load(model, arrays, {}, KERAS, names, strict, "load_keras_weights", has_names)
+
+
+# What was given
+# -------------------------------------------------------------------------------------
+
+
+def check_model(model: Any, function: str) -> None:
+    if not isinstance(model, Module):
+        raise ArgumentTypeError(
+            f"{function}() expects a model of Trellis first, got {type(model).__name__}."
+        )
+    if not model.built:
+        raise ArgumentError(
+            f"{type(model).__name__} has no variables yet: call build() before {function}()."
+        )
+
+
+def arrays_of_torch(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """NumPy arrays by name, and where in memory each of them began: tied weights have two names."""
+    if hasattr(given, "state_dict") and not isinstance(given, Mapping):
+        given = given.state_dict()
+    if not isinstance(given, Mapping):
+        raise ArgumentTypeError(
+            "load_torch_weights() expects a state_dict, or a torch module, got "
+            f"{type(given).__name__}."
+        )
+    nested = [name for name, x in given.items() if isinstance(x, Mapping)]
+    if nested:
+        raise ArgumentError(
+            f"{nested[0]!r} holds a dict, not an array: this is a checkpoint, and its weights are "
+            f"probably checkpoint[{nested[0]!r}]."
+        )
+    arrays = {name: as_record(x) for name, x in given.items() if hasattr(x, "dtype")}
+    return arrays, {name: _address(given[name]) for name in arrays if arrays[name].size}
+
+
+def _address(x: Any) -> Any:
+    where = x.data_ptr() if hasattr(x, "data_ptr") else id(x)
+    return where, tuple(x.shape)
+
+
+def _of_keras(given: Any) -> tuple[dict[str, Any], bool]:
+    """NumPy arrays by path, and whether the paths mean something."""
+    if isinstance(given, Mapping):
+        return {name.removesuffix(":0"): as_record(x) for name, x in given.items()}, True
+    variables = getattr(given, "weights", None)
+    if variables is None:
+        if not isinstance(given, (list, tuple)):
+            raise ArgumentTypeError(
+                "load_keras_weights() expects a Keras model or layer, its get_weights(), or a dict "
+                f"of arrays, got {type(given).__name__}."
+            )
+        return {str(i): np.asarray(x) for i, x in enumerate(given)}, False
+    arrays: dict[str, Any] = {}
+    for variable in variables:
+        path = getattr(variable, "path", variable.name).removesuffix(":0")
+        while path in arrays:  # two layers may have been given one name
+            head, _, last = path.rpartition("/")
+            path = f"{head}_/{last}"
+        arrays[path] = np.asarray(variable.numpy())
+    return arrays, True
+
+
+# Loading
+# ----------------------------------------------------------------------------------------
+
+
+def _load(
+    model: Any,
+    arrays: dict[str, Any],
+    addresses: Mapping[str, Any],
+    library: Library,
+    names: Names | None,
+    strict: bool,
+    function: str,
+    has_names: bool,
+) -> WeightsReport:
+    slots = slots_of(model, library)
+    new_names = renamed(arrays, names, function)
+    matches, used = by_name(slots, new_names, library)
+    why = ""
+    if names is None and any([match.names is None for match in matches]):
+        ordered = in_order(slots, arrays, library, has_names)
+        if isinstance(ordered, str):
+            why = f" In order they do not fit either: {ordered}."
+        else:
+            matches = ordered
+            used = {name for match in matches for name in match.names or ()}
+            used |= _beside(slots, arrays, library)
+    unexpected = _unexpected(new_names, used, addresses)
+    report, fitting = _examined(model, matches, arrays, unexpected)
+    source = f"The {library.name} weights"
+    if strict and not report.is_complete:
+        lines = [*_missing(matches, library), *report.differences("the weights")]
+        raise ShapeError(
+            f"{source} do not fit {type(model).__name__}:\n    "
+            + "\n    ".join(lines)
+            + f"\n{why.strip() or 'Nothing was loaded.'} `names=` says which belong together; "
+            "strict=False loads what fits."
+        )
+    state = model.state_dict()
+    if not strict:
+        refuse_nothing(report, state, source)
+    put(model.__node__, fitting)
+    return report
+
+
+def _beside(slots: Any, arrays: Mapping[str, Any], library: Library) -> set[str]:
+    beside = {name for slot in slots for name in slot.layout.beside}
+    return {name for name in arrays if name.rpartition(library.separator)[2] in beside}
+
+
+def _unexpected(
+    new_names: Mapping[str, str], used: set[str], addresses: Mapping[str, Any]
+) -> list[str]:
+    """What nothing here was made of; a second name of the same memory is none of them."""
+    known = {addresses[name] for name in used if name in addresses}
+    return [
+        old
+        for old in new_names.values()
+        if old not in used and not (old in addresses and addresses[old] in known)
+    ]
+
+
+def _examined(
+    model: Any, matches: list[Match], arrays: Mapping[str, Any], unexpected: list[str]
+) -> tuple[WeightsReport, dict[str, Any]]:
+    """The report, and what is to be loaded, in our layout and by chain."""
+    places = second_places(model.__node__)
+    found: dict[str, tuple[str, Any]] = {}
+    shapes = {}
+    for match in matches:
+        if match.names is None:
+            continue
+        chain = joined("/", match.slot.path, match.entry.chain)
+        chain = places.get(chain, chain)
+        wrong = wrong_shape(match, arrays)
+        if wrong is not None:
+            shapes[chain] = wrong
+            continue
+        name, made = " + ".join(match.names), match.spelling.load(*[arrays[n] for n in match.names])
+        if chain in found and not is_equal(found[chain][1], made):
+            raise ArgumentError(
+                f"{found[chain][0]!r} and {name!r} are one array here, {chain!r}, but differ there."
+            )
+        found.setdefault(chain, (name, made))
+    state = model.state_dict()
+    report, fitting = compare(found, unexpected, state, casts=True)
+    missing = tuple([chain for chain in report.missing if chain not in shapes])
+    whole = WeightsReport(
+        report.matched, missing, report.unexpected, shapes, report.wrong_dtype, report.cast
+    )
+    return whole, fitting
+
+
+def _missing(matches: list[Match], library: Library) -> list[str]:
+    """How torch or Keras would call what was not found."""
+    looked_for = [
+        joined(library.separator, match.slot.name, name)
+        for match in matches
+        if match.names is None
+        for name in match.entry.names
+    ]
+    return [f"looked for {', '.join(looked_for)}"] if looked_for else []
