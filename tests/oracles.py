@@ -15,7 +15,10 @@ class _Oracle:
         return getattr(import_module(self._module), name)
 
 
+flax = _Oracle("flax")
 jax = _Oracle("jax")
+keras = _Oracle("keras")
+optax = _Oracle("optax")
 tf = _Oracle("tensorflow")
 torch = _Oracle("torch")
 torch_functional = _Oracle("torch.nn.functional")

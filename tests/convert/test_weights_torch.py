@@ -5,7 +5,7 @@ import pytest
 
 import trellis
 from oracles import torch
-from trellis import convert, errors, nn
+from trellis import convert, nn
 from trellis.testing import assert_close
 
 # Sums of some hundred float32 products in another order, and a dozen steps of a recurrent layer.
@@ -44,14 +44,11 @@ class Row:
         self.from_torch = channel_last if images else same
 
 
-TN = None  # torch.nn, when a row is made
-
-
 def rows():
     tn = torch.nn
     image, volume, wave = floats(2, 7, 8, 4), floats(2, 5, 6, 5, 4), floats(2, 9, 4)
     sequence = floats(3, 6, 4)
-    ids = np.array([[1, 2, 6], [0, 3, 3]])
+    ids = np.array([[1, 2, 6], [0, 3, 3]], "int32")
     both = {"out": first, "out_torch": first}
     images = {"images": True}
     return {
