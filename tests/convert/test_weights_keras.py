@@ -238,7 +238,7 @@ def test_keras_weights_that_do_not_fit():
         convert.load_keras_weights(nn.GRU(4, 5), gru)
     assert "(15,)" in str(caught.value)
     dense = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(2)])
-    with pytest.raises(errors.ShapeError, match="at the end .*kernel.* is left"):
+    with pytest.raises(errors.ShapeError, match=r"at the end .*kernel.* is left"):
         convert.load_keras_weights(nn.Linear(4, 3), dense)
     with pytest.raises(errors.ShapeError, match="needs kernel"):
         convert.load_keras_weights(nn.Linear(4, 3), [np.zeros((3, 4), "float32")])
