@@ -282,6 +282,7 @@ from ._core.lazy import names_of_package as __dir__  # noqa: F401
 if TYPE_CHECKING:
     from . import convert as convert
     from . import functional as functional
+    from . import graph as graph
     from . import nn as nn
     from . import optim as optim
     from . import train as train

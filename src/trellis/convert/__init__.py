@@ -1,7 +1,13 @@
-"""Models and weights from other libraries, and models of ours inside theirs.
+"""Models and weights from anywhere: a model of one framework becomes a module that runs on any of
+the four, and a model of ours trains inside theirs.
 
-Importing this room loads no framework; a function loads the one that it is about.
+>>> from trellis import convert
+>>> sorted(name for name in dir(convert) if name.startswith("from_"))
+['from_jax', 'from_keras', 'from_onnx', 'from_tensorflow', 'from_torch']
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .._core.exports import public_names as _public_names
 from ..nn.module.loading import WeightsReport as WeightsReport
@@ -9,10 +15,35 @@ from .adapters import as_flax as as_flax
 from .adapters import as_jax as as_jax
 from .adapters import as_keras_layer as as_keras_layer
 from .adapters import as_torch_module as as_torch_module
+from .module import ConvertedModule as ConvertedModule
+from .rules import rule as rule
 from .weights import load_keras_weights as load_keras_weights
 from .weights import load_torch_weights as load_torch_weights
 from .weights_back import state_dict as state_dict
 
+if TYPE_CHECKING:
+    from .jax import from_jax as from_jax
+    from .onnx import from_onnx as from_onnx
+    from .tensorflow import from_keras as from_keras
+    from .tensorflow import from_tensorflow as from_tensorflow
+    from .torch import from_torch as from_torch
+
+# Where a name lives whose file imports a framework: opened when somebody asks for it.
+_HOMES = {
+    "from_jax": "jax",
+    "from_keras": "tensorflow",
+    "from_onnx": "onnx",
+    "from_tensorflow": "tensorflow",
+    "from_torch": "torch",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trellis.convert' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
 
 def __dir__() -> list[str]:
-    return _public_names(__name__)
+    names = [name for name in _public_names(__name__) if name not in ("import_module", "Any")]
+    return sorted([*_HOMES, *[name for name in names if name != "TYPE_CHECKING"]])

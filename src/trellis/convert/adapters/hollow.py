@@ -14,6 +14,7 @@ from ..._random.stream import _current, _while_followed, key_words, stream
 from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
+from ..module import ConvertedModule
 
 
 class Hollow:
@@ -28,8 +29,9 @@ class Hollow:
         v, kept = model.v, model.buffers
         leaves = tree.leaves([v, kept])
         self.origin = backend_of(leaves[0]) if leaves else backend
-        # Known to the copier, the arrays are not copied: only the structure is.
-        self.training = copy.deepcopy(model, {id(leaf): leaf for leaf in leaves})
+        # What is known to the copier is not copied: only the structure of the model is.
+        graphs = [m.graph for m in below(model) if isinstance(m, ConvertedModule)]
+        self.training = copy.deepcopy(model, {id(each): each for each in [*leaves, *graphs]})
         self.host = backend
         _empty(self.training)
         _move_constants(self.training, self.origin, backend)
@@ -123,10 +125,13 @@ def _assembled(structure: Any, remaining: list[Any]) -> Container:
 
 
 def _move_constants(model: Any, origin: str, backend: str) -> None:
-    """Arrays that modules keep in plain attributes belong to the framework of the variables."""
+    """Arrays that modules keep beside their variables belong to the framework of these."""
     if origin == backend:
         return
     for module in below(model):
+        if isinstance(module, ConvertedModule):
+            module.move_constants(backend)
+            continue
         for name, value in list(vars(module).items()):
             leaves = tree.leaves(value) if tree.is_nest(value) else [value]
             arrays = [x for x in leaves if hasattr(x, "dtype") and hasattr(x, "shape")]
