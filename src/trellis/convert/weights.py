@@ -1,6 +1,7 @@
 """Weights of torch and Keras into a model of ours, layer by layer in their layouts."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def _load(
     report, fitting = _examined(model, matches, arrays, unexpected)
     source = f"The {library.name} weights"
     if strict and not report.is_complete:
-        lines = [*_missing(matches, library), *report.differences("the weights")]
+        lines = _differences(report, matches, library)
         raise ShapeError(
             f"{source} do not fit {type(model).__name__}:\n    "
             + "\n    ".join(lines)
@@ -234,18 +235,20 @@ def _examined(
     state = model.state_dict()
     report, fitting = compare(found, unexpected, state, casts=True)
     missing = tuple([chain for chain in report.missing if chain not in shapes])
-    whole = WeightsReport(
-        report.matched, missing, report.unexpected, shapes, report.wrong_dtype, report.cast
-    )
-    return whole, fitting
+    return replace(report, missing=missing, wrong_shape=shapes), fitting
 
 
-def _missing(matches: list[Match], library: Library) -> list[str]:
-    """How torch or Keras would call what was not found."""
+def _differences(report: WeightsReport, matches: list[Match], library: Library) -> list[str]:
+    """What does not fit, in sentences; shapes are those of the other library."""
     looked_for = [
         joined(library.separator, match.slot.name, name)
         for match in matches
         if match.names is None
         for name in match.entry.names
     ]
-    return [f"looked for {', '.join(looked_for)}"] if looked_for else []
+    lines = [f"looked for {', '.join(looked_for)}"] if looked_for else []
+    named = {joined("/", m.slot.path, m.entry.chain): m.names for m in matches}
+    for chain, (there, needed) in report.wrong_shape.items():
+        name = " + ".join(named.get(chain) or ())
+        lines.append(f"{name!r} has shape {there}, and {chain!r} needs {needed}")
+    return lines + replace(report, wrong_shape={}).differences("the weights")

@@ -8,7 +8,6 @@ import numpy as np
 from .._array.interchange import to_backend
 from .._core.errors import ShapeError
 from ..nn import Module
-from ..nn.module.loading import second_places
 from ..nn.module.track import as_record
 from .weights import arrays_of_torch, check_model
 from .weights_layout import joined, slots_of
@@ -39,10 +38,8 @@ def state_dict(model: Module, /, *, like: Mapping[str, Any] | Any = None) -> dic
                 arrays[joined(".", slot.name, name)] = x
         for name, x in slot.layout.beside.items():
             arrays[joined(".", slot.name, name)] = x
-    seconds = second_places(model.__node__)
-    for other, kept in seconds.items():
-        if other.replace("/", ".") not in arrays and kept.replace("/", ".") in arrays:
-            arrays[other.replace("/", ".")] = arrays[kept.replace("/", ".")]
+        for second, first in slot.layout.seconds.items():
+            arrays[joined(".", slot.name, second)] = arrays[joined(".", slot.name, first)]
     if like is not None:
         arrays = _renamed_like(model, arrays, like)
     return {

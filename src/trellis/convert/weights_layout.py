@@ -45,6 +45,7 @@ class Layout(NamedTuple):
     entries: list[Entry]
     order: tuple[str, ...] = ()  # of their names, where it is not that of the entries
     beside: Mapping[str, Any] = {}  # what they have and we do not, with what it begins with
+    seconds: Mapping[str, str] = {}  # second names of shared arrays: {second: first}
     with_children: bool = False  # whether the modules below are among the entries
 
 

@@ -34,6 +34,13 @@ def by_name(
                     match = Match(slot, entry, spelling, found)
             matches.append(match)
             used.update(match.names or ())
+        for second, first in slot.layout.seconds.items():
+            whole = _in(slot, second, library)
+            if whole in names:
+                entry = next(e for e in slot.layout.entries if e.names == (first,))
+                spelling = Spelling((second,))
+                matches.append(Match(slot, entry, spelling, (names[whole],)))
+                used.add(names[whole])
         for name in slot.layout.beside:
             used.update([old for new, old in names.items() if new == _in(slot, name, library)])
     return matches, used

@@ -9,6 +9,7 @@ from .. import nn
 from ..nn.layers.conv import Convolution
 from ..nn.layers.norm import _BatchNorm, _InstanceNorm
 from ..nn.layers.recurrent import _Recurrent
+from .module import ConvertedModule
 from .weights_layout import Entry, Layout, Library, Rule, Spelling, parts_of
 
 
@@ -101,6 +102,14 @@ def _attention(layer: Any, own: Mapping[str, Any]) -> Layout:
     return Layout(entries)
 
 
+def _converted(layer: Any, own: Mapping[str, Any]) -> Layout:
+    """A converted model has the names and layouts of its source."""
+    seconds = {
+        second.replace("/", "."): first.replace("/", ".") for second, first in layer.aliases.items()
+    }
+    return Layout([Entry(chain, (chain.replace("/", "."),)) for chain in own], seconds=seconds)
+
+
 _weight_and_bias = _plain(w="weight", b="bias")
 
 RULES: dict[type, Rule] = {
@@ -117,6 +126,7 @@ RULES: dict[type, Rule] = {
     nn.DepthwiseConv2D: _depthwise,
     _Recurrent: _recurrent,
     nn.MultiHeadAttention: _attention,
+    ConvertedModule: _converted,
 }
 
 TORCH = Library(
