@@ -15,9 +15,9 @@ class _Oracle:
         return getattr(import_module(self._module), name)
 
 
-flax = _Oracle("flax")
 jax = _Oracle("jax")
 keras = _Oracle("keras")
+nnx = _Oracle("flax.nnx")
 optax = _Oracle("optax")
 tf = _Oracle("tensorflow")
 torch = _Oracle("torch")

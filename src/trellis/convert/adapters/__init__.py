@@ -94,8 +94,8 @@ def as_keras_layer(
 ) -> "KerasLayer":
     """A layer of Keras 3 that computes what a model of ours computes, on Keras' own backend.
 
-    Its `trainable_weights` are the variables, its `non_trainable_weights` the buffers; names have
-    dots for slashes. The mode is Keras' argument `training`. Dropout draws from a
+    Its `trainable_weights` are the variables, its `non_trainable_weights` the buffers, called
+    "layers__v0__w" and so on. The mode is Keras' argument `training`. Dropout draws from a
     `keras.random.SeedGenerator(seed)`, so `keras.utils.set_random_seed` decides where no seed is
     given.
 

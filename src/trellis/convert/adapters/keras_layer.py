@@ -32,13 +32,13 @@ class KerasLayer(keras.layers.Layer):
     def _weight(self, chain: str, x: Any, can_learn: bool) -> Any:
         dtype = keras.backend.standardize_dtype(x.dtype)
         is_float = dtype.startswith(("float", "bfloat", "complex"))
-        # Keras joins its own names with slashes.
+        # Keras keeps slashes for itself, and torch, where Keras runs on it, dots.
         weight = self.add_weight(
             shape=tuple(x.shape),
             initializer="zeros",
             dtype=dtype,
             trainable=can_learn and is_float,
-            name=chain.replace("/", "."),
+            name=chain.replace("/", "__").replace(".", "_"),
         )
         weight.assign(x)
         return weight
