@@ -100,6 +100,16 @@ class Printer:
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
 
+    def _subscript(self, key: Any) -> str:
+        """What stands between brackets: `:, 1:-1, 0`."""
+        if isinstance(key, tuple) and key:
+            inner = ", ".join([self._subscript(item) for item in key])
+            return inner + ("," if len(key) == 1 else "")
+        if not isinstance(key, slice):
+            return self.text(key)
+        parts = ["" if x is None else self.text(x) for x in (key.start, key.stop)]
+        return ":".join(parts) + ("" if key.step is None else f":{self.text(key.step)}")
+
     def name_of(self, op: Callable[..., Any]) -> str:
         """How the program calls a function; remembers what has to be imported for it."""
         name = op.__name__
@@ -122,7 +132,7 @@ class Printer:
         start = f"{indent}{node.result.name} = "
         args = [self.text(x) for x in node.args]
         if node.op is operator.getitem:
-            return [f"{start}{args[0]}[{args[1]}]"]
+            return [f"{start}{args[0]}[{self._subscript(node.args[1])}]"]
         if node.op in _INFIX and not node.attributes:
             return [f"{start}{args[0]} {_INFIX[node.op]} {args[1]}"]
         args += [f"{key}={self.text(x)}" for key, x in node.attributes.items()]
