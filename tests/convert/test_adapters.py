@@ -477,6 +477,42 @@ def test_weights_of_converted_models():
         convert.load_torch_weights(model, {**changed, "head.w": changed["head.w"] + 1})
 
 
+@pytest.mark.needs("torch", "jax")
+def test_weights_go_back_into_torch():
+    """From torch to JAX, changed there, and back; with one array under two names."""
+
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = torch.nn.Embedding(7, 4)
+            self.norm = torch.nn.BatchNorm1d(4)
+            self.head = torch.nn.Linear(4, 7, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, ids):
+            return self.head(torch.tanh(self.norm(self.embedding(ids))))
+
+    ids = np.array([1, 2, 3], "int32")
+    model = convert.from_torch(Tied().eval(), args=(torch.as_tensor(ids),), to="jax")
+    model.v = trellis.tree.map(lambda x: 1.5 * x + 0.1, model.v)
+    model.buffers = {
+        **model.buffers,
+        "norm": {**model.buffers.norm, "running_mean": model.v["norm/bias"]},
+    }
+    again = Tied().eval()
+    again.load_state_dict(convert.state_dict(model))
+    expected = again(torch.as_tensor(ids)).detach().numpy()
+    assert_close(model(jax.numpy.asarray(ids)), expected, rtol=1e-5, atol=1e-6, backend="jax")
+    # And through the adapter, which counts its batches with the integers that it has.
+    module = convert.as_torch_module(model)
+    assert_close(module(torch.as_tensor(ids)).detach(), expected, rtol=1e-5, atol=1e-6)
+    wide = convert.from_torch(Tied().eval(), args=(torch.as_tensor(ids),), to="torch")
+    params, fn = convert.as_jax(wide)
+    assert fn.buffers["norm"]["num_batches_tracked"].dtype == "int32"
+    counted = fn.to_trellis(params).buffers["norm/num_batches_tracked"]
+    assert counted.dtype == torch.int64
+
+
 class WithTable(trellis.Module):
     """Arrays in plain attributes, one of them in a list."""
 

@@ -1,7 +1,10 @@
 """Which foreign array belongs where: by name, in order, or as the user says; all else is listed."""
 
+import pickle
+
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import trellis
 from module_checks import SharedWeight
@@ -48,6 +51,17 @@ def test_names_mirror_the_model():
     assert_close(net.v["conv/w"], np.transpose(given["conv.weight"], (2, 1, 0)))
     assert_close(net.v["blocks/v1/w"], given["blocks.1.weight"])
     assert_close(net.v["scale"], given["scale"])
+
+
+def test_a_file_in_the_layout_of_torch(tmp_path):
+    """What others write with safetensors.torch; a pickle is refused."""
+    path, net, given = tmp_path / "net.safetensors", Net(), weights_of_net()
+    safetensors.numpy.save_file(given, path)
+    assert convert.load_torch_weights(net, path).is_complete
+    assert_close(net.v["conv/w"], np.transpose(given["conv.weight"], (2, 1, 0)))
+    path.write_bytes(pickle.dumps(given))
+    with pytest.raises(errors.ArgumentError, match="cannot run code"):
+        convert.load_torch_weights(net, str(path))
 
 
 @pytest.mark.needs("torch")
@@ -249,7 +263,7 @@ def test_what_is_no_state_dict():
     layer = nn.Linear(2, 2)
     for given, error, message in [
         ({"state_dict": {}, "epoch": 3}, errors.ArgumentError, r"checkpoint\['state_dict'\]"),
-        (3, errors.ArgumentTypeError, "a state_dict, or a torch module"),
+        (3, errors.ArgumentTypeError, "a state_dict, a torch module, or the path"),
     ]:
         with pytest.raises(error, match=message):
             convert.load_torch_weights(layer, given)

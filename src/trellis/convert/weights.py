@@ -1,5 +1,6 @@
 """Weights of torch and Keras into a model of ours, layer by layer in their layouts."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.files import read_arrays
 from ..nn import Module
 from ..nn.module.loading import (
     Names,
@@ -18,6 +20,7 @@ from ..nn.module.loading import (
     renamed,
     second_places,
 )
+from ..nn.module.state import refuse_other_formats
 from ..nn.module.track import as_record
 from .weights_keras import KERAS
 from .weights_layout import Library, joined, slots_of
@@ -27,7 +30,7 @@ from .weights_torch import TORCH
 
 def load_torch_weights(
     model: Module,
-    state_dict: Mapping[str, Any] | Any,
+    state_dict: "Mapping[str, Any] | str | os.PathLike[str] | Any",
     /,
     *,
     names: Names | None = None,
@@ -35,7 +38,8 @@ def load_torch_weights(
 ) -> WeightsReport:
     """Give a model the weights of a torch module that has the same layers.
 
-    `state_dict` is that of the module, or the module. Layouts are ours afterwards: filters, the
+    `state_dict` is that of the module, the module, or the path of a safetensors file. Layouts are
+    ours afterwards: filters, the
     matrices and biases of recurrent layers, packed projections, running statistics; floats have the
     type of the model. Layers are found by their names, which `convert.state_dict(model)` shows, or,
     where those differ, in order; `names` says which is which, a dict of names or their beginnings
@@ -105,12 +109,15 @@ def check_model(model: Any, function: str) -> None:
 
 def arrays_of_torch(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """NumPy arrays by name, and where in memory each of them began: tied weights have two names."""
+    if isinstance(given, (str, os.PathLike)):
+        refuse_other_formats(given)
+        given = read_arrays(given)[0]
     if hasattr(given, "state_dict") and not isinstance(given, Mapping):
         given = given.state_dict()
     if not isinstance(given, Mapping):
         raise ArgumentTypeError(
-            "load_torch_weights() expects a state_dict, or a torch module, got "
-            f"{type(given).__name__}."
+            "load_torch_weights() expects a state_dict, a torch module, or the path of a "
+            f"safetensors file, got {type(given).__name__}."
         )
     nested = [name for name, x in given.items() if isinstance(x, Mapping)]
     if nested:

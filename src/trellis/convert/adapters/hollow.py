@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..._array.casting import astype, dtype
 from ..._array.interchange import to_backend
 from ..._core import tree
 from ..._core.container import Container, unflatten_container
@@ -14,7 +15,9 @@ from ..._random.stream import _current, _while_followed, key_words, stream
 from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
-from ..module import ConvertedModule
+from ..module import ConvertedModule, has_64_bits
+
+_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
 class Hollow:
@@ -42,6 +45,7 @@ class Hollow:
         self.variables = _flat(v, backend)
         self.buffers = _flat(kept, backend)
         self._structures = structure_of(v), structure_of(kept)
+        self._types = [[str(dtype(n[chain])) for chain in n.key_chains()] for n in (v, kept)]
 
     def release(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arrays, which the host keeps from now on."""
@@ -67,9 +71,13 @@ class Hollow:
         """A model of ours with these arrays, by default on the framework that it came from."""
         name = self.origin if backend is None else backend
         model = copy.deepcopy(self.training)
-        arrays = [[to_backend(x, name, copy=True) for x in part] for part in (v, buffers)]
-        keep(model.__node__, assembled(self._structures[0], arrays[0]))
-        model.__node__.buffers = assembled(self._structures[1], arrays[1])
+        whole = []
+        for structure, types, part in zip(self._structures, self._types, (v, buffers), strict=True):
+            pairs = zip(part, types, strict=True)
+            leaves = [_widened(_moved(x, name), wanted, name) for x, wanted in pairs]
+            whole.append(assembled(structure, leaves))
+        keep(model.__node__, whole[0])
+        model.__node__.buffers = whole[1]
         _move_constants(model, self.host, name)
         return model
 
@@ -95,7 +103,24 @@ def _empty(model: Any) -> None:
 
 
 def _flat(nest: Container, backend: str) -> dict[str, Any]:
-    return {chain: to_backend(nest[chain], backend, copy=True) for chain in nest.key_chains()}
+    return {chain: _moved(nest[chain], backend) for chain in nest.key_chains()}
+
+
+def _moved(x: Any, backend: str) -> Any:
+    """A copy in another framework; wide integers become narrow where it has no others, if they
+    fit."""
+    if str(dtype(x)) in _NARROW and not has_64_bits(backend):
+        wide = to_backend(x, "numpy")
+        narrow = astype(wide, _NARROW[str(dtype(x))])
+        x = narrow if bool((narrow == wide).all()) else wide
+    return to_backend(x, backend, copy=True)
+
+
+def _widened(x: Any, wanted: str, backend: str) -> Any:
+    """The type that an integer had before it was moved, where the framework has that type."""
+    if wanted in _NARROW and str(dtype(x)) == _NARROW[wanted] and has_64_bits(backend):
+        return astype(x, wanted)
+    return x
 
 
 # A structure is the keys of a Container and what is below each: a structure, or None for an array.
