@@ -39,12 +39,12 @@ def load_torch_weights(
     """Give a model the weights of a torch module that has the same layers.
 
     `state_dict` is that of the module, the module, or the path of a safetensors file. Layouts are
-    ours afterwards: filters, the
-    matrices and biases of recurrent layers, packed projections, running statistics; floats have the
-    type of the model. Layers are found by their names, which `convert.state_dict(model)` shows, or,
-    where those differ, in order; `names` says which is which, a dict of names or their beginnings
-    or a function from torch's name to that one. Everything that does not fit is listed in one
-    error. With `strict=False` what fits by name is loaded, and the report says what does not.
+    ours afterwards: filters, the matrices and biases of recurrent layers, packed projections,
+    running statistics; floats have the type of the model. Layers are found by their names, which
+    `convert.state_dict(model)` shows, or, where those differ, in order; `names` says which is
+    which, a dict of names or their beginnings or a function from torch's name to that one.
+    Everything that does not fit is listed in one error. With `strict=False` what fits by name is
+    loaded, and the report says what does not.
 
     >>> import numpy as np, trellis
     >>> from trellis import convert

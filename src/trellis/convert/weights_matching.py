@@ -23,7 +23,8 @@ def by_name(
     slots: Sequence[Slot], names: Mapping[str, str], library: Library
 ) -> tuple[list[Match], set[str]]:
     """Matches by `{name it would have: name it has}`, and the names that were used up."""
-    matches, used = [], set()
+    matches: list[Match] = []
+    used: set[str] = set()
     for slot in slots:
         for entry in slot.layout.entries:
             match = Match(slot, entry, entry.spellings()[0], None)
@@ -35,12 +36,11 @@ def by_name(
             matches.append(match)
             used.update(match.names or ())
         for second, first in slot.layout.seconds.items():
-            whole = _in(slot, second, library)
-            if whole in names:
+            found_as = names.get(_in(slot, second, library))
+            if found_as is not None:
                 entry = next(e for e in slot.layout.entries if e.names == (first,))
-                spelling = Spelling((second,))
-                matches.append(Match(slot, entry, spelling, (names[whole],)))
-                used.add(names[whole])
+                matches.append(Match(slot, entry, Spelling((second,)), (found_as,)))
+                used.add(found_as)
         for name in slot.layout.beside:
             used.update([old for new, old in names.items() if new == _in(slot, name, library)])
     return matches, used

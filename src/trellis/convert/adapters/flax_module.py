@@ -39,8 +39,8 @@ class FlaxModule(nnx.Module):
 
     def to_trellis(self, backend: str | None = None) -> Any:
         """A model of ours with the weights as they are now."""
-        arrays = [[x[...] for x in _leaves(part)] for part in (self.v, self.buffers)]
-        return self._hollow.filled(*arrays, backend).train(not self.deterministic)
+        v, kept = [[x[...] for x in _leaves(part)] for part in (self.v, self.buffers)]
+        return self._hollow.filled(v, kept, backend).train(not self.deterministic)
 
 
 def _variables(flat: dict[str, Any], kind: Any) -> Any:

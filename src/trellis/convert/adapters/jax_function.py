@@ -64,8 +64,8 @@ class JaxFunction:
     ) -> Any:
         """A model of ours with these weights."""
         kept = self.buffers if buffers is None else buffers
-        arrays = jax.device_get((_leaves(params), _leaves(kept)))
-        return self._hollow.filled(*arrays, backend).train(self._hollow.is_training)
+        model = self._hollow.filled(_leaves(params), _leaves(kept), backend)
+        return model.train(self._hollow.is_training)
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

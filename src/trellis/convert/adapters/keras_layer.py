@@ -64,5 +64,5 @@ class KerasLayer(keras.layers.Layer):
 
     def to_trellis(self, backend: str | None = None) -> Any:
         """A model of ours with the weights as they are now."""
-        arrays = [[weight.numpy() for weight in part] for part in (self._v, self._kept)]
-        return self._hollow.filled(*arrays, backend).train(self._hollow.is_training)
+        v, kept = [[weight.numpy() for weight in part] for part in (self._v, self._kept)]
+        return self._hollow.filled(v, kept, backend).train(self._hollow.is_training)
