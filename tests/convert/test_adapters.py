@@ -533,6 +533,50 @@ def test_arrays_in_attributes_are_moved(backend, host):
 
 
 @pytest.mark.needs("torch")
+def test_constants_move_with_the_module():
+    module = convert.as_torch_module(WithTable("numpy")).double()
+    y = module(torch.as_tensor(X).double())
+    assert_close(y.detach(), np.full((16, 3), 5.0))
+    assert trellis.dtype(module.to_trellis().table) == "float64"
+
+
+class Several(trellis.Module):
+    """Names that are also methods of dicts, and a Container in the result."""
+
+    def _create_variables(self, *, device, dtype):
+        return {"keys": trellis.ones(4), "items": {"get": trellis.ones(4)}}
+
+    def _forward(self, x, factor=1.0):
+        v = self.v
+        return trellis.Container(a=x * v["keys"], b=[x * v["items/get"] * factor])
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_names_and_results_of_all_kinds(host):
+    with trellis.using_backend("numpy"):
+        result = HOSTS[host](Several())
+    assert_close(result["a"], X, backend=FRAMEWORKS.get(host, host))
+    assert_close(result["b"][0], X, backend=FRAMEWORKS.get(host, host))
+
+
+class Late(trellis.Module):
+    def _forward(self, x):
+        self.register_buffer("seen", trellis.ones_like(x))
+        return x
+
+
+@pytest.mark.needs("torch")
+def test_a_buffer_that_comes_late():
+    with pytest.raises(errors.ArgumentError, match="call the model once before"):
+        convert.as_torch_module(Late())(torch.as_tensor(X))
+    late = Late()
+    late(X)
+    module = convert.as_torch_module(late)
+    module(torch.as_tensor(X))
+    assert [name for name, _ in module.named_buffers()] == ["seen"]
+
+
+@pytest.mark.needs("torch")
 def test_a_part_of_a_model_goes_alone():
     whole = make()
     part = convert.as_torch_module(whole[0])

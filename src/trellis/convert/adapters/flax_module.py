@@ -44,19 +44,13 @@ class FlaxModule(nnx.Module):
 
 
 def _variables(flat: dict[str, Any], kind: Any) -> Any:
-    return _as_nnx(nested({chain: kind(x) for chain, x in flat.items()}))
-
-
-def _as_nnx(nest: Any) -> Any:
-    if isinstance(nest, dict):
-        return nnx.Dict({name: _as_nnx(part) for name, part in nest.items()})
-    return nest
+    return nnx.data(nested({chain: kind(x) for chain, x in flat.items()}))
 
 
 def _leaves(part: Any) -> list[Any]:
     """The variables in the order of their chains."""
     found = []
-    for name in sorted(part.keys()):
+    for name in sorted(part):
         inner = part[name]
-        found += [inner] if isinstance(inner, nnx.Variable) else _leaves(inner)
+        found += _leaves(inner) if isinstance(inner, dict) else [inner]
     return found

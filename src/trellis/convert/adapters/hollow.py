@@ -67,6 +67,13 @@ class Hollow:
             )
         return result, [new[chain] for chain in new.key_chains()]
 
+    def map_constants(self, fn: Callable[[Any], Any]) -> None:
+        """Replace the arrays that modules keep beside their variables: another device, say."""
+        for model in (self.training, self.evaluating):
+            for module in below(model):
+                for name, value in _arrays_in_attributes(module, self.host).items():
+                    object.__setattr__(module, name, tree.map(fn, value))
+
     def filled(self, v: Sequence[Any], buffers: Sequence[Any], backend: str | None) -> Any:
         """A model of ours with these arrays, by default on the framework that it came from."""
         name = self.origin if backend is None else backend
@@ -149,6 +156,10 @@ def _assembled(structure: Any, remaining: list[Any]) -> Container:
     return unflatten_container((tuple(structure), True), values)
 
 
+# Constants
+# --------------------------------------------------------------------------------------
+
+
 def _move_constants(model: Any, origin: str, backend: str) -> None:
     """Arrays that modules keep beside their variables belong to the framework of these."""
     if origin == backend:
@@ -156,12 +167,20 @@ def _move_constants(model: Any, origin: str, backend: str) -> None:
     for module in below(model):
         if isinstance(module, ConvertedModule):
             module.move_constants(backend)
-            continue
-        for name, value in list(vars(module).items()):
-            leaves = tree.leaves(value) if tree.is_nest(value) else [value]
-            arrays = [x for x in leaves if hasattr(x, "dtype") and hasattr(x, "shape")]
-            if arrays and len(arrays) == len(leaves) and backend_of(arrays[0]) == origin:
+        else:
+            for name, value in _arrays_in_attributes(module, origin).items():
                 object.__setattr__(module, name, to_backend(value, backend))
+
+
+def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
+    """Attributes that are arrays of that framework, or nests of nothing else."""
+    found = {}
+    for name, value in vars(module).items():
+        leaves = tree.leaves(value) if tree.is_nest(value) else [value]
+        arrays = [x for x in leaves if hasattr(x, "dtype") and hasattr(x, "shape")]
+        if arrays and len(arrays) == len(leaves) and backend_of(arrays[0]) == backend:
+            found[name] = value
+    return found
 
 
 # Draws

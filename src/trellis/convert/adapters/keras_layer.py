@@ -56,7 +56,7 @@ class KerasLayer(keras.layers.Layer):
         for weight, old, new in zip(self._kept, before, after, strict=True):
             if new is not old:
                 weight.assign(new)
-        return result
+        return _plain(result)
 
     def _key(self) -> Any:
         """A key of ours out of Keras' generator, which goes on with every draw."""
@@ -66,3 +66,12 @@ class KerasLayer(keras.layers.Layer):
         """A model of ours with the weights as they are now."""
         v, kept = [[weight.numpy() for weight in part] for part in (self._v, self._kept)]
         return self._hollow.filled(v, kept, backend).train(self._hollow.is_training)
+
+
+def _plain(result: Any) -> Any:
+    """Keras knows plain dicts, not Containers."""
+    if isinstance(result, dict):
+        return {key: _plain(value) for key, value in dict.items(result)}
+    if type(result) in (list, tuple):
+        return type(result)([_plain(value) for value in result])
+    return result

@@ -48,6 +48,12 @@ class TorchModule(torch.nn.Module):
                     getattr(self, chain).copy_(new)
         return result
 
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """What moves and casts: constants go along with parameters and buffers."""
+        super()._apply(fn, recurse)
+        self._hollow.map_constants(fn)
+        return self
+
     def to_trellis(self, backend: str | None = None) -> Any:
         """A model of ours with the weights as they are now."""
         v = [getattr(self, chain).detach() for chain in self._chains]
