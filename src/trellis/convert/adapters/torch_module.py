@@ -41,11 +41,12 @@ class TorchModule(torch.nn.Module):
         else:
             with HostStream(_key):
                 result, after = self._hollow.apply(model, v, before, args, kwargs)
-        for chain, old, new in zip(self._kept, before, after, strict=True):
-            if new is not old:
-                # In place: DistributedDataParallel and optimizers hold on to these tensors.
-                with torch.no_grad():
-                    getattr(self, chain).copy_(new)
+        if self._kept:
+            # In place: DistributedDataParallel holds on to these tensors.
+            with torch.no_grad():
+                for chain, old, new in zip(self._kept, before, after, strict=True):
+                    if new is not old:
+                        getattr(self, chain).copy_(new)
         return result
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
