@@ -99,10 +99,11 @@ def torch_losses(module, call, optimizer):
 @pytest.mark.parametrize("optimizer", OURS)
 def test_torch_curve(backend, optimizer):
     """Also from another framework, to which the trained model goes back."""
+    kind = torch.nn.Module
     model = make(backend)
     before = model.v
     module = convert.as_torch_module(model)
-    assert isinstance(module, torch.nn.Module)
+    assert isinstance(module, kind)
     losses = torch_losses(module, module, optimizer)
     check(losses, module.to_trellis(), optimizer, backend)
     assert_close(model.v, trellis.tree.map(trellis.to_numpy, make("numpy").v), rtol=0, atol=0)
@@ -264,10 +265,10 @@ def optax_rule(optimizer):
 
 @pytest.mark.parametrize("optimizer", OURS)
 def test_jax_curve(backend, optimizer):
+    rule = optax_rule(optimizer)
     params, fn = convert.as_jax(make(backend))
     assert type(params) is dict and type(params["layers"]["v0"]) is dict
-    rule, buffers, losses = optax_rule(optimizer), fn.buffers, []
-    state = rule.init(params)
+    buffers, state, losses = fn.buffers, rule.init(params), []
 
     @jax.jit
     def step(params, buffers, state):
@@ -307,8 +308,9 @@ def test_jax_buffers_keys_and_modes():
 
 @pytest.mark.parametrize("optimizer", OURS)
 def test_flax_curve(backend, optimizer):
+    kind = nnx.Module
     module = convert.as_flax(make(backend))
-    assert isinstance(module, nnx.Module)
+    assert isinstance(module, kind)
     rule, losses = nnx.Optimizer(module, optax_rule(optimizer), wrt=nnx.Param), []
 
     @nnx.jit
@@ -354,7 +356,9 @@ def keras_losses(layer):
 
 
 def test_keras_curve(backend):
+    kind = keras.layers.Layer
     layer = convert.as_keras_layer(make(backend))
+    assert isinstance(layer, kind)
     check(keras_losses(layer), layer.to_trellis(), "momentum", backend)
 
 
@@ -427,12 +431,29 @@ def test_keras_on_another_backend(host, monkeypatch):
 
 # All of them --------------------------------------------------------------------------------------
 
-HOSTS = {
-    "torch": lambda model: convert.as_torch_module(model)(torch.as_tensor(X)),
-    "jax": lambda model: convert.as_jax(model)[1](convert.as_jax(model)[0], X),
-    "flax": lambda model: convert.as_flax(model)(X),
-    "keras": lambda model: convert.as_keras_layer(model)(X),
-}
+
+def in_torch(model):
+    x = torch.as_tensor(X)
+    return convert.as_torch_module(model)(x)
+
+
+def in_jax(model):
+    x = jax.numpy.asarray(X)
+    params, fn = convert.as_jax(model)
+    return fn(params, x)
+
+
+def in_flax(model):
+    assert nnx.Param is not None
+    return convert.as_flax(model)(X)
+
+
+def in_keras(model):
+    assert keras.layers is not None
+    return convert.as_keras_layer(model)(X)
+
+
+HOSTS = {"torch": in_torch, "jax": in_jax, "flax": in_flax, "keras": in_keras}
 FRAMEWORKS = {"flax": "jax", "keras": "tensorflow"}
 
 
