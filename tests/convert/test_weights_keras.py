@@ -232,6 +232,15 @@ def test_keras_names():
 
 
 @pytest.mark.needs("tensorflow")
+def test_another_epsilon_is_noted():
+    norm = keras.layers.BatchNormalization()
+    norm.build((None, 4))
+    report = convert.load_keras_weights(nn.BatchNorm1D(4), norm)
+    assert len(report.notes) == 1 and "make it with eps=0.001" in report.notes[0]
+    assert convert.load_keras_weights(nn.BatchNorm1D(4, eps=1e-3), norm).notes == ()
+
+
+@pytest.mark.needs("tensorflow")
 def test_keras_weights_that_do_not_fit():
     gru = keras.Sequential([keras.Input((6, 4)), keras.layers.GRU(5, reset_after=False)])
     with pytest.raises(errors.ShapeError, match=r"bias \(2, 15\), but next comes") as caught:

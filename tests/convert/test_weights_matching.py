@@ -241,6 +241,28 @@ def test_shared_weights_of_torch():
 
 
 @pytest.mark.needs("torch")
+def test_another_epsilon_is_noted():
+    """No weight shows it, and every result would."""
+    theirs = torch.nn.Sequential(torch.nn.LayerNorm(3, eps=1e-12), torch.nn.BatchNorm1d(3))
+    model = nn.Sequential(nn.LayerNorm(3), nn.BatchNorm1D(3))
+    report = convert.load_torch_weights(model, theirs)
+    note = "LayerNorm at 'layers/v0' has eps=1e-05, there it is 1e-12: make it with eps=1e-12"
+    assert report.is_complete and report.notes == (note,)
+    assert f"1 to look at\n    {note}" in str(report)
+    assert convert.load_torch_weights(model, theirs.state_dict()).notes == ()
+
+
+@pytest.mark.needs("torch")
+def test_half_precision_of_torch():
+    """Two biases become one: added before they are rounded."""
+    theirs = torch.nn.LSTM(2, 3).to(torch.bfloat16)
+    model = nn.LSTM(2, 3)
+    assert convert.load_torch_weights(model, theirs).cast["layer0/w"] == ("bfloat16", "float32")
+    both = [theirs.bias_ih_l0.float(), theirs.bias_hh_l0.float()]
+    assert_close(model.v["layer0/b"], (both[0] + both[1]).detach().numpy(), rtol=0, atol=0)
+
+
+@pytest.mark.needs("torch")
 def test_projections_that_stand_apart():
     """As most models but torch's own keep them."""
     attention = nn.MultiHeadAttention(4, 2)

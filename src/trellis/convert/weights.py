@@ -5,10 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
-from .._core.files import read_arrays
+from .._core.errors import ArgumentError, ShapeError
 from ..nn import Module
 from ..nn.module.loading import (
     Names,
@@ -20,8 +17,14 @@ from ..nn.module.loading import (
     renamed,
     second_places,
 )
-from ..nn.module.state import refuse_other_formats
-from ..nn.module.track import as_record
+from .weights_given import (
+    Given,
+    arrays_of_keras,
+    arrays_of_torch,
+    check_model,
+    epsilons_of_keras,
+    epsilons_of_torch,
+)
 from .weights_keras import KERAS
 from .weights_layout import Library, joined, slots_of
 from .weights_matching import Match, by_name, in_order, wrong_shape
@@ -60,7 +63,8 @@ def load_torch_weights(
     """
     check_model(model, "load_torch_weights")
     arrays, addresses = arrays_of_torch(state_dict)
-    return _load(model, arrays, addresses, TORCH, names, strict, "load_torch_weights", True)
+    given = Given(arrays, addresses, epsilons_of_torch(state_dict))
+    return _load(model, given, TORCH, names, strict, "load_torch_weights")
 
 
 def load_keras_weights(
@@ -88,72 +92,9 @@ def load_keras_weights(
     (True, (3, 2))
     """
     check_model(model, "load_keras_weights")
-    arrays, has_names = _of_keras(weights)
-    return _load(model, arrays, {}, KERAS, names, strict, "load_keras_weights", has_names)
-
-
-# What was given
-# -------------------------------------------------------------------------------------
-
-
-def check_model(model: Any, function: str) -> None:
-    if not isinstance(model, Module):
-        raise ArgumentTypeError(
-            f"{function}() expects a model of Trellis first, got {type(model).__name__}."
-        )
-    if not model.built:
-        raise ArgumentError(
-            f"{type(model).__name__} has no variables yet: call build() before {function}()."
-        )
-
-
-def arrays_of_torch(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """NumPy arrays by name, and where in memory each of them began: tied weights have two names."""
-    if isinstance(given, (str, os.PathLike)):
-        refuse_other_formats(given)
-        given = read_arrays(given)[0]
-    if hasattr(given, "state_dict") and not isinstance(given, Mapping):
-        given = given.state_dict()
-    if not isinstance(given, Mapping):
-        raise ArgumentTypeError(
-            "load_torch_weights() expects a state_dict, a torch module, or the path of a "
-            f"safetensors file, got {type(given).__name__}."
-        )
-    nested = [name for name, x in given.items() if isinstance(x, Mapping)]
-    if nested:
-        raise ArgumentError(
-            f"{nested[0]!r} holds a dict, not an array: this is a checkpoint, and its weights are "
-            f"probably checkpoint[{nested[0]!r}]."
-        )
-    arrays = {name: as_record(x) for name, x in given.items() if hasattr(x, "dtype")}
-    return arrays, {name: _address(given[name]) for name in arrays if arrays[name].size}
-
-
-def _address(x: Any) -> Any:
-    where = x.data_ptr() if hasattr(x, "data_ptr") else id(x)
-    return where, tuple(x.shape)
-
-
-def _of_keras(given: Any) -> tuple[dict[str, Any], bool]:
-    """NumPy arrays by path, and whether the paths mean something."""
-    if isinstance(given, Mapping):
-        return {name.removesuffix(":0"): as_record(x) for name, x in given.items()}, True
-    variables = getattr(given, "weights", None)
-    if variables is None:
-        if not isinstance(given, (list, tuple)):
-            raise ArgumentTypeError(
-                "load_keras_weights() expects a Keras model or layer, its get_weights(), or a dict "
-                f"of arrays, got {type(given).__name__}."
-            )
-        return {str(i): np.asarray(x) for i, x in enumerate(given)}, False
-    arrays: dict[str, Any] = {}
-    for variable in variables:
-        path = getattr(variable, "path", variable.name).removesuffix(":0")
-        while path in arrays:  # two layers may have been given one name
-            head, _, last = path.rpartition("/")
-            path = f"{head}_/{last}"
-        arrays[path] = np.asarray(variable.numpy())
-    return arrays, True
+    arrays, has_names = arrays_of_keras(weights)
+    given = Given(arrays, {}, epsilons_of_keras(weights), has_names)
+    return _load(model, given, KERAS, names, strict, "load_keras_weights")
 
 
 # Loading
@@ -162,28 +103,27 @@ def _of_keras(given: Any) -> tuple[dict[str, Any], bool]:
 
 def _load(
     model: Any,
-    arrays: dict[str, Any],
-    addresses: Mapping[str, Any],
+    given: Given,
     library: Library,
     names: Names | None,
     strict: bool,
     function: str,
-    has_names: bool,
 ) -> WeightsReport:
-    slots = slots_of(model, library)
+    arrays, slots = given.arrays, slots_of(model, library)
     new_names = renamed(arrays, names, function)
     matches, used = by_name(slots, new_names, library)
     why = ""
     if names is None and any([match.names is None for match in matches]):
-        ordered = in_order(slots, arrays, library, has_names)
+        ordered = in_order(slots, arrays, library, given.has_names)
         if isinstance(ordered, str):
             why = f" In order they do not fit either: {ordered}."
         else:
             matches = ordered
             used = {name for match in matches for name in match.names or ()}
             used |= _beside(slots, arrays, library)
-    unexpected = _unexpected(new_names, used, addresses)
+    unexpected = _unexpected(new_names, used, given.addresses)
     report, fitting = _examined(model, matches, arrays, unexpected)
+    report = replace(report, notes=_notes(matches, given.epsilons))
     source = f"The {library.name} weights"
     if strict and not report.is_complete:
         lines = _differences(report, matches, library)
@@ -259,3 +199,15 @@ def _differences(report: WeightsReport, matches: list[Match], library: Library) 
         name = " + ".join(named.get(chain) or ())
         lines.append(f"{name!r} has shape {there}, and {chain!r} needs {needed}")
     return lines + replace(report, wrong_shape={}).differences("the weights")
+
+
+def _notes(matches: list[Match], epsilons: Mapping[str, float]) -> tuple[str, ...]:
+    """Norms whose epsilon differs: no weight shows it, and every result would."""
+    found: dict[str, None] = {}
+    for match in matches:
+        here = getattr(match.slot.layer, "_eps", None)
+        there = epsilons.get((match.names or ("",))[0])
+        if here is not None and there is not None and abs(here - there) > 1e-6 * there:
+            place = f"{type(match.slot.layer).__name__} at {match.slot.path or 'the top'!r}"
+            found[f"{place} has eps={here}, there it is {there}: make it with eps={there}"] = None
+    return tuple(found)

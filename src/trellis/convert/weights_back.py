@@ -9,7 +9,7 @@ from .._array.interchange import to_backend
 from .._core.errors import ShapeError
 from ..nn import Module
 from ..nn.module.track import as_record
-from .weights import arrays_of_torch, check_model
+from .weights_given import arrays_of_torch, check_model
 from .weights_layout import joined, slots_of
 from .weights_matching import by_name, in_order
 from .weights_torch import TORCH

@@ -73,8 +73,15 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
             entries.append(Entry(f"{part}/b", biases[:1]))
             entries.append(Entry(f"{part}/rb", biases[1:]))
         else:
-            entries.append(Entry(f"{part}/b", biases, np.add, lambda b: (b, np.zeros_like(b))))
+            entries.append(Entry(f"{part}/b", biases, _sum, lambda b: (b, np.zeros_like(b))))
     return Layout(entries)
+
+
+def _sum(x: Any, y: Any) -> Any:
+    """Half precisions are added in float32: the sum is not yet what the layer rounds to."""
+    if x.dtype.itemsize < 4:
+        x, y = x.astype("float32"), y.astype("float32")
+    return x + y
 
 
 def _transposed(w: Any) -> tuple[Any, ...]:

@@ -41,6 +41,7 @@ class WeightsReport:
     wrong_shape: dict[str, tuple[Shape, Shape]] = field(default_factory=dict)  # (there, here)
     wrong_dtype: dict[str, tuple[str, str]] = field(default_factory=dict)  # (there, here)
     cast: dict[str, tuple[str, str]] = field(default_factory=dict)  # loaded, in the type here
+    notes: tuple[str, ...] = ()  # what is no weight, but differs
 
     @property
     def is_complete(self) -> bool:
@@ -68,6 +69,7 @@ class WeightsReport:
             ("of another shape, left out", _changes(self.wrong_shape)),
             ("of another kind of data, left out", _changes(self.wrong_dtype)),
             ("cast to the type here", _changes(self.cast)),
+            ("to look at", self.notes),
         ]
         lines = []
         for title, names in sections:
