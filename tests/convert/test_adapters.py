@@ -540,6 +540,7 @@ class WithTable(trellis.Module):
     def __init__(self, backend):
         self._linear = nn.Linear(4, 3, backend=backend)
         self.table = trellis.asarray(np.full(3, 2.0, "float32"), backend=backend)
+        self.kind = np.float32  # has the attributes of an array, and is none
         self.more = [trellis.asarray(np.full(3, 3.0, "float32"), backend=backend)]
         super().__init__(backend=backend)
 

@@ -1,7 +1,7 @@
 """Where another library keeps what a layer of ours has: its names, and its order of the axes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,10 +81,10 @@ class Slot(NamedTuple):
             found.update(dict.fromkeys(entry.names))
         return list(found)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self, entries: Sequence[Entry]) -> dict[str, tuple[int, ...]]:
         """The shapes that their arrays must have, by name."""
         found = {}
-        for entry in self.layout.entries:
+        for entry in entries:
             # No memory is needed to ask for a shape.
             ours = np.broadcast_to(np.float32(0), tuple(self.own[entry.chain].shape))
             for name, x in zip(entry.names, entry.back(ours), strict=True):

@@ -130,7 +130,7 @@ def wrong_shape(
         except (ValueError, IndexError):
             made = tuple(arrays[match.names[0]].shape)
         return None if made == ours else (made, ours)
-    wanted = match.slot.shapes()
+    wanted = match.slot.shapes([match.entry])
     for name, found in zip(match.entry.names, match.names, strict=True):
         there, needed = tuple(arrays[found].shape), wanted[name]
         is_same = there == needed
@@ -150,7 +150,7 @@ def _fits(match: Match, arrays: Mapping[str, Any]) -> bool:
 
 
 def _wanted(slot: Slot) -> str:
-    shapes = slot.shapes()
+    shapes = slot.shapes(slot.layout.entries)
     return ", ".join([f"{name} {shapes[name]}" for name in slot.order() if name in shapes])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..._array.casting import astype, dtype
 from ..._array.interchange import to_backend
 from ..._core import tree
+from ..._core.arrays import is_array
 from ..._core.container import Container, unflatten_container
 from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ArgumentTypeError
@@ -177,10 +178,16 @@ def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
     found = {}
     for name, value in vars(module).items():
         leaves = tree.leaves(value) if tree.is_nest(value) else [value]
-        arrays = [x for x in leaves if hasattr(x, "dtype") and hasattr(x, "shape")]
-        if arrays and len(arrays) == len(leaves) and backend_of(arrays[0]) == backend:
+        if leaves and all([_is_array_of(x, backend) for x in leaves]):
             found[name] = value
     return found
+
+
+def _is_array_of(x: Any, backend: str) -> bool:
+    try:
+        return is_array(x) and hasattr(x, "shape") and backend_of(x) == backend
+    except ArgumentTypeError:  # a module, a specification: something else that has a type
+        return False
 
 
 # Draws
