@@ -445,8 +445,12 @@ class Random(Protocol):
     def bits(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
         """Random bits as unsigned integers."""
 
-    def keep(self, key: Native, shape: tuple[int, ...], threshold: int) -> Native:
-        """A mask, True with the probability 1 - threshold / 2**32."""
+    def keep(
+        self, key: Native, shape: tuple[int | None, ...], threshold: int, like: Native
+    ) -> Native:
+        """A mask, True with the probability 1 - threshold / 2**32; a size that is None is that of
+        `like`.
+        """
 
     def uniform(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
         """Floats in [0, 1)."""

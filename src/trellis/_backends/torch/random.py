@@ -224,7 +224,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return ((x0 ^ x1) & torch.iinfo(dtype).max).to(dtype)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     known, size = _words_of(key), prod(shape)
     if known is not None:
