@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_any
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
 
@@ -26,8 +27,11 @@ def cond(
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
     array([2., 3.])
     """
-    result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
-    return result
+    try:
+        result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
+        return result
+    except Exception as error:
+        explain(error, cond)
 
 
 def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, /) -> T:
@@ -37,8 +41,11 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     >>> trellis.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 1}, {"n": np.array(0)})
     {'n': np.int64(3)}
     """
-    state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
-    return state
+    try:
+        state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
+        return state
+    except Exception as error:
+        explain(error, while_loop)
 
 
 def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T, Any]:
@@ -50,6 +57,11 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
     >>> ys
     array([0., 2.])
     """
-    if not leaves(xs):
-        raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
-    return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
+    try:
+        if not leaves(xs):
+            raise ShapeError(
+                "scan() needs at least one array in xs, to know how many steps to take."
+            )
+        return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
+    except Exception as error:
+        explain(error, scan)

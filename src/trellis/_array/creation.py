@@ -13,6 +13,7 @@ from .._core.dispatch import (
 )
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
@@ -38,10 +39,13 @@ def arange(
     >>> trellis.arange(1, 10, 3)
     array([1, 4, 7])
     """
-    if isinstance(step, (int, float)) and step == 0:
-        raise ArgumentError("arange() expects a step other than 0.")
-    xp = _named_or_of(backend, start, stop, step)
-    return xp.arange(start, stop, step, dtype=dtype, device=device)
+    try:
+        if isinstance(step, (int, float)) and step == 0:
+            raise ArgumentError("arange() expects a step other than 0.")
+        xp = _named_or_of(backend, start, stop, step)
+        return xp.arange(start, stop, step, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, arange)
 
 
 def asarray(
@@ -64,23 +68,26 @@ def asarray(
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    if isinstance(obj, dict):
-        options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
-        return call_leafwise(asarray, (obj,), options)
-    home = _home_of(obj)
-    if backend is None:
-        xp = default_xp() if home is None else home
-    else:
-        xp = load(backend)
-        # While torch.compile traces, an array of NumPy is already one of torch.
-        if home is not None and home is not xp and not is_followed():
-            from .interchange import to_backend
+    try:
+        if isinstance(obj, dict):
+            options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
+            return call_leafwise(asarray, (obj,), options)
+        home = _home_of(obj)
+        if backend is None:
+            xp = default_xp() if home is None else home
+        else:
+            xp = load(backend)
+            # While torch.compile traces, an array of NumPy is already one of torch.
+            if home is not None and home is not xp and not is_followed():
+                from .interchange import to_backend
 
-            if dtype is not None:
-                # Before the crossing: the other side may be unable to hold the wider type.
-                obj = home.asarray(obj, dtype=name_of(dtype))
-            return to_backend(obj, backend, device=device, copy=copy)
-    return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
+                if dtype is not None:
+                    # Before the crossing: the other side may be unable to hold the wider type.
+                    obj = home.asarray(obj, dtype=name_of(dtype))
+                return to_backend(obj, backend, device=device, copy=copy)
+        return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
+    except Exception as error:
+        explain(error, asarray)
 
 
 def empty(
@@ -96,7 +103,10 @@ def empty(
     >>> trellis.empty((2, 3)).shape
     (2, 3)
     """
-    return named_xp(backend).empty(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).empty(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, empty)
 
 
 def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -126,7 +136,10 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, eye)
 
 
 def from_dlpack(
@@ -143,7 +156,10 @@ def from_dlpack(
     >>> trellis.from_dlpack(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return named_xp(backend).from_dlpack(x, device=device, copy=copy)
+    try:
+        return named_xp(backend).from_dlpack(x, device=device, copy=copy)
+    except Exception as error:
+        explain(error, from_dlpack)
 
 
 def full(
@@ -161,7 +177,10 @@ def full(
     array([[7, 7],
            [7, 7]])
     """
-    return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+    try:
+        return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, full)
 
 
 def full_like(
@@ -178,7 +197,10 @@ def full_like(
     >>> trellis.full_like(np.zeros(3), 2)
     array([2., 2., 2.])
     """
-    return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
+    try:
+        return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, full_like)
 
 
 def linspace(
@@ -198,8 +220,11 @@ def linspace(
     >>> trellis.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    xp = _named_or_of(backend, start, stop)
-    return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    try:
+        xp = _named_or_of(backend, start, stop)
+        return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    except Exception as error:
+        explain(error, linspace)
 
 
 def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
@@ -212,8 +237,11 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     array([[1, 1],
            [2, 2]])
     """
-    one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
-    return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+    try:
+        one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
+        return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+    except Exception as error:
+        explain(error, meshgrid)
 
 
 def one_hot(
@@ -226,15 +254,18 @@ def one_hot(
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
-    if isinstance(indices, dict):
-        return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
-    xp = xp_of(indices)
-    rank = len(indices.shape) + 1
-    place = normal_axis(axis, rank)
-    classes = xp.arange(num_classes, device=xp.device(indices))
-    classes = xp.reshape(classes, (num_classes,) + (1,) * (rank - place - 1))
-    hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
-    return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
+    try:
+        if isinstance(indices, dict):
+            return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
+        xp = xp_of(indices)
+        rank = len(indices.shape) + 1
+        place = normal_axis(axis, rank)
+        classes = xp.arange(num_classes, device=xp.device(indices))
+        classes = xp.reshape(classes, (num_classes,) + (1,) * (rank - place - 1))
+        hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
+        return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
+    except Exception as error:
+        explain(error, one_hot)
 
 
 def ones(
@@ -250,7 +281,10 @@ def ones(
     >>> trellis.ones(3)
     array([1., 1., 1.], dtype=float32)
     """
-    return named_xp(backend).ones(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).ones(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, ones)
 
 
 def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -271,7 +305,10 @@ def tril(x: A, /, *, k: int = 0) -> A:
     array([[1, 0],
            [3, 4]])
     """
-    return xp_of(x).tril(x, k=k)
+    try:
+        return xp_of(x).tril(x, k=k)
+    except Exception as error:
+        explain(error, tril)
 
 
 def triu(x: A, /, *, k: int = 0) -> A:
@@ -282,7 +319,10 @@ def triu(x: A, /, *, k: int = 0) -> A:
     array([[1, 2],
            [0, 4]])
     """
-    return xp_of(x).triu(x, k=k)
+    try:
+        return xp_of(x).triu(x, k=k)
+    except Exception as error:
+        explain(error, triu)
 
 
 def zeros(
@@ -299,7 +339,10 @@ def zeros(
     array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    return named_xp(backend).zeros(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).zeros(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, zeros)
 
 
 def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:

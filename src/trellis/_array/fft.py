@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
+from .._core.explain import explain
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
@@ -24,7 +25,10 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> trellis.fft.fft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("fft", x, n, axis, norm)
+    try:
+        return _along_axis("fft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, fft)
 
 
 def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -34,7 +38,10 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("ifft", x, n, axis, norm)
+    try:
+        return _along_axis("ifft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, ifft)
 
 
 def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -44,7 +51,10 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("rfft", x, n, axis, norm)
+    try:
+        return _along_axis("rfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, rfft)
 
 
 def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -54,7 +64,10 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.irfft(np.array([4.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return _along_axis("irfft", x, n, axis, norm)
+    try:
+        return _along_axis("irfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, irfft)
 
 
 def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -64,7 +77,10 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return _along_axis("hfft", x, n, axis, norm)
+    try:
+        return _along_axis("hfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, hfft)
 
 
 def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -74,7 +90,10 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.ihfft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    return _along_axis("ihfft", x, n, axis, norm)
+    try:
+        return _along_axis("ihfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, ihfft)
 
 
 def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -85,7 +104,10 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("fftn", x, s, axes, norm)
+    try:
+        return _along_axes("fftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, fftn)
 
 
 def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -96,7 +118,10 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("ifftn", x, s, axes, norm)
+    try:
+        return _along_axes("ifftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, ifftn)
 
 
 def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -107,7 +132,10 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("rfftn", x, s, axes, norm)
+    try:
+        return _along_axes("rfftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, rfftn)
 
 
 def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -118,7 +146,10 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
     array([[1., 1.],
            [1., 1.]])
     """
-    return _along_axes("irfftn", x, s, axes, norm)
+    try:
+        return _along_axes("irfftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, irfftn)
 
 
 def fftfreq(
@@ -136,7 +167,10 @@ def fftfreq(
     >>> trellis.fft.fftfreq(4)
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
-    return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, fftfreq)
 
 
 def rfftfreq(
@@ -154,7 +188,10 @@ def rfftfreq(
     >>> trellis.fft.rfftfreq(4)
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, rfftfreq)
 
 
 def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -164,7 +201,10 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     >>> trellis.fft.fftshift(np.array([0, 1, -2, -1]))
     array([-2, -1,  0,  1])
     """
-    return xp_of(x).fft.fftshift(x, axes=axes)
+    try:
+        return xp_of(x).fft.fftshift(x, axes=axes)
+    except Exception as error:
+        explain(error, fftshift)
 
 
 def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -174,7 +214,10 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     >>> trellis.fft.ifftshift(np.array([0, 1, -2, -1]))
     array([-2, -1,  0,  1])
     """
-    return xp_of(x).fft.ifftshift(x, axes=axes)
+    try:
+        return xp_of(x).fft.ifftshift(x, axes=axes)
+    except Exception as error:
+        explain(error, ifftshift)
 
 
 def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:

@@ -3,6 +3,7 @@
 from typing import Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -54,7 +55,10 @@ def at(x: A, idx: object = ..., /) -> At[A]:
     >>> trellis.at(np.zeros(3))[np.array([0, 0, 2])].add(1.0)
     array([2., 0., 1.])
     """
-    return At(x, idx)
+    try:
+        return At(x, idx)
+    except Exception as error:
+        explain(error, at)
 
 
 def scatter(
@@ -70,12 +74,15 @@ def scatter(
     >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")
     array([0., 0., 6.])
     """
-    if isinstance(x, dict):
-        return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
-    one_of("scatter", "reduce", reduce, get_args(_Reduction))
-    place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
-    changed: A = getattr(place, reduce)(updates)
-    return changed
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
+        one_of("scatter", "reduce", reduce, get_args(_Reduction))
+        place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
+        changed: A = getattr(place, reduce)(updates)
+        return changed
+    except Exception as error:
+        explain(error, scatter)
 
 
 def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
@@ -85,8 +92,11 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
     >>> trellis.segment_sum(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), num_segments=3)
     array([3., 0., 4.])
     """
-    xp = xp_of_pair(x, segment_ids)
-    return xp.segment_sum(x, segment_ids, num_segments=num_segments)
+    try:
+        xp = xp_of_pair(x, segment_ids)
+        return xp.segment_sum(x, segment_ids, num_segments=num_segments)
+    except Exception as error:
+        explain(error, segment_sum)
 
 
 def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
@@ -98,7 +108,10 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
            [3, 4],
            [1, 2]])
     """
-    return xp_of_all(x, indices).take(x, indices, axis=axis)
+    try:
+        return xp_of_all(x, indices).take(x, indices, axis=axis)
+    except Exception as error:
+        explain(error, take)
 
 
 def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
@@ -109,4 +122,7 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
     array([[6],
            [7]])
     """
-    return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)
+    try:
+        return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)
+    except Exception as error:
+        explain(error, take_along_axis)

@@ -10,6 +10,7 @@ from math import inf
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_pair
+from .._core.explain import explain
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
@@ -25,7 +26,10 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
     array([[2., 0.],
            [1., 2.]])
     """
-    return xp_of(x).linalg.cholesky(x, upper=upper)
+    try:
+        return xp_of(x).linalg.cholesky(x, upper=upper)
+    except Exception as error:
+        explain(error, cholesky)
 
 
 def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -35,7 +39,10 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
     """
-    return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
+    try:
+        return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, cross)
 
 
 def det(x: A, /) -> A:
@@ -45,7 +52,10 @@ def det(x: A, /) -> A:
     >>> trellis.linalg.det(np.array([[[2.0, 0.0], [0.0, 3.0]]]))
     array([6.])
     """
-    return xp_of(x).linalg.det(x)
+    try:
+        return xp_of(x).linalg.det(x)
+    except Exception as error:
+        explain(error, det)
 
 
 def diagonal(x: A, /, *, offset: int = 0) -> A:
@@ -55,7 +65,10 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
     >>> trellis.linalg.diagonal(np.array([[1, 2], [3, 4]]))
     array([1, 4])
     """
-    return xp_of(x).linalg.diagonal(x, offset=offset)
+    try:
+        return xp_of(x).linalg.diagonal(x, offset=offset)
+    except Exception as error:
+        explain(error, diagonal)
 
 
 def eigh(x: A, /) -> EighResult[A]:
@@ -65,7 +78,10 @@ def eigh(x: A, /) -> EighResult[A]:
     >>> trellis.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     array([1., 2.])
     """
-    return xp_of(x).linalg.eigh(x)
+    try:
+        return xp_of(x).linalg.eigh(x)
+    except Exception as error:
+        explain(error, eigh)
 
 
 def eigvalsh(x: A, /) -> A:
@@ -75,7 +91,10 @@ def eigvalsh(x: A, /) -> A:
     >>> trellis.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
     """
-    return xp_of(x).linalg.eigvalsh(x)
+    try:
+        return xp_of(x).linalg.eigvalsh(x)
+    except Exception as error:
+        explain(error, eigvalsh)
 
 
 def inv(x: A, /) -> A:
@@ -86,7 +105,10 @@ def inv(x: A, /) -> A:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return xp_of(x).linalg.inv(x)
+    try:
+        return xp_of(x).linalg.inv(x)
+    except Exception as error:
+        explain(error, inv)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -96,7 +118,10 @@ def matmul(x1: A, x2: A, /) -> A:
     >>> trellis.linalg.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
+    except Exception as error:
+        explain(error, matmul)
 
 
 def matrix_norm(
@@ -108,8 +133,11 @@ def matrix_norm(
     >>> trellis.linalg.matrix_norm(np.array([[[3.0, 0.0], [0.0, 4.0]]]))
     array([5.])
     """
-    one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
-    return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    try:
+        one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
+        return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    except Exception as error:
+        explain(error, matrix_norm)
 
 
 def matrix_power(x: A, n: int, /) -> A:
@@ -120,7 +148,10 @@ def matrix_power(x: A, n: int, /) -> A:
     array([[1., 3.],
            [0., 1.]])
     """
-    return xp_of(x).linalg.matrix_power(x, n)
+    try:
+        return xp_of(x).linalg.matrix_power(x, n)
+    except Exception as error:
+        explain(error, matrix_power)
 
 
 def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -130,7 +161,10 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
     >>> trellis.linalg.matrix_rank(np.array([[[1.0, 2.0], [2.0, 4.0]]]))
     array([1])
     """
-    return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
+    try:
+        return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
+    except Exception as error:
+        explain(error, matrix_rank)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -141,7 +175,10 @@ def matrix_transpose(x: A, /) -> A:
     array([[1, 3],
            [2, 4]])
     """
-    return xp_of(x).linalg.matrix_transpose(x)
+    try:
+        return xp_of(x).linalg.matrix_transpose(x)
+    except Exception as error:
+        explain(error, matrix_transpose)
 
 
 def outer(x1: A, x2: A, /) -> A:
@@ -152,7 +189,10 @@ def outer(x1: A, x2: A, /) -> A:
     array([[ 10, 100],
            [ 20, 200]])
     """
-    return xp_of_pair(x1, x2).linalg.outer(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).linalg.outer(x1, x2)
+    except Exception as error:
+        explain(error, outer)
 
 
 def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -163,7 +203,10 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    return xp_of(x).linalg.pinv(x, rtol=rtol)
+    try:
+        return xp_of(x).linalg.pinv(x, rtol=rtol)
+    except Exception as error:
+        explain(error, pinv)
 
 
 def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[A]:
@@ -176,8 +219,11 @@ def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult
     array([[3., 1.],
            [4., 2.]])
     """
-    one_of("qr", "mode", mode, ("reduced", "complete"))
-    return xp_of(x).linalg.qr(x, mode=mode)
+    try:
+        one_of("qr", "mode", mode, ("reduced", "complete"))
+        return xp_of(x).linalg.qr(x, mode=mode)
+    except Exception as error:
+        explain(error, qr)
 
 
 def slogdet(x: A, /) -> SlogdetResult[A]:
@@ -187,7 +233,10 @@ def slogdet(x: A, /) -> SlogdetResult[A]:
     >>> trellis.linalg.slogdet(np.array([[[0.0, 1.0], [1.0, 0.0]]])).sign
     array([-1.])
     """
-    return xp_of(x).linalg.slogdet(x)
+    try:
+        return xp_of(x).linalg.slogdet(x)
+    except Exception as error:
+        explain(error, slogdet)
 
 
 def solve(x1: A, x2: A, /) -> A:
@@ -198,7 +247,10 @@ def solve(x1: A, x2: A, /) -> A:
     >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
     array([1. , 0.5])
     """
-    return xp_of_pair(x1, x2).linalg.solve(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).linalg.solve(x1, x2)
+    except Exception as error:
+        explain(error, solve)
 
 
 def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
@@ -208,7 +260,10 @@ def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
     >>> trellis.linalg.svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S
     array([3., 2.])
     """
-    return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
+    try:
+        return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
+    except Exception as error:
+        explain(error, svd)
 
 
 def svdvals(x: A, /) -> A:
@@ -218,7 +273,10 @@ def svdvals(x: A, /) -> A:
     >>> trellis.linalg.svdvals(np.array([[0.0, 2.0], [3.0, 0.0]]))
     array([3., 2.])
     """
-    return xp_of(x).linalg.svdvals(x)
+    try:
+        return xp_of(x).linalg.svdvals(x)
+    except Exception as error:
+        explain(error, svdvals)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -228,7 +286,10 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     >>> trellis.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
+    try:
+        return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
+    except Exception as error:
+        explain(error, tensordot)
 
 
 def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
@@ -238,7 +299,10 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
     >>> trellis.linalg.trace(np.array([[[1, 2], [3, 4]]]))
     array([5])
     """
-    return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
+    try:
+        return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
+    except Exception as error:
+        explain(error, trace)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -248,7 +312,10 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.linalg.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
+    try:
+        return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, vecdot)
 
 
 def vector_norm(
@@ -265,4 +332,7 @@ def vector_norm(
     >>> trellis.linalg.vector_norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
-    return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    try:
+        return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    except Exception as error:
+        explain(error, vector_norm)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
@@ -17,7 +18,10 @@ def broadcast_arrays(*arrays: A) -> list[A]:
     array([[1, 2],
            [1, 2]])
     """
-    return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+    try:
+        return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+    except Exception as error:
+        explain(error, broadcast_arrays)
 
 
 def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
@@ -28,7 +32,10 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
     array([[1, 2],
            [1, 2]])
     """
-    return xp_of(x).broadcast_to(x, shape)
+    try:
+        return xp_of(x).broadcast_to(x, shape)
+    except Exception as error:
+        explain(error, broadcast_to)
 
 
 def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
@@ -38,7 +45,10 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
     >>> trellis.concat([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
-    return xp_of_all(*arrays).concat(arrays, axis=axis)
+    try:
+        return xp_of_all(*arrays).concat(arrays, axis=axis)
+    except Exception as error:
+        explain(error, concat)
 
 
 def expand_dims(x: A, /, axis: int) -> A:
@@ -49,7 +59,10 @@ def expand_dims(x: A, /, axis: int) -> A:
     array([[1],
            [2]])
     """
-    return xp_of(x).expand_dims(x, axis=axis)
+    try:
+        return xp_of(x).expand_dims(x, axis=axis)
+    except Exception as error:
+        explain(error, expand_dims)
 
 
 def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -60,7 +73,10 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
     array([[3, 4],
            [1, 2]])
     """
-    return xp_of(x).flip(x, axis=axis)
+    try:
+        return xp_of(x).flip(x, axis=axis)
+    except Exception as error:
+        explain(error, flip)
 
 
 def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> A:
@@ -70,7 +86,10 @@ def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, 
     >>> trellis.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    return xp_of(x).moveaxis(x, source, destination)
+    try:
+        return xp_of(x).moveaxis(x, source, destination)
+    except Exception as error:
+        explain(error, moveaxis)
 
 
 def pad(
@@ -88,11 +107,14 @@ def pad(
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")
     array([2, 1, 2, 3, 2, 1])
     """
-    if isinstance(x, dict):
-        options = {"mode": mode, "constant_values": constant_values}
-        return call_leafwise(pad, (x, pad_width), options)
-    pairs = pad_pairs(pad_width, x.shape, mode)
-    return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
+    try:
+        if isinstance(x, dict):
+            options = {"mode": mode, "constant_values": constant_values}
+            return call_leafwise(pad, (x, pad_width), options)
+        pairs = pad_pairs(pad_width, x.shape, mode)
+        return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
+    except Exception as error:
+        explain(error, pad)
 
 
 def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
@@ -112,7 +134,10 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
     >>> trellis.repeat(np.array([1, 2]), 2)
     array([1, 1, 2, 2])
     """
-    return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
+    try:
+        return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
+    except Exception as error:
+        explain(error, repeat)
 
 
 def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
@@ -123,7 +148,10 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
     array([[1, 2],
            [3, 4]])
     """
-    return xp_of(x).reshape(x, shape, copy=copy)
+    try:
+        return xp_of(x).reshape(x, shape, copy=copy)
+    except Exception as error:
+        explain(error, reshape)
 
 
 def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -133,7 +161,10 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     >>> trellis.roll(np.array([1, 2, 3]), 1)
     array([3, 1, 2])
     """
-    return xp_of(x).roll(x, shift, axis=axis)
+    try:
+        return xp_of(x).roll(x, shift, axis=axis)
+    except Exception as error:
+        explain(error, roll)
 
 
 def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
@@ -145,11 +176,14 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
            [2, 3],
            [3, 4]])
     """
-    if isinstance(x, dict):
-        return call_leafwise(sliding_window, (x, window), {"axis": axis, "step": step})
-    axis = normal_axis(axis, len(x.shape))
-    check_window(window, step, x.shape[axis])
-    return xp_of(x).sliding_window(x, window, axis=axis, step=step)
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(sliding_window, (x, window), {"axis": axis, "step": step})
+        axis = normal_axis(axis, len(x.shape))
+        check_window(window, step, x.shape[axis])
+        return xp_of(x).sliding_window(x, window, axis=axis, step=step)
+    except Exception as error:
+        explain(error, sliding_window)
 
 
 def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
@@ -159,7 +193,10 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
     >>> trellis.squeeze(np.zeros((1, 3, 1)), axis=(0, 2)).shape
     (3,)
     """
-    return xp_of(x).squeeze(x, axis=axis)
+    try:
+        return xp_of(x).squeeze(x, axis=axis)
+    except Exception as error:
+        explain(error, squeeze)
 
 
 def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
@@ -170,7 +207,10 @@ def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
     array([[1, 2],
            [3, 4]])
     """
-    return xp_of_all(*arrays).stack(arrays, axis=axis)
+    try:
+        return xp_of_all(*arrays).stack(arrays, axis=axis)
+    except Exception as error:
+        explain(error, stack)
 
 
 def tile(x: A, repetitions: tuple[int, ...], /) -> A:
@@ -181,7 +221,10 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    return xp_of(x).tile(x, repetitions)
+    try:
+        return xp_of(x).tile(x, repetitions)
+    except Exception as error:
+        explain(error, tile)
 
 
 def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
@@ -191,5 +234,8 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
     >>> trellis.unstack(np.array([[1, 2], [3, 4]]))[1]
     array([3, 4])
     """
-    slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
-    return slices
+    try:
+        slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
+        return slices
+    except Exception as error:
+        explain(error, unstack)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.explain import explain
 from .._core.typing import A
 
 
@@ -13,7 +14,10 @@ def einsum(subscripts: str, /, *xs: A) -> A:
     >>> trellis.einsum("ij,j->i", np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_all(*xs).einsum(subscripts, *xs)
+    try:
+        return xp_of_all(*xs).einsum(subscripts, *xs)
+    except Exception as error:
+        explain(error, einsum)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -25,7 +29,10 @@ def matmul(x1: A, x2: A, /) -> A:
     >>> trellis.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).matmul(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).matmul(x1, x2)
+    except Exception as error:
+        explain(error, matmul)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -36,7 +43,10 @@ def matrix_transpose(x: A, /) -> A:
     array([[1, 3],
            [2, 4]])
     """
-    return xp_of(x).matrix_transpose(x)
+    try:
+        return xp_of(x).matrix_transpose(x)
+    except Exception as error:
+        explain(error, matrix_transpose)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -46,7 +56,10 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     >>> trellis.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
+    try:
+        return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
+    except Exception as error:
+        explain(error, tensordot)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -56,4 +69,7 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
+    try:
+        return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, vecdot)

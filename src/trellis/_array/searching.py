@@ -3,6 +3,7 @@
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_count, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -16,7 +17,10 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     >>> trellis.argmax(np.array([[1, 5], [7, 3]]), axis=1)
     array([1, 0])
     """
-    return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
+    try:
+        return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, argmax)
 
 
 def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
@@ -27,7 +31,10 @@ def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     >>> trellis.argmin(np.array([[1, 5], [7, 3]]), axis=1)
     array([0, 1])
     """
-    return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
+    try:
+        return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, argmin)
 
 
 def count_nonzero(
@@ -39,7 +46,10 @@ def count_nonzero(
     >>> trellis.count_nonzero(np.array([[0, 5], [7, 3]]), axis=1)
     array([1, 2])
     """
-    return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
+    try:
+        return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, count_nonzero)
 
 
 def nonzero(x: A, /) -> tuple[A, ...]:
@@ -51,8 +61,11 @@ def nonzero(x: A, /) -> tuple[A, ...]:
     >>> trellis.nonzero(np.array([0, 5, 7]))[0]
     array([1, 2])
     """
-    indices: tuple[A, ...] = xp_of(x).nonzero(x)
-    return indices
+    try:
+        indices: tuple[A, ...] = xp_of(x).nonzero(x)
+        return indices
+    except Exception as error:
+        explain(error, nonzero)
 
 
 def searchsorted(
@@ -70,8 +83,11 @@ def searchsorted(
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
     array([1, 2])
     """
-    one_of("searchsorted", "side", side, ("left", "right"))
-    return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
+    try:
+        one_of("searchsorted", "side", side, ("left", "right"))
+        return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
+    except Exception as error:
+        explain(error, searchsorted)
 
 
 def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A]:
@@ -82,11 +98,14 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
     >>> trellis.topk(np.array([1.0, 7.0, 5.0]), 2)
     (array([7., 5.]), array([1, 2]))
     """
-    if isinstance(x, dict):
-        return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
-    axis = normal_axis(axis, len(x.shape))
-    check_count("topk", k, x.shape[axis])
-    return xp_of(x).topk(x, k, axis=axis, largest=largest)
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
+        axis = normal_axis(axis, len(x.shape))
+        check_count("topk", k, x.shape[axis])
+        return xp_of(x).topk(x, k, axis=axis, largest=largest)
+    except Exception as error:
+        explain(error, topk)
 
 
 def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -96,4 +115,7 @@ def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.where(np.array([True, False]), np.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    return xp_of_all(condition, x1, x2).where(condition, x1, x2)
+    try:
+        return xp_of_all(condition, x1, x2).where(condition, x1, x2)
+    except Exception as error:
+        explain(error, where)

@@ -1,6 +1,7 @@
 """Sorting. Equal elements keep their order unless `stable=False`, in descending order too."""
 
 from .._core.dispatch import xp_of
+from .._core.explain import explain
 from .._core.typing import A
 
 
@@ -11,7 +12,10 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
     >>> trellis.argsort(np.array([3, 1, 2]))
     array([1, 2, 0])
     """
-    return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
+    try:
+        return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
+    except Exception as error:
+        explain(error, argsort)
 
 
 def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> A:
@@ -21,4 +25,7 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     >>> trellis.sort(np.array([3, 1, 2]), descending=True)
     array([3, 2, 1])
     """
-    return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
+    try:
+        return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
+    except Exception as error:
+        explain(error, sort)

@@ -4,6 +4,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -25,7 +26,10 @@ def relu(x: A, /) -> A:
     >>> F.relu(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 2.])
     """
-    return xp_of(x).relu(x)
+    try:
+        return xp_of(x).relu(x)
+    except Exception as error:
+        explain(error, relu)
 
 
 def relu6(x: A, /) -> A:
@@ -47,7 +51,10 @@ def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
     >>> F.leaky_relu(np.array([-1.0, 2.0]), negative_slope=0.25)
     array([-0.25,  2.  ])
     """
-    return applied("leaky_relu", _leaky_relu, x, negative_slope)
+    try:
+        return applied("leaky_relu", _leaky_relu, x, negative_slope)
+    except Exception as error:
+        explain(error, leaky_relu)
 
 
 def _leaky_relu(xp: Any, x: Any, slope: float) -> Any:
@@ -62,21 +69,24 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
     >>> F.prelu(np.array([[-1.0, -1.0]]), np.array([0.5, 2.0]))
     array([[-0.5, -2. ]])
     """
-    if has_nest(x, weight):
-        return call_leafwise(prelu, (x, weight), {"axis": axis})
-    xp = xp_of_pair(x, weight)
-    ndim, shape = len(x.shape), tuple(weight.shape)
-    if shape not in ((), (1,)):
-        place = normal_axis(axis, ndim)
-        if len(shape) != 1 or shape[0] != x.shape[place]:
-            raise ShapeError(
-                f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel "
-                f"along axis {axis} of x "
-                f"{tuple(x.shape)}, got {shape}."
-            )
-        weight = along(xp, weight, (place,), ndim)
-    (y, slope), kind = all_precise("prelu", xp, x, weight)
-    return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
+    try:
+        if has_nest(x, weight):
+            return call_leafwise(prelu, (x, weight), {"axis": axis})
+        xp = xp_of_pair(x, weight)
+        ndim, shape = len(x.shape), tuple(weight.shape)
+        if shape not in ((), (1,)):
+            place = normal_axis(axis, ndim)
+            if len(shape) != 1 or shape[0] != x.shape[place]:
+                raise ShapeError(
+                    f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel "
+                    f"along axis {axis} of x "
+                    f"{tuple(x.shape)}, got {shape}."
+                )
+            weight = along(xp, weight, (place,), ndim)
+        (y, slope), kind = all_precise("prelu", xp, x, weight)
+        return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
+    except Exception as error:
+        explain(error, prelu)
 
 
 def hard_sigmoid(x: A, /) -> A:
@@ -117,7 +127,10 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
     >>> F.hard_tanh(np.array([-4.0, 0.5, 5.0]))
     array([-1. ,  0.5,  1. ])
     """
-    return applied("hard_tanh", _between, x, low, high)
+    try:
+        return applied("hard_tanh", _between, x, low, high)
+    except Exception as error:
+        explain(error, hard_tanh)
 
 
 def _between(xp: Any, x: Any, low: float, high: float) -> Any:
@@ -168,9 +181,12 @@ def softplus(x: A, /, *, beta: float = 1.0) -> A:
     >>> F.softplus(np.array([0.0, 1e4]))
     array([6.93147181e-01, 1.00000000e+04])
     """
-    if beta == 1:
-        return applied("softplus", softplus_of, x)
-    return applied("softplus", _scaled_softplus, x, beta)
+    try:
+        if beta == 1:
+            return applied("softplus", softplus_of, x)
+        return applied("softplus", _scaled_softplus, x, beta)
+    except Exception as error:
+        explain(error, softplus)
 
 
 def softplus_of(xp: Any, x: Any) -> Any:
@@ -205,7 +221,10 @@ def elu(x: A, /, *, alpha: float = 1.0) -> A:
     >>> F.elu(np.array([-1.0, 2.0]))
     array([-0.63212056,  2.        ])
     """
-    return applied("elu", _elu, x, alpha, 1.0)
+    try:
+        return applied("elu", _elu, x, alpha, 1.0)
+    except Exception as error:
+        explain(error, elu)
 
 
 def selu(x: A, /) -> A:
@@ -286,7 +305,10 @@ def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     >>> F.softmax(np.array([1e4, 1e4, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    return applied("softmax", _softmax, x, axis)
+    try:
+        return applied("softmax", _softmax, x, axis)
+    except Exception as error:
+        explain(error, softmax)
 
 
 def _softmax(xp: Any, x: Any, axis: Any) -> Any:
@@ -301,7 +323,10 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     >>> F.log_softmax(np.array([1e4, 0.0]))
     array([     0., -10000.])
     """
-    return applied("log_softmax", log_softmax_of, x, axis)
+    try:
+        return applied("log_softmax", log_softmax_of, x, axis)
+    except Exception as error:
+        explain(error, log_softmax)
 
 
 def log_softmax_of(xp: Any, x: Any, axis: Any) -> Any:

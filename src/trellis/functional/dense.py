@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING
 from .._core.errors import DtypeError, ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A, DTypeLike
@@ -23,34 +24,37 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     >>> trellis.linear(np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), bias=np.array([0.5]))
     array([11.5])
     """
-    if _is_plain(x, weight, bias):
-        return xp_of(x).linear(x, weight, bias)  # type: ignore[no-any-return]
-    if has_nest(x, weight, bias):
-        return call_leafwise(linear, (x, weight), {"bias": bias})
-    xp = xp_of_all(x, weight, bias)
-    x_shape, w_shape = tuple(x.shape), tuple(weight.shape)
-    if len(w_shape) < 2:
-        raise ShapeError(f"linear() expects weight of shape outer + (out, in), got {w_shape}.")
-    n_outer = len(w_shape) - 2
-    if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
-        raise ShapeError(
-            "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got "
-            f"x {x_shape} and "
-            f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
-        )
-    outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
-    out = w_shape[-2]
-    if bias is not None:
-        _check_bias(tuple(bias.shape), outer, out)
-    x, weight, bias = _in_one_dtype(xp, x, weight, bias)
-    if n_outer == 0:
-        return xp.linear(x, weight, bias)
-    inner = x_shape[n_outer:-1]
-    rows = xp.reshape(x, (*x_shape[:n_outer], _product(inner), x_shape[-1]))
-    y = xp.matmul(rows, xp.matrix_transpose(weight))
-    if bias is not None:
-        y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
-    return xp.reshape(y, (*outer, *known(*inner), out))
+    try:
+        if _is_plain(x, weight, bias):
+            return xp_of(x).linear(x, weight, bias)  # type: ignore[no-any-return]
+        if has_nest(x, weight, bias):
+            return call_leafwise(linear, (x, weight), {"bias": bias})
+        xp = xp_of_all(x, weight, bias)
+        x_shape, w_shape = tuple(x.shape), tuple(weight.shape)
+        if len(w_shape) < 2:
+            raise ShapeError(f"linear() expects weight of shape outer + (out, in), got {w_shape}.")
+        n_outer = len(w_shape) - 2
+        if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
+            raise ShapeError(
+                "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got "
+                f"x {x_shape} and "
+                f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
+            )
+        outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
+        out = w_shape[-2]
+        if bias is not None:
+            _check_bias(tuple(bias.shape), outer, out)
+        x, weight, bias = _in_one_dtype(xp, x, weight, bias)
+        if n_outer == 0:
+            return xp.linear(x, weight, bias)
+        inner = x_shape[n_outer:-1]
+        rows = xp.reshape(x, (*x_shape[:n_outer], _product(inner), x_shape[-1]))
+        y = xp.matmul(rows, xp.matrix_transpose(weight))
+        if bias is not None:
+            y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
+        return xp.reshape(y, (*outer, *known(*inner), out))
+    except Exception as error:
+        explain(error, linear)
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
@@ -117,26 +121,34 @@ def dropout(
     >>> sorted(set(x.tolist()))
     [0.0, 2.0]
     """
-    if has_nest(x):
-        kwargs = {"scale": scale, "dtype": dtype, "training": training, "noise_shape": noise_shape}
-        return call_seeded_leafwise(dropout, (x, prob), kwargs, seed, training and prob != 0)
-    xp = xp_of(x)
-    prob = probability("dropout", "prob", prob)
-    target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))
-    if target not in FLOATING:
-        raise DtypeError(
-            f"dropout() gives floats, got {target}. Write dtype='float32', for example."
-        )
-    shape = _noise_shape(tuple(x.shape), noise_shape)
-    x = xp.astype(x, target, copy=False)
-    if not training or prob == 0:
-        return x
-    if prob == 1:
-        return xp.zeros_like(x)
-    kept: Any = x
-    if scale:
-        kept = xp.divide(kept, 1 - prob)
-    return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
+    try:
+        if has_nest(x):
+            kwargs = {
+                "scale": scale,
+                "dtype": dtype,
+                "training": training,
+                "noise_shape": noise_shape,
+            }
+            return call_seeded_leafwise(dropout, (x, prob), kwargs, seed, training and prob != 0)
+        xp = xp_of(x)
+        prob = probability("dropout", "prob", prob)
+        target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))
+        if target not in FLOATING:
+            raise DtypeError(
+                f"dropout() gives floats, got {target}. Write dtype='float32', for example."
+            )
+        shape = _noise_shape(tuple(x.shape), noise_shape)
+        x = xp.astype(x, target, copy=False)
+        if not training or prob == 0:
+            return x
+        if prob == 1:
+            return xp.zeros_like(x)
+        kept: Any = x
+        if scale:
+            kept = xp.divide(kept, 1 - prob)
+        return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
+    except Exception as error:
+        explain(error, dropout)
 
 
 def _noise_shape(shape: tuple[Any, ...], noise_shape: Any) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import per_axis
@@ -52,13 +53,16 @@ def resize(
     >>> F.resize(np.array([0.0, 4.0]).reshape(1, 2, 1), 4, method="linear").ravel()
     array([0., 1., 3., 4.])
     """
-    if isinstance(x, dict):
-        options = {"method": method, "align_corners": align_corners, "data_format": data_format}
-        return call_leafwise(resize, (x, size), options)
-    kind, first, sizes = _checked("resize", x, method, align_corners, data_format)
-    return _resized(
-        x, sizes, per_axis("resize", "size", size, len(sizes)), kind, align_corners, first
-    )
+    try:
+        if isinstance(x, dict):
+            options = {"method": method, "align_corners": align_corners, "data_format": data_format}
+            return call_leafwise(resize, (x, size), options)
+        kind, first, sizes = _checked("resize", x, method, align_corners, data_format)
+        return _resized(
+            x, sizes, per_axis("resize", "size", size, len(sizes)), kind, align_corners, first
+        )
+    except Exception as error:
+        explain(error, resize)
 
 
 def interpolate(
@@ -77,23 +81,26 @@ def interpolate(
     >>> F.interpolate(np.array([1.0, 2.0]).reshape(1, 2, 1), 2).ravel()
     array([1., 1., 2., 2.])
     """
-    if isinstance(x, dict):
-        options = {"method": method, "align_corners": align_corners, "data_format": data_format}
-        return call_leafwise(interpolate, (x, scale), options)
-    kind, first, sizes = _checked("interpolate", x, method, align_corners, data_format)
-    scales: tuple[Any, ...] = (
-        tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
-    )
-    if len(scales) != len(sizes):
-        raise ArgumentError(
-            f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}."
+    try:
+        if isinstance(x, dict):
+            options = {"method": method, "align_corners": align_corners, "data_format": data_format}
+            return call_leafwise(interpolate, (x, scale), options)
+        kind, first, sizes = _checked("interpolate", x, method, align_corners, data_format)
+        scales: tuple[Any, ...] = (
+            tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
         )
-    outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
-    if min(outs) < 1:
-        raise ArgumentError(
-            f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
-        )
-    return _resized(x, sizes, outs, kind, align_corners, first)
+        if len(scales) != len(sizes):
+            raise ArgumentError(
+                f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}."
+            )
+        outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
+        if min(outs) < 1:
+            raise ArgumentError(
+                f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+            )
+        return _resized(x, sizes, outs, kind, align_corners, first)
+    except Exception as error:
+        explain(error, interpolate)
 
 
 def _checked(
