@@ -92,6 +92,8 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], np.ndarray):
         return {**OTHER, "empty": [], "numbers": [1.0, 2.0], "other shape": [value[0], np.ones((5, 7, 2), value[0].dtype)]}
     names = {getattr(kind, "__name__", str(kind)) for kind in kinds}
+    if "Mapping" in names:  # a nest
+        return OTHER
     if names & {"A", "Array"} and value is None:
         return {"list": [1.0], "text": "x", "object": Stranger(), "other shape": np.ones((5, 7), "float32"),
                 "other framework": FOREIGN}  # fmt: skip

@@ -10,6 +10,7 @@ from .._core.arrays import is_array
 from .._core.dispatch import default_xp, xp_of, xp_of_any
 from .._core.dtypes import DType, FloatLimits, IntLimits, name_of
 from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.typing import A, Array, Device, DTypeLike
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | Non
     array([ 1, -1], dtype=int32)
     """
     try:
+        if copy is not True:
+            check_flag(copy)
         return xp_of(x).astype(x, dtype, copy=copy, device=device)
     except Exception as error:
         explain(error, astype)

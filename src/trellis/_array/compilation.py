@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import tree
 from .._core.dispatch import xp_of_any
-from .._core.explain import explain
+from .._core.kinds import check_arguments
 from .._core.settings import Setting
 
 _is_on: Setting[bool] = Setting(
@@ -70,12 +70,10 @@ def compile(
     >>> double(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    try:
-        nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-        names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-        return Compiled(fn, {"static_argnums": nums, "static_argnames": names, "strict": strict})
-    except Exception as error:
-        explain(error, compile)
+    check_arguments(compile, locals())
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Compiled(fn, {"static_argnums": nums, "static_argnames": names, "strict": strict})
 
 
 def using_compilation(is_on: bool, /) -> AbstractContextManager[None]:

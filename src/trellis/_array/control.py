@@ -6,9 +6,10 @@ States and operands may be any nests of arrays. A loop body keeps shapes and typ
 from collections.abc import Callable
 from typing import Any
 
+from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
 from .._core.errors import ShapeError
-from .._core.explain import explain
+from .._core.kinds import check_callable, shown
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
 
@@ -27,11 +28,12 @@ def cond(
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
     array([2., 3.])
     """
-    try:
-        result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
-        return result
-    except Exception as error:
-        explain(error, cond)
+    if not isinstance(pred, bool) and len(getattr(pred, "shape", ())) > 0:
+        raise ShapeError(f"cond() decides by one truth, got {shown(pred)}.")
+    check_callable("cond", true_fn)
+    check_callable("cond", false_fn)
+    result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
+    return result
 
 
 def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, /) -> T:
@@ -41,11 +43,10 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     >>> trellis.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 1}, {"n": np.array(0)})
     {'n': np.int64(3)}
     """
-    try:
-        state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
-        return state
-    except Exception as error:
-        explain(error, while_loop)
+    check_callable("while_loop", cond_fn)
+    check_callable("while_loop", body_fn)
+    state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
+    return state
 
 
 def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T, Any]:
@@ -57,11 +58,11 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
     >>> ys
     array([0., 2.])
     """
-    try:
-        if not leaves(xs):
-            raise ShapeError(
-                "scan() needs at least one array in xs, to know how many steps to take."
-            )
-        return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
-    except Exception as error:
-        explain(error, scan)
+    check_callable("scan", fn)
+    arrays = leaves(xs)
+    if not arrays:
+        raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
+    for x in arrays:
+        if not is_array(x) or len(x.shape) == 0:
+            raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
+    return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)

@@ -14,6 +14,7 @@ from .._core.dispatch import (
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.explain import explain
+from .._core.guards import check_axis, check_flag, check_whole
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
@@ -137,6 +138,8 @@ def eye(
            [0., 0., 1.]], dtype=float32)
     """
     try:
+        if type(k) is not int:
+            check_whole(k)
         return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
     except Exception as error:
         explain(error, eye)
@@ -221,6 +224,10 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     try:
+        if type(num) is not int:
+            check_whole(num)
+        if endpoint is not True:
+            check_flag(endpoint)
         xp = _named_or_of(backend, start, stop)
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     except Exception as error:
@@ -255,6 +262,10 @@ def one_hot(
            [1., 0., 0.]], dtype=float32)
     """
     try:
+        if type(num_classes) is not int:
+            check_whole(num_classes)
+        if type(axis) is not int:
+            check_axis(axis)
         if isinstance(indices, dict):
             return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
         xp = xp_of(indices)
@@ -306,6 +317,8 @@ def tril(x: A, /, *, k: int = 0) -> A:
            [3, 4]])
     """
     try:
+        if type(k) is not int:
+            check_whole(k)
         return xp_of(x).tril(x, k=k)
     except Exception as error:
         explain(error, tril)
@@ -320,6 +333,8 @@ def triu(x: A, /, *, k: int = 0) -> A:
            [0, 4]])
     """
     try:
+        if type(k) is not int:
+            check_whole(k)
         return xp_of(x).triu(x, k=k)
     except Exception as error:
         explain(error, triu)

@@ -6,6 +6,7 @@ float, and Python numbers never widen an array: one table for all four (docs/dty
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
+from .._core.guards import check_flag, check_number
 from .._core.typing import A, Scalar
 
 
@@ -407,6 +408,12 @@ def isclose(
     array([ True, False])
     """
     try:
+        if equal_nan is not False:
+            check_flag(equal_nan)
+        if type(rtol) is not float:
+            check_number(rtol)
+        if type(atol) is not float:
+            check_number(atol)
         xp = xp_of_pair(x1, x2)
         return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
     except Exception as error:
@@ -621,6 +628,12 @@ def nan_to_num(
     array([0., 9., 1.])
     """
     try:
+        if type(nan) is not float:
+            check_number(nan)
+        if posinf is not None and type(posinf) is not float:
+            check_number(posinf)
+        if neginf is not None and type(neginf) is not float:
+            check_number(neginf)
         return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
     except Exception as error:
         explain(error, nan_to_num)

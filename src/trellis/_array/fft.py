@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
 from .._core.explain import explain
+from .._core.guards import check_axis, check_whole
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
@@ -26,6 +27,10 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("fft", x, n, axis, norm)
     except Exception as error:
         explain(error, fft)
@@ -39,6 +44,10 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("ifft", x, n, axis, norm)
     except Exception as error:
         explain(error, ifft)
@@ -52,6 +61,10 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("rfft", x, n, axis, norm)
     except Exception as error:
         explain(error, rfft)
@@ -65,6 +78,10 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     array([1., 1., 1., 1.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("irfft", x, n, axis, norm)
     except Exception as error:
         explain(error, irfft)
@@ -78,6 +95,10 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1., 1., 1., 1.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("hfft", x, n, axis, norm)
     except Exception as error:
         explain(error, hfft)
@@ -91,6 +112,10 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
         return _along_axis("ihfft", x, n, axis, norm)
     except Exception as error:
         explain(error, ihfft)
@@ -105,6 +130,8 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
            [1.+0.j, 1.+0.j]])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return _along_axes("fftn", x, s, axes, norm)
     except Exception as error:
         explain(error, fftn)
@@ -119,6 +146,8 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return _along_axes("ifftn", x, s, axes, norm)
     except Exception as error:
         explain(error, ifftn)
@@ -133,6 +162,8 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return _along_axes("rfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, rfftn)
@@ -147,6 +178,8 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
            [1., 1.]])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return _along_axes("irfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, irfftn)
@@ -168,6 +201,8 @@ def fftfreq(
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     try:
+        if type(n) is not int:
+            check_whole(n)
         return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, fftfreq)
@@ -189,6 +224,8 @@ def rfftfreq(
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     try:
+        if type(n) is not int:
+            check_whole(n)
         return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, rfftfreq)
@@ -202,6 +239,8 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return xp_of(x).fft.fftshift(x, axes=axes)
     except Exception as error:
         explain(error, fftshift)
@@ -215,6 +254,8 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
+        if axes is not None and type(axes) is not int:
+            check_axis(axes)
         return xp_of(x).fft.ifftshift(x, axes=axes)
     except Exception as error:
         explain(error, ifftshift)

@@ -4,6 +4,7 @@ from typing import Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
 from .._core.explain import explain
+from .._core.guards import check_axis
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -22,25 +23,43 @@ class At(Generic[A]):
     def __getitem__(self, index: object) -> "At[A]":
         return At(self._x, index)
 
+    def _given(self, value: A | Scalar) -> dict[str, object]:
+        return {"x": self._x, "idx": self._index, "value": value}
+
     def set(self, value: A | Scalar, /) -> A:
         """`x` with `value` in that place; which of several values wins at one index is open."""
-        return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def add(self, value: A | Scalar, /) -> A:
         """`x` with `value` added in that place; repeated indices add up."""
-        return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def multiply(self, value: A | Scalar, /) -> A:
         """`x` multiplied by `value` in that place; repeated indices multiply up."""
-        return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def min(self, value: A | Scalar, /) -> A:
         """`x` with the smaller of itself and `value` in that place."""
-        return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def max(self, value: A | Scalar, /) -> A:
         """`x` with the larger of itself and `value` in that place."""
-        return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
@@ -55,10 +74,7 @@ def at(x: A, idx: object = ..., /) -> At[A]:
     >>> trellis.at(np.zeros(3))[np.array([0, 0, 2])].add(1.0)
     array([2., 0., 1.])
     """
-    try:
-        return At(x, idx)
-    except Exception as error:
-        explain(error, at)
+    return At(x, idx)
 
 
 def scatter(
@@ -75,6 +91,8 @@ def scatter(
     array([0., 0., 6.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if isinstance(x, dict):
             return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
         one_of("scatter", "reduce", reduce, get_args(_Reduction))
@@ -109,6 +127,8 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
            [1, 2]])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
         return xp_of_all(x, indices).take(x, indices, axis=axis)
     except Exception as error:
         explain(error, take)
@@ -123,6 +143,8 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
            [7]])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)
     except Exception as error:
         explain(error, take_along_axis)

@@ -11,6 +11,7 @@ from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.explain import explain
+from .._core.guards import check_axis, check_flag, check_whole
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
@@ -27,6 +28,8 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
            [1., 2.]])
     """
     try:
+        if upper is not False:
+            check_flag(upper)
         return xp_of(x).linalg.cholesky(x, upper=upper)
     except Exception as error:
         explain(error, cholesky)
@@ -40,6 +43,8 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
     array([0., 0., 1.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
     except Exception as error:
         explain(error, cross)
@@ -66,6 +71,8 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
     array([1, 4])
     """
     try:
+        if type(offset) is not int:
+            check_whole(offset)
         return xp_of(x).linalg.diagonal(x, offset=offset)
     except Exception as error:
         explain(error, diagonal)
@@ -134,6 +141,8 @@ def matrix_norm(
     array([5.])
     """
     try:
+        if keepdims is not False:
+            check_flag(keepdims)
         one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
         return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
     except Exception as error:
@@ -149,6 +158,8 @@ def matrix_power(x: A, n: int, /) -> A:
            [0., 1.]])
     """
     try:
+        if type(n) is not int:
+            check_whole(n)
         return xp_of(x).linalg.matrix_power(x, n)
     except Exception as error:
         explain(error, matrix_power)
@@ -261,6 +272,8 @@ def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
     array([3., 2.])
     """
     try:
+        if full_matrices is not True:
+            check_flag(full_matrices)
         return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
     except Exception as error:
         explain(error, svd)
@@ -300,6 +313,8 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
     array([5])
     """
     try:
+        if type(offset) is not int:
+            check_whole(offset)
         return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
     except Exception as error:
         explain(error, trace)
@@ -313,6 +328,8 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     array([12, 34])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
     except Exception as error:
         explain(error, vecdot)
@@ -333,6 +350,10 @@ def vector_norm(
     array([ 5., 10.])
     """
     try:
+        if keepdims is not False:
+            check_flag(keepdims)
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
         return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     except Exception as error:
         explain(error, vector_norm)

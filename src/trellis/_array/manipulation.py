@@ -5,6 +5,7 @@ from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.explain import explain
+from .._core.guards import check_axis, check_whole
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
@@ -33,6 +34,8 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
            [1, 2]])
     """
     try:
+        if type(shape) is not int:
+            check_whole(shape)
         return xp_of(x).broadcast_to(x, shape)
     except Exception as error:
         explain(error, broadcast_to)
@@ -46,6 +49,8 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
     array([1, 2, 3])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_all(*arrays).concat(arrays, axis=axis)
     except Exception as error:
         explain(error, concat)
@@ -60,6 +65,8 @@ def expand_dims(x: A, /, axis: int) -> A:
            [2]])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of(x).expand_dims(x, axis=axis)
     except Exception as error:
         explain(error, expand_dims)
@@ -74,6 +81,8 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
            [1, 2]])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
         return xp_of(x).flip(x, axis=axis)
     except Exception as error:
         explain(error, flip)
@@ -87,6 +96,10 @@ def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, 
     (3, 4, 2)
     """
     try:
+        if type(source) is not int:
+            check_axis(source)
+        if type(destination) is not int:
+            check_axis(destination)
         return xp_of(x).moveaxis(x, source, destination)
     except Exception as error:
         explain(error, moveaxis)
@@ -135,6 +148,8 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
     array([1, 1, 2, 2])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
         return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
     except Exception as error:
         explain(error, repeat)
@@ -149,6 +164,8 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
            [3, 4]])
     """
     try:
+        if type(shape) is not int:
+            check_whole(shape)
         return xp_of(x).reshape(x, shape, copy=copy)
     except Exception as error:
         explain(error, reshape)
@@ -162,6 +179,10 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     array([3, 1, 2])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if type(shift) is not int:
+            check_whole(shift)
         return xp_of(x).roll(x, shift, axis=axis)
     except Exception as error:
         explain(error, roll)
@@ -194,6 +215,8 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
     (3,)
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of(x).squeeze(x, axis=axis)
     except Exception as error:
         explain(error, squeeze)
@@ -208,6 +231,8 @@ def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
            [3, 4]])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_all(*arrays).stack(arrays, axis=axis)
     except Exception as error:
         explain(error, stack)
@@ -222,6 +247,8 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
            [1, 2, 1, 2]])
     """
     try:
+        if type(repetitions) is not int:
+            check_whole(repetitions)
         return xp_of(x).tile(x, repetitions)
     except Exception as error:
         explain(error, tile)
@@ -235,6 +262,8 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
     array([3, 4])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
         return slices
     except Exception as error:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
+from .._core.guards import check_axis
 from .._core.typing import A
 
 
@@ -70,6 +71,8 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     array([12, 34])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
     except Exception as error:
         explain(error, vecdot)

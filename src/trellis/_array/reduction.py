@@ -6,6 +6,7 @@ early.
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
+from .._core.guards import check_axis, check_flag, check_number
 from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
@@ -20,6 +21,10 @@ def all(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([ True, False])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).all(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, all)
@@ -42,6 +47,12 @@ def allclose(
     True
     """
     try:
+        if equal_nan is not False:
+            check_flag(equal_nan)
+        if type(rtol) is not float:
+            check_number(rtol)
+        if type(atol) is not float:
+            check_number(atol)
         if isinstance(x1, dict) or isinstance(x2, dict):
             options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
             return call_leafwise(allclose, (x1, x2), options)
@@ -59,6 +70,10 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([ True, False])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).any(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, any)
@@ -79,6 +94,10 @@ def cumulative_prod(
     array([1, 2, 6])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if include_initial is not False:
+            check_flag(include_initial)
         xp = xp_of(x)
         return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
@@ -100,6 +119,10 @@ def cumulative_sum(
     array([0, 1, 3, 6])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if include_initial is not False:
+            check_flag(include_initial)
         xp = xp_of(x)
         return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
@@ -116,6 +139,8 @@ def diff(
     array([3, 5])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         xp = xp_of_all(x, prepend, append)
         return xp.diff(x, axis=axis, n=n, prepend=prepend, append=append)
     except Exception as error:
@@ -130,6 +155,10 @@ def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1.00069315e+03, 6.93147181e-01])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, logsumexp)
@@ -143,6 +172,10 @@ def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([5, 7])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).max(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, max)
@@ -156,6 +189,10 @@ def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1.5, 4. ])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, mean)
@@ -169,6 +206,10 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1, 3])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).min(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, min)
@@ -184,6 +225,10 @@ def prod(
     array([ 2, 12])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
         explain(error, prod)
@@ -197,6 +242,12 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     array([1., 2.])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        if type(correction) is not float:
+            check_number(correction)
         return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
     except Exception as error:
         explain(error, std)
@@ -212,6 +263,10 @@ def sum(
     array([3, 7])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
         return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
         explain(error, sum)
@@ -225,6 +280,12 @@ def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     array([2., 8.])
     """
     try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        if type(correction) is not float:
+            check_number(correction)
         return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)
     except Exception as error:
         explain(error, var)

@@ -2,6 +2,7 @@
 
 from .._core.dispatch import xp_of
 from .._core.explain import explain
+from .._core.guards import check_axis, check_flag
 from .._core.typing import A
 
 
@@ -13,6 +14,12 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
     array([1, 2, 0])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if descending is not False:
+            check_flag(descending)
+        if stable is not True:
+            check_flag(stable)
         return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
         explain(error, argsort)
@@ -26,6 +33,12 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     array([3, 2, 1])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if descending is not False:
+            check_flag(descending)
+        if stable is not True:
+            check_flag(stable)
         return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
         explain(error, sort)

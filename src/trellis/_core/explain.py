@@ -7,26 +7,24 @@ arguments are examined and the mistake is named:
         return xp_of(x).sum(x, axis=axis)
     except Exception as error:
         explain(error, sum)
-
-The arguments are read from the frame of the function, which the traceback holds.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any, NoReturn
 
 from .arrays import is_array
 from .dtypes import KINDS, name_of
 from .errors import (
     ArgumentError,
+    ArgumentTypeError,
     DtypeError,
     OutOfMemoryError,
     ShapeError,
     TrellisError,
 )
-from .kinds import shown, wrong_kind
-from .shapes import normal_axes
+from .kinds import parameters_of, shown, wrong_kind
+from .shapes import broadcast_shapes, normal_axes
 
 # What compilers say to those who write compiled code: theirs to explain. By module and by name.
 _COMPILERS = ("jax.errors", "jax._src.errors", "torch._dynamo", "torch._inductor", "torch.fx")
@@ -37,18 +35,22 @@ _DTYPES = re.compile(
     "dtype|data type|not implemented for|not supported for the input types|[Vv]alue for attr"
     "|complex|[Bb]ool|input types|unsigned|did not contain a loop"
 )
+_BROADCAST = re.compile("broadcast|must match the size|[Ii]ncompatible shapes")
 _MEMORY = re.compile("RESOURCE_EXHAUSTED|allocate|out of memory|OOM", re.IGNORECASE)
 _AXES = ("axis", "axes", "channel_axis", "source", "destination")
 
 
-def explain(error: Exception, fn: Callable[..., Any]) -> NoReturn:
+def explain(
+    error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any] | None = None
+) -> NoReturn:
     """Raise what is to be said of an error that was caught in the public function `fn`.
 
+    Without `arguments` they are read from the frame of the function, which the traceback holds.
     Errors of this library and of compilers stay as they are, and so does what no argument explains.
     """
     if isinstance(error, TrellisError) or _is_of_a_compiler(error):
         raise error
-    found = _explanation(error, fn)
+    found = _explanation(error, fn, _given(error, fn) if arguments is None else arguments)
     if found is None:
         raise error
     raise found from error
@@ -61,12 +63,18 @@ def _is_of_a_compiler(error: Exception) -> bool:
     return cls.__module__.startswith(_COMPILERS) or bool(_OF_A_COMPILER.search(cls.__name__))
 
 
-def _explanation(error: Exception, fn: Callable[..., Any]) -> TrellisError | None:
+def _given(error: Exception, fn: Callable[..., Any]) -> dict[str, Any]:
     assert error.__traceback__ is not None, "explain() is for errors that were caught"
     here = error.__traceback__.tb_frame.f_locals
-    parameters = signature(fn).parameters
-    arguments = {name: here[name] for name in parameters if name in here}
-    found = wrong_kind(fn.__name__, parameters, arguments)
+    return {name: here[name] for name in parameters_of(fn) if name in here}
+
+
+def _explanation(
+    error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any]
+) -> TrellisError | None:
+    found = wrong_kind(fn.__name__, parameters_of(fn), arguments)
+    if found is None and any([callable(value) for value in arguments.values()]):
+        return None  # the error may be one of the user's own function
     if found is None:
         found = _wrong_dtype_name(fn.__name__, arguments)
     if found is None:
@@ -106,8 +114,15 @@ def _by_class(error: Exception, function: str, arguments: Mapping[str, Any]) -> 
             f"{function}() needs more memory than there is: {reason}"
             + (f" ({given})" if given else "")
         )
+    if isinstance(error, AttributeError) and error.name in ("shape", "dtype", "__dlpack__"):
+        return ArgumentTypeError(f"{function}() expects an array in place of {shown(error.obj)}.")
     if isinstance(error, _FAULTS) and not isinstance(error, IndexError):
         return None
+    if _BROADCAST.search(str(error)):
+        try:
+            broadcast_shapes(*[tuple(x.shape) for x in arrays.values()], function=function)
+        except ShapeError as found:
+            return found
     text = f"{function}() cannot take these arguments: {reason}"
     text += f" ({given})" if given else ""
     dtypes = [name_of(x.dtype) for x in arrays.values()]

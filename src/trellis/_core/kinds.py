@@ -6,7 +6,8 @@ never comes here.
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from inspect import Parameter
+from functools import lru_cache
+from inspect import Parameter, signature
 from numbers import Complex, Real
 from types import NoneType, UnionType
 from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origin
@@ -132,11 +133,37 @@ def shown(value: Any) -> str:
     return f"{text} ({type(value).__name__})" if is_short else f"a {type(value).__name__}"
 
 
+def check_arguments(fn: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raise unless all `arguments`, the `locals()` of a call, are of the kinds in the signature.
+
+    For functions that are not called in a loop: it takes some microseconds.
+    """
+    parameters = parameters_of(fn)
+    given = {name: arguments[name] for name in parameters if name in arguments}
+    found = wrong_kind(fn.__name__, parameters, given)
+    if found is not None:
+        raise found
+
+
+@lru_cache(maxsize=None)
+def parameters_of(fn: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """The parameters of a function or class, by name."""
+    return signature(fn).parameters
+
+
+def check_callable(function: str, fn: object) -> None:
+    """Raise unless the argument of a function that takes another can be called."""
+    if not callable(fn):
+        raise ArgumentTypeError(f"{function}() expects a function, got {shown(fn)}.")
+
+
 def wrong_kind(
     function: str, parameters: Mapping[str, Parameter], arguments: Mapping[str, Any]
 ) -> TrellisError | None:
     """The error about the first argument that is not of the kind its parameter asks for."""
     for name, value in arguments.items():
+        if name not in parameters:
+            continue
         parameter = parameters[name]
         values = value if parameter.kind is Parameter.VAR_POSITIONAL else (value,)
         for each in values:

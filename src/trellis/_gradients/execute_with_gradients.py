@@ -7,8 +7,8 @@ from .._core import tree
 from .._core.arrays import is_array
 from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
-from .._core.errors import ArgumentError
-from .._core.explain import explain
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.kinds import check_callable
 from .transforms import differentiable_leaf, stop_gradient
 
 IndexChains = Sequence[Sequence[Any]] | None
@@ -38,59 +38,60 @@ def execute_with_gradients(
     >>> float(loss), grads
     (11.0, Container(a=array([3., 4.]), b=array([1., 2.])))
     """
-    try:
-        leaves, spec = tree.flatten(xs)
-        paths = tree.paths(xs)
-        chosen = _selected(xs, paths, xs_grad_idxs)
-        arrays = [x for x in leaves if is_array(x)]
-        xp = xp_of_any(*arrays)
-        # The same array object at several places is one variable. Tracing gives every place an object
-        # of its own, so this is looked up before.
-        slot_of: dict[int, int] = {}
-        variables: list[Any] = []
-        slots: list[int | None] = []
-        for leaf, is_chosen in zip(leaves, chosen, strict=True):
-            if not is_chosen:
-                slots.append(None)
-            elif id(leaf) in slot_of and is_array(leaf):
-                slots.append(slot_of[id(leaf)])
-            else:
-                slot_of[id(leaf)] = len(variables)
-                slots.append(len(variables))
-                variables.append(differentiable_leaf(leaf, xp))
-        chains: list[list[tuple[Any, ...]]] = []
-
-        def on_variables(traced: list[Any]) -> tuple[list[Any], Any]:
-            filled = [
-                leaf if slot is None else traced[slot]
-                for leaf, slot in zip(leaves, slots, strict=True)
-            ]
-            result = func(tree.unflatten(spec, filled))
-            found = _scalar_outputs(result, xp)
-            wanted = (
-                list(found) if ret_grad_idxs is None else [tuple(chain) for chain in ret_grad_idxs]
+    check_callable("execute_with_gradients", func)
+    for chains_given in (xs_grad_idxs, ret_grad_idxs):
+        if chains_given is not None and not isinstance(chains_given, (list, tuple)):
+            raise ArgumentTypeError(
+                "execute_with_gradients() expects a list of index chains for xs_grad_idxs and "
+                f"ret_grad_idxs, got {chains_given!r}."
             )
-            _check_outputs(wanted, found, func)
-            chains.append(wanted)
-            return [found[chain] for chain in wanted], result
-
-        values, result, pull = xp.vjp(on_variables, variables)
-        wanted = chains[-1]
-        per_output = []
-        for i in range(len(wanted)):
-            gradients = pull([xp.ones_like(v) if j == i else None for j, v in enumerate(values)])
-            placed = [None if slot is None else gradients[slot] for slot in slots]
-            per_output.append(_pruned(xs, dict(zip(paths, placed, strict=True))))
-        if ret_grad_idxs is None and len(wanted) == 1:
-            grads = per_output[0]
+    leaves, spec = tree.flatten(xs)
+    paths = tree.paths(xs)
+    chosen = _selected(xs, paths, xs_grad_idxs)
+    arrays = [x for x in leaves if is_array(x)]
+    xp = xp_of_any(*arrays)
+    # The same array object at several places is one variable. Tracing gives every place an object
+    # of its own, so this is looked up before.
+    slot_of: dict[int, int] = {}
+    variables: list[Any] = []
+    slots: list[int | None] = []
+    for leaf, is_chosen in zip(leaves, chosen, strict=True):
+        if not is_chosen:
+            slots.append(None)
+        elif id(leaf) in slot_of and is_array(leaf):
+            slots.append(slot_of[id(leaf)])
         else:
-            names = ["_".join([str(part) for part in chain]) for chain in wanted]
-            grads = Container(dict(zip(names, per_output, strict=True)))
-        if retain_grads:
-            return result, grads
-        return _constant(result), _constant(grads)
-    except Exception as error:
-        explain(error, execute_with_gradients)
+            slot_of[id(leaf)] = len(variables)
+            slots.append(len(variables))
+            variables.append(differentiable_leaf(leaf, xp))
+    chains: list[list[tuple[Any, ...]]] = []
+
+    def on_variables(traced: list[Any]) -> tuple[list[Any], Any]:
+        filled = [
+            leaf if slot is None else traced[slot] for leaf, slot in zip(leaves, slots, strict=True)
+        ]
+        result = func(tree.unflatten(spec, filled))
+        found = _scalar_outputs(result, xp)
+        wanted = list(found) if ret_grad_idxs is None else [tuple(chain) for chain in ret_grad_idxs]
+        _check_outputs(wanted, found, func)
+        chains.append(wanted)
+        return [found[chain] for chain in wanted], result
+
+    values, result, pull = xp.vjp(on_variables, variables)
+    wanted = chains[-1]
+    per_output = []
+    for i in range(len(wanted)):
+        gradients = pull([xp.ones_like(v) if j == i else None for j, v in enumerate(values)])
+        placed = [None if slot is None else gradients[slot] for slot in slots]
+        per_output.append(_pruned(xs, dict(zip(paths, placed, strict=True))))
+    if ret_grad_idxs is None and len(wanted) == 1:
+        grads = per_output[0]
+    else:
+        names = ["_".join([str(part) for part in chain]) for chain in wanted]
+        grads = Container(dict(zip(names, per_output, strict=True)))
+    if retain_grads:
+        return result, grads
+    return _constant(result), _constant(grads)
 
 
 def _selected(xs: Any, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:

@@ -14,6 +14,7 @@ from .._core.dispatch import xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.typing import Nest, T
 from .transforms import stop_gradient
 
@@ -112,6 +113,12 @@ def adam_step(
     array([1. , 1.1, 1.2])
     """
     try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
         one = partial(_adam_step, "adam_step", (beta1, beta2, epsilon))
         return _map_tuple(one, dcdw, mw, vw, step)
     except Exception as error:
@@ -157,6 +164,12 @@ def adam_update(
     array([0.900001])
     """
     try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
         numbers = beta1, beta2, epsilon
         columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
         if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
@@ -241,6 +254,12 @@ def lamb_update(
     array([0.9])
     """
     try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
         numbers = beta1, beta2, epsilon
 
         def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:

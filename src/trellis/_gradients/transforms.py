@@ -20,7 +20,8 @@ from .._core.errors import (
     MixedBackendsError,
     ShapeError,
 )
-from .._core.explain import explain
+from .._core.kinds import check_callable
+from .._core.shapes import check_new_axis
 from .._core.typing import T
 
 
@@ -33,15 +34,13 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable
     >>> trellis.grad(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    try:
-        evaluate = value_and_grad(func, argnums)
+    check_callable("grad", func)
+    evaluate = value_and_grad(func, argnums)
 
-        def gradient(*args: Any, **kwargs: Any) -> Any:
-            return evaluate(*args, **kwargs)[1]
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return evaluate(*args, **kwargs)[1]
 
-        return gradient
-    except Exception as error:
-        explain(error, grad)
+    return gradient
 
 
 def value_and_grad(
@@ -58,29 +57,27 @@ def value_and_grad(
     >>> float(value), g
     (25.0, array([6., 8.]))
     """
-    try:
-        positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    check_callable("value_and_grad", func)
+    positions = _positions(argnums)
 
-        def evaluate(*args: Any, **kwargs: Any) -> Any:
-            xp, xs, spec = _leaves_of([_argument(args, n, func) for n in positions], args)
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        xp, xs, spec = _leaves_of([_argument(args, n, func) for n in positions], args)
 
-            def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
-                chosen = tree.unflatten(spec, leaves)
-                full = list(args)
-                for n, part in zip(positions, chosen):
-                    full[n] = part
-                result = func(*full, **kwargs)
-                value, aux = _value_and_aux(result, func) if has_aux else (result, None)
-                return [_scalar(value, xp, func)], aux
+        def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
+            chosen = tree.unflatten(spec, leaves)
+            full = list(args)
+            for n, part in zip(positions, chosen):
+                full[n] = part
+            result = func(*full, **kwargs)
+            value, aux = _value_and_aux(result, func) if has_aux else (result, None)
+            return [_scalar(value, xp, func)], aux
 
-            values, aux, pull = xp.vjp(on_leaves, xs, once=True)
-            gradients = tree.unflatten(spec, pull([xp.ones_like(values[0])]))
-            result = (values[0], aux) if has_aux else values[0]
-            return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+        values, aux, pull = xp.vjp(on_leaves, xs, once=True)
+        gradients = tree.unflatten(spec, pull([xp.ones_like(values[0])]))
+        result = (values[0], aux) if has_aux else values[0]
+        return result, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
-        return evaluate
-    except Exception as error:
-        explain(error, value_and_grad)
+    return evaluate
 
 
 def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -94,25 +91,23 @@ def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any]
     >>> pull(np.array([1.0, 1.0]))
     (array([3., 4.]), array([1., 2.]))
     """
-    try:
-        xp, xs, spec = _leaves_of(list(primals), primals)
-        out_specs: list[Any] = []
+    check_callable("vjp", func)
+    xp, xs, spec = _leaves_of(list(primals), primals)
+    out_specs: list[Any] = []
 
-        def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
-            outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, leaves)))
-            out_specs.append(out_spec)
-            return [_float_output(y, xp, func) for y in outputs], None
+    def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
+        outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, leaves)))
+        out_specs.append(out_spec)
+        return [_float_output(y, xp, func) for y in outputs], None
 
-        ys, _, pull = xp.vjp(on_leaves, xs)
-        out_spec = out_specs[-1]
+    ys, _, pull = xp.vjp(on_leaves, xs)
+    out_spec = out_specs[-1]
 
-        def pull_back(cotangent: Any, /) -> tuple[Any, ...]:
-            gs = _like_outputs(cotangent, ys, out_spec, xp)
-            return tuple(tree.unflatten(spec, pull(gs)))
+    def pull_back(cotangent: Any, /) -> tuple[Any, ...]:
+        gs = _like_outputs(cotangent, ys, out_spec, xp)
+        return tuple(tree.unflatten(spec, pull(gs)))
 
-        return tree.unflatten(out_spec, ys), pull_back
-    except Exception as error:
-        explain(error, vjp)
+    return tree.unflatten(out_spec, ys), pull_back
 
 
 def jvp(
@@ -124,23 +119,21 @@ def jvp(
     >>> trellis.jvp(trellis.square, (np.array([3.0]),), (np.array([1.0]),))
     (array([9.]), array([6.]))
     """
-    try:
-        if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-            raise ArgumentTypeError("jvp() expects a tuple of primals and a tuple of tangents.")
-        xp, xs, spec = _leaves_of(list(primals), primals)
-        columns, _ = tree.align((list(primals), list(tangents)))
-        ts = [_tangent(t, x, xp) for t, x in zip(columns[1], xs, strict=True)]
-        out_specs: list[Any] = []
+    check_callable("jvp", func)
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentTypeError("jvp() expects a tuple of primals and a tuple of tangents.")
+    xp, xs, spec = _leaves_of(list(primals), primals)
+    columns, _ = tree.align((list(primals), list(tangents)))
+    ts = [_tangent(t, x, xp) for t, x in zip(columns[1], xs, strict=True)]
+    out_specs: list[Any] = []
 
-        def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
-            outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, leaves)))
-            out_specs.append(out_spec)
-            return [_float_output(y, xp, func) for y in outputs], None
+    def on_leaves(leaves: list[Any]) -> tuple[list[Any], Any]:
+        outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, leaves)))
+        out_specs.append(out_spec)
+        return [_float_output(y, xp, func) for y in outputs], None
 
-        ys, pushed, _ = xp.jvp(on_leaves, xs, ts)
-        return tree.unflatten(out_specs[-1], ys), tree.unflatten(out_specs[-1], pushed)
-    except Exception as error:
-        explain(error, jvp)
+    ys, pushed, _ = xp.jvp(on_leaves, xs, ts)
+    return tree.unflatten(out_specs[-1], ys), tree.unflatten(out_specs[-1], pushed)
 
 
 def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any], Any]:
@@ -154,29 +147,23 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
     array([[2., 0.],
            [0., 4.]])
     """
-    try:
-        if mode not in ("reverse", "forward"):
-            raise ArgumentError(f"jac() knows the modes 'reverse' and 'forward', not {mode!r}.")
+    check_callable("jac", func)
+    if mode not in ("reverse", "forward"):
+        raise ArgumentError(f"jac() knows the modes 'reverse' and 'forward', not {mode!r}.")
 
-        def jacobian(x: Any, /) -> Any:
-            xp, xs, spec = _leaves_of(x, (x,))
-            out_specs: list[Any] = []
+    def jacobian(x: Any, /) -> Any:
+        xp, xs, spec = _leaves_of(x, (x,))
+        out_specs: list[Any] = []
 
-            def on_leaves(leaves: list[Any]) -> list[Any]:
-                outputs, out_spec = tree.flatten(func(tree.unflatten(spec, leaves)))
-                out_specs.append(out_spec)
-                return [_float_output(y, xp, func) for y in outputs]
+        def on_leaves(leaves: list[Any]) -> list[Any]:
+            outputs, out_spec = tree.flatten(func(tree.unflatten(spec, leaves)))
+            out_specs.append(out_spec)
+            return [_float_output(y, xp, func) for y in outputs]
 
-            rows = (
-                xp.jacobian(on_leaves, xs)
-                if mode == "reverse"
-                else _forward_rows(xp, on_leaves, xs)
-            )
-            return tree.unflatten(out_specs[-1], [tree.unflatten(spec, list(row)) for row in rows])
+        rows = xp.jacobian(on_leaves, xs) if mode == "reverse" else _forward_rows(xp, on_leaves, xs)
+        return tree.unflatten(out_specs[-1], [tree.unflatten(spec, list(row)) for row in rows])
 
-        return jacobian
-    except Exception as error:
-        explain(error, jac)
+    return jacobian
 
 
 def _forward_rows(
@@ -212,10 +199,8 @@ def hessian(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    try:
-        return jac(grad(func))
-    except Exception as error:
-        explain(error, hessian)
+    check_callable("hessian", func)
+    return jac(grad(func))
 
 
 def vmap(
@@ -230,34 +215,36 @@ def vmap(
     >>> trellis.vmap(lambda a, b: trellis.sum(a * b))(np.ones((3, 2)), np.ones((3, 2)))
     array([2., 2., 2.])
     """
+    check_callable("vmap", func)
+    for axis in [out_axes, *(in_axes if isinstance(in_axes, (list, tuple)) else [in_axes])]:
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+            raise ArgumentTypeError(f"vmap() maps over an axis by its number, got {axis!r}.")
 
-    try:
+    def mapped(*args: Any) -> Any:
+        entries = [in_axes] * len(args) if not isinstance(in_axes, Sequence) else list(in_axes)
+        if len(entries) != len(args):
+            raise ShapeError(f"vmap() has {len(entries)} in_axes for {len(args)} arguments.")
+        leaves, spec = tree.flatten(list(args))
+        axes: list[int | None] = []
+        for entry, arg in zip(entries, args, strict=True):
+            axes += [entry] * len(tree.leaves(arg))
+        xp = xp_of_any(*leaves)
+        leaves = [xp.asarray(x) if isinstance(x, (int, float)) else x for x in leaves]
+        axes = [None if axis is None else axis for axis in axes]
+        size = _mapped_size(leaves, axes)
+        out_specs: list[Any] = []
 
-        def mapped(*args: Any) -> Any:
-            entries = [in_axes] * len(args) if not isinstance(in_axes, Sequence) else list(in_axes)
-            if len(entries) != len(args):
-                raise ShapeError(f"vmap() has {len(entries)} in_axes for {len(args)} arguments.")
-            leaves, spec = tree.flatten(list(args))
-            axes: list[int | None] = []
-            for entry, arg in zip(entries, args, strict=True):
-                axes += [entry] * len(tree.leaves(arg))
-            xp = xp_of_any(*leaves)
-            leaves = [xp.asarray(x) if isinstance(x, (int, float)) else x for x in leaves]
-            axes = [None if axis is None else axis for axis in axes]
-            size = _mapped_size(leaves, axes)
-            out_specs: list[Any] = []
+        def on_leaves(rows: list[Any]) -> list[Any]:
+            outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, rows)))
+            out_specs.append(out_spec)
+            for y in outputs:
+                check_new_axis(out_axes, len(getattr(y, "shape", ())))
+            return [xp.asarray(y) if isinstance(y, (int, float)) else y for y in outputs]
 
-            def on_leaves(rows: list[Any]) -> list[Any]:
-                outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, rows)))
-                out_specs.append(out_spec)
-                return [xp.asarray(y) if isinstance(y, (int, float)) else y for y in outputs]
+        ys = xp.vmap(on_leaves, leaves, axes, [out_axes], size)
+        return tree.unflatten(out_specs[-1], list(ys))
 
-            ys = xp.vmap(on_leaves, leaves, axes, [out_axes], size)
-            return tree.unflatten(out_specs[-1], list(ys))
-
-        return mapped
-    except Exception as error:
-        explain(error, vmap)
+    return mapped
 
 
 def _mapped_size(leaves: list[Any], axes: list[int | None]) -> int:
@@ -300,25 +287,22 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     >>> trellis.grad(lambda x: trellis.sum(f(x)))(np.array([0.0]))
     array([0.])
     """
+    check_callable("checkpoint", func)
 
-    try:
+    def recomputed(*args: Any) -> Any:
+        leaves, spec = tree.flatten(list(args))
+        xp = xp_of_any(*leaves)
+        out_specs: list[Any] = []
 
-        def recomputed(*args: Any) -> Any:
-            leaves, spec = tree.flatten(list(args))
-            xp = xp_of_any(*leaves)
-            out_specs: list[Any] = []
+        def on_leaves(xs: list[Any]) -> list[Any]:
+            outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, xs)))
+            out_specs.append(out_spec)
+            return outputs
 
-            def on_leaves(xs: list[Any]) -> list[Any]:
-                outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, xs)))
-                out_specs.append(out_spec)
-                return outputs
+        ys = xp.checkpoint(on_leaves)(leaves)
+        return tree.unflatten(out_specs[-1], list(ys))
 
-            ys = xp.checkpoint(on_leaves)(leaves)
-            return tree.unflatten(out_specs[-1], list(ys))
-
-        return recomputed
-    except Exception as error:
-        explain(error, checkpoint)
+    return recomputed
 
 
 def bind_custom_gradient_function(
@@ -334,32 +318,30 @@ def bind_custom_gradient_function(
     >>> trellis.grad(lambda x: trellis.sum(f(x) * 2))(np.array([1.5]))
     array([2.])
     """
+    for fn in (func, custom_grad_func):
+        check_callable("bind_custom_gradient_function", fn)
 
-    try:
+    def bound(x: Any, /) -> Any:
+        leaves, spec = tree.flatten(x)
+        xp = xp_of_any(*leaves)
+        out_specs: list[Any] = []
 
-        def bound(x: Any, /) -> Any:
-            leaves, spec = tree.flatten(x)
-            xp = xp_of_any(*leaves)
-            out_specs: list[Any] = []
+        def forward(xs: list[Any]) -> list[Any]:
+            outputs, out_spec = tree.flatten(func(tree.unflatten(spec, xs)))
+            if not out_specs:
+                out_specs.append(out_spec)
+            return outputs
 
-            def forward(xs: list[Any]) -> list[Any]:
-                outputs, out_spec = tree.flatten(func(tree.unflatten(spec, xs)))
-                if not out_specs:
-                    out_specs.append(out_spec)
-                return outputs
+        def backward(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
+            out_spec = out_specs[-1]
+            pair = (tree.unflatten(spec, xs), tree.unflatten(out_spec, ys))
+            given = custom_grad_func(pair, tree.unflatten(out_spec, upstream))
+            return _checked_gradients(given, xs, spec)
 
-            def backward(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
-                out_spec = out_specs[-1]
-                pair = (tree.unflatten(spec, xs), tree.unflatten(out_spec, ys))
-                given = custom_grad_func(pair, tree.unflatten(out_spec, upstream))
-                return _checked_gradients(given, xs, spec)
+        ys = xp.custom_vjp(forward, backward)(leaves)
+        return tree.unflatten(out_specs[-1], list(ys))
 
-            ys = xp.custom_vjp(forward, backward)(leaves)
-            return tree.unflatten(out_specs[-1], list(ys))
-
-        return bound
-    except Exception as error:
-        explain(error, bind_custom_gradient_function)
+    return bound
 
 
 def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[Any]:
@@ -379,6 +361,16 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
 
 
 # Inputs and outputs -------------------------------------------------------------------------------
+
+
+def _positions(argnums: Any) -> tuple[int, ...]:
+    numbers = tuple(argnums) if isinstance(argnums, (list, tuple)) else (argnums,)
+    for n in numbers:
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise ArgumentTypeError(
+                f"argnums names arguments by their places, integers from 0 on; got {argnums!r}."
+            )
+    return numbers
 
 
 def _argument(args: tuple[Any, ...], n: int, func: Callable[..., Any]) -> Any:

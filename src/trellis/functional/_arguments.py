@@ -12,15 +12,20 @@ from .._core.shapes import normal_axes
 # Numbers and words --------------------------------------------------------------------------------
 
 
+# The frameworks count windows, groups and classes in 32 bits; TensorFlow ends the process on more.
+MOST = 2**31 - 1
+
+
 def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
-    """An integer; bools, floats and arrays with a fraction raise, and numbers below `least`.
+    """An integer; bools, floats and arrays with a fraction raise, and numbers below `least`, or of
+    more than 32 bits.
 
     >>> whole_number("conv1d", "strides", 2)
     2
     """
     number: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
-        if least is None or value >= least:
+        if (least is None or value >= least) and -MOST <= value <= MOST:
             return value
         number = value
     elif hasattr(value, "__index__") and not isinstance(value, bool):
@@ -32,6 +37,8 @@ def whole_number(name: str, what: str, value: Any, least: int | None = None) -> 
         raise ArgumentTypeError(f"{name}() expects integers for {what}, got {value!r}.")
     if least is not None and number < least:
         raise ArgumentError(f"{name}() expects {what} of at least {least}, got {value!r}.")
+    if abs(number) > MOST:
+        raise ArgumentError(f"{name}() expects {what} of at most {MOST}, got {value!r}.")
     return number
 
 
@@ -41,7 +48,7 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
     >>> per_axis("conv2d", "strides", 2, 2)
     (2, 2)
     """
-    if type(value) is int and value > 0:
+    if type(value) is int and 0 < value <= MOST:
         return (value,) * dims
     entries = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if len(entries) not in (1, dims):

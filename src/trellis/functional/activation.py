@@ -5,6 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -52,6 +53,8 @@ def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
     array([-0.25,  2.  ])
     """
     try:
+        if type(negative_slope) is not float:
+            check_number(negative_slope)
         return applied("leaky_relu", _leaky_relu, x, negative_slope)
     except Exception as error:
         explain(error, leaky_relu)
@@ -128,6 +131,10 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
     array([-1. ,  0.5,  1. ])
     """
     try:
+        if type(low) is not float:
+            check_number(low)
+        if type(high) is not float:
+            check_number(high)
         return applied("hard_tanh", _between, x, low, high)
     except Exception as error:
         explain(error, hard_tanh)
@@ -182,6 +189,8 @@ def softplus(x: A, /, *, beta: float = 1.0) -> A:
     array([6.93147181e-01, 1.00000000e+04])
     """
     try:
+        if type(beta) is not float:
+            check_number(beta)
         if beta == 1:
             return applied("softplus", softplus_of, x)
         return applied("softplus", _scaled_softplus, x, beta)
@@ -222,6 +231,8 @@ def elu(x: A, /, *, alpha: float = 1.0) -> A:
     array([-0.63212056,  2.        ])
     """
     try:
+        if type(alpha) is not float:
+            check_number(alpha)
         return applied("elu", _elu, x, alpha, 1.0)
     except Exception as error:
         explain(error, elu)

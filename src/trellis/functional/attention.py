@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A
@@ -49,6 +50,10 @@ def scaled_dot_product_attention(
            [3.534, 4.534]])
     """
     try:
+        if is_causal is not False:
+            check_flag(is_causal)
+        if scale is not None and type(scale) is not float:
+            check_number(scale)
         if has_nest(query, key, value, mask):
             kwargs = {
                 "scale": scale,

@@ -9,6 +9,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
 from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_range, check_signs, probability, same_shape
@@ -99,6 +100,8 @@ def focal_loss(
     0.17328679513998632
     """
     try:
+        if type(gamma) is not float:
+            check_number(gamma)
         if has_nest(logits, targets):
             return call_leafwise(
                 focal_loss,
@@ -137,6 +140,8 @@ def hinge_loss(
     array([1.5, 0. ])
     """
     try:
+        if type(margin) is not float:
+            check_number(margin)
         if has_nest(predictions, targets):
             return call_leafwise(
                 hinge_loss, (predictions, targets), {"margin": margin, "reduction": reduction}

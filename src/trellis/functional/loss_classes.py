@@ -10,6 +10,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_whole
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -46,6 +47,8 @@ def cross_entropy(
     array([-0.        ,  0.69314718])
     """
     try:
+        if ignore_index is not None and type(ignore_index) is not int:
+            check_whole(ignore_index)
         if has_nest(logits, targets, weight):
             kwargs = {
                 "axis": axis,
@@ -89,6 +92,8 @@ def nll_loss(
     2.0
     """
     try:
+        if ignore_index is not None and type(ignore_index) is not int:
+            check_whole(ignore_index)
         if has_nest(log_probs, targets, weight):
             kwargs = {
                 "axis": axis,

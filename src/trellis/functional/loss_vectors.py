@@ -5,6 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
 from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_signs, same_shape
@@ -61,6 +62,10 @@ def cosine_loss(
     1.0
     """
     try:
+        if type(margin) is not float:
+            check_number(margin)
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x1, x2, targets):
             kwargs = {
                 "targets": targets,
@@ -106,6 +111,12 @@ def triplet_loss(
     4.0
     """
     try:
+        if type(margin) is not float:
+            check_number(margin)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if type(p) is not float:
+            check_number(p)
         if has_nest(anchor, positive, negative):
             kwargs = {"margin": margin, "p": p, "epsilon": epsilon, "reduction": reduction}
             return call_leafwise(triplet_loss, (anchor, positive, negative), kwargs)

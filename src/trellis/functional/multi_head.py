@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
+from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
 from .._core.typing import A
 from ._arguments import differ, known, probability, whole_number
@@ -78,6 +79,10 @@ def multi_head_attention(
            [0.378, 0.622, 1.076, 2.848]])
     """
     try:
+        if is_causal is not False:
+            check_flag(is_causal)
+        if scale is not None and type(scale) is not float:
+            check_number(scale)
         arrays = {
             "key": key,
             "value": value,

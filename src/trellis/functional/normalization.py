@@ -5,6 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -32,6 +33,8 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x, weight, bias):
             kwargs = {"axis": axis, "weight": weight, "bias": bias, "epsilon": epsilon}
             return call_leafwise(layer_norm, (x,), kwargs)
@@ -62,6 +65,8 @@ def rms_norm(
     array([[4.16025147, 5.54700196]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x, weight):
             return call_leafwise(
                 rms_norm, (x,), {"axis": axis, "weight": weight, "epsilon": epsilon}
@@ -108,6 +113,8 @@ def batch_norm(
            [ 1.]]), array([1.]), array([1.5]))
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x, mean, variance, weight, bias):
             kwargs = {"weight": weight, "bias": bias, "training": training, "momentum": momentum,
                       "epsilon": epsilon, "channel_axis": channel_axis}  # fmt: skip
@@ -187,6 +194,8 @@ def group_norm(
     array([[-1.,  1., -1.,  1.]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x, weight, bias):
             kwargs = {
                 "weight": weight,
@@ -241,6 +250,8 @@ def instance_norm(
             [ 1.]]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(x, weight, bias):
             kwargs = {
                 "weight": weight,
@@ -286,6 +297,12 @@ def local_response_norm(
     array([[0.11538462, 0.15384615]])
     """
     try:
+        if type(alpha) is not float:
+            check_number(alpha)
+        if type(beta) is not float:
+            check_number(beta)
+        if type(k) is not float:
+            check_number(k)
         if has_nest(x):
             kwargs = {
                 "size": size,

@@ -5,6 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import is_channel_first, spatial_sizes
@@ -20,6 +21,8 @@ def global_avg_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     array([[1.5]])
     """
     try:
+        if keepdims is not False:
+            check_flag(keepdims)
         if isinstance(x, dict):
             return call_leafwise(
                 global_avg_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
@@ -41,6 +44,8 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     array([[3.]])
     """
     try:
+        if keepdims is not False:
+            check_flag(keepdims)
         if isinstance(x, dict):
             return call_leafwise(
                 global_max_pool, (x,), {"data_format": data_format, "keepdims": keepdims}

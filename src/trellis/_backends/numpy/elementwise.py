@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..._core.guards import unordered
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._rules.elementwise import erf as plain_erf
 
@@ -152,6 +153,23 @@ def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions that ask which number is larger: NumPy would order complex ones."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind != "c"):
+                return fn(x1, x2)
+        x1, x2 = pair(x1, x2)
+        if complex in (type(x1), type(x2)) or "c" in (np.result_type(x1, x2).kind):
+            raise unordered(name)
+        return fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
 def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """The same for functions that need floats."""
 
@@ -189,12 +207,12 @@ bitwise_or = _promoting("bitwise_or", np.bitwise_or)
 bitwise_right_shift = _promoting("bitwise_right_shift", np.bitwise_right_shift)
 bitwise_xor = _promoting("bitwise_xor", np.bitwise_xor)
 equal = _promoting("equal", np.equal)
-greater = _promoting("greater", np.greater)
-greater_equal = _promoting("greater_equal", np.greater_equal)
-less = _promoting("less", np.less)
-less_equal = _promoting("less_equal", np.less_equal)
-maximum = _promoting("maximum", np.maximum)
-minimum = _promoting("minimum", np.minimum)
+greater = _ordering("greater", np.greater)
+greater_equal = _ordering("greater_equal", np.greater_equal)
+less = _ordering("less", np.less)
+less_equal = _ordering("less_equal", np.less_equal)
+maximum = _ordering("maximum", np.maximum)
+minimum = _ordering("minimum", np.minimum)
 multiply = _promoting("multiply", np.multiply)
 not_equal = _promoting("not_equal", np.not_equal)
 pow = _promoting("pow", np.power)
@@ -227,6 +245,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("clip")
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x) if x.dtype != np.bool_ else x
@@ -254,7 +274,7 @@ def real(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return np.round(x)
+    return np.round(x) if x.dtype.kind != "b" else np.array(x)  # NumPy answers in float16
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
