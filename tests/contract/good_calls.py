@@ -45,7 +45,7 @@ LINE, IMAGE, CUBE = numbers(2, 5, 3), numbers(1, 4, 4, 3), numbers(1, 3, 3, 3, 3
 # Where the first row of the cases is no plain call.
 BY_HAND = {
     "at": Call(trellis.at, (x, (0, 1)), then=lambda found: found.set(1.0)),
-    "cond": Call(trellis.cond, (np.array(True), trellis.sin, trellis.cos, y)),
+    "cond": Call(trellis.cond, (np.array(True), lambda x: x * 2, lambda x: x * 3, y)),
     "while_loop": Call(
         trellis.while_loop, (lambda n: trellis.less(n, 3), lambda n: trellis.add(n, 1), np.array(0, "int32"))
     ),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from good_calls import Made
 
 import trellis
-from good_calls import Made
 from trellis.errors import TrellisError
 
 HUGE = 10**30
@@ -50,6 +50,8 @@ SEED = {"text": "x", "float": 1.5, "below": -1, "object": Stranger()}
 
 def array_mistakes(x: np.ndarray) -> dict[str, Any]:
     """What may be given for an array."""
+    is_square = x.ndim > 1 and x.shape[-1] == x.shape[-2]
+    ones = np.broadcast_to(np.eye(x.shape[-1]), x.shape) if is_square else np.ones(x.shape)
     return {
         "none": None,
         "list": [1.0, 2.0],
@@ -62,9 +64,9 @@ def array_mistakes(x: np.ndarray) -> dict[str, Any]:
         "other shape": np.ones((5, 7), x.dtype),
         "empty": np.zeros((0,) * max(x.ndim, 1), x.dtype),
         "nan": np.full(x.shape, np.nan, "float32"),
-        "bools": np.ones(x.shape, "bool"),
-        "integers": np.ones(x.shape, "int32"),
-        "complex": np.ones(x.shape, "complex64"),
+        "bools": ones.astype("bool"),
+        "integers": ones.astype("int32"),
+        "complex": ones.astype("complex64"),
     }
 
 
@@ -151,8 +153,9 @@ def mistakes_in(call: Any) -> list[Mistake]:
 def _with(call: Any, signature: Any, name: str, wrong: Any, label: str) -> Mistake:
     names = [p.name for p in signature.parameters.values()]
     place = names.index(name)
-    by_name = signature.parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY
-    if place < len(call.args):
+    kind = signature.parameters[name].kind
+    by_name = kind is not inspect.Parameter.POSITIONAL_ONLY
+    if place < len(call.args) and kind is not inspect.Parameter.KEYWORD_ONLY:
         args = (*call.args[:place], wrong, *call.args[place + 1 :])
         return Mistake(f"{name}: {label}", args, call.kwargs)
     if by_name:

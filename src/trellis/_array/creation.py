@@ -14,7 +14,16 @@ from .._core.dispatch import (
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag, check_whole
+from .._core.guards import (
+    WrongKind,
+    check_array,
+    check_axis,
+    check_flag,
+    check_rank,
+    check_scalar,
+    check_whole,
+    check_within,
+)
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
@@ -41,6 +50,8 @@ def arange(
     array([1, 4, 7])
     """
     try:
+        if start is None or step is None:
+            raise WrongKind("arange() of None")
         if isinstance(step, (int, float)) and step == 0:
             raise ArgumentError("arange() expects a step other than 0.")
         xp = _named_or_of(backend, start, stop, step)
@@ -70,6 +81,8 @@ def asarray(
            [3., 4.]], dtype=float32)
     """
     try:
+        if copy is not None:
+            check_flag(copy)
         if isinstance(obj, dict):
             options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
             return call_leafwise(asarray, (obj,), options)
@@ -138,8 +151,10 @@ def eye(
            [0., 0., 1.]], dtype=float32)
     """
     try:
-        if type(k) is not int:
-            check_whole(k)
+        check_within(k)
+        check_within(n_rows)
+        if n_cols is not None:
+            check_within(n_cols)
         return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
     except Exception as error:
         explain(error, eye)
@@ -181,6 +196,7 @@ def full(
            [7, 7]])
     """
     try:
+        check_scalar(fill_value)
         return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
     except Exception as error:
         explain(error, full)
@@ -201,6 +217,8 @@ def full_like(
     array([2., 2., 2.])
     """
     try:
+        if fill_value is None:
+            raise WrongKind("full_like() of None")
         return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
     except Exception as error:
         explain(error, full_like)
@@ -246,6 +264,8 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     """
     try:
         one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
+        for x in arrays:
+            check_array(x)
         return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
     except Exception as error:
         explain(error, meshgrid)
@@ -262,8 +282,9 @@ def one_hot(
            [1., 0., 0.]], dtype=float32)
     """
     try:
-        if type(num_classes) is not int:
-            check_whole(num_classes)
+        check_within(num_classes)
+        if num_classes < 0:
+            raise ArgumentError(f"one_hot() needs 0 classes or more, got {num_classes}.")
         if type(axis) is not int:
             check_axis(axis)
         if isinstance(indices, dict):
@@ -317,9 +338,11 @@ def tril(x: A, /, *, k: int = 0) -> A:
            [3, 4]])
     """
     try:
-        if type(k) is not int:
-            check_whole(k)
-        return xp_of(x).tril(x, k=k)
+        check_within(k)
+        xp = xp_of(x)
+        if not isinstance(x, dict):
+            check_rank("tril", x, 2)
+        return xp.tril(x, k=k)
     except Exception as error:
         explain(error, tril)
 
@@ -333,9 +356,11 @@ def triu(x: A, /, *, k: int = 0) -> A:
            [0, 4]])
     """
     try:
-        if type(k) is not int:
-            check_whole(k)
-        return xp_of(x).triu(x, k=k)
+        check_within(k)
+        xp = xp_of(x)
+        if not isinstance(x, dict):
+            check_rank("triu", x, 2)
+        return xp.triu(x, k=k)
     except Exception as error:
         explain(error, triu)
 

@@ -6,7 +6,7 @@ float, and Python numbers never widen an array: one table for all four (docs/dty
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
-from .._core.guards import check_flag, check_number
+from .._core.guards import check_flag, check_number, check_tolerances
 from .._core.typing import A, Scalar
 
 
@@ -410,10 +410,7 @@ def isclose(
     try:
         if equal_nan is not False:
             check_flag(equal_nan)
-        if type(rtol) is not float:
-            check_number(rtol)
-        if type(atol) is not float:
-            check_number(atol)
+        check_tolerances("isclose", rtol, atol)
         xp = xp_of_pair(x1, x2)
         return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
     except Exception as error:

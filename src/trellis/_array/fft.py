@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
 from .._core.explain import explain
-from .._core.guards import check_axis, check_whole
+from .._core.guards import check_axes, check_axis, check_number, check_whole
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
@@ -131,7 +131,7 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return _along_axes("fftn", x, s, axes, norm)
     except Exception as error:
         explain(error, fftn)
@@ -147,7 +147,7 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return _along_axes("ifftn", x, s, axes, norm)
     except Exception as error:
         explain(error, ifftn)
@@ -163,7 +163,7 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return _along_axes("rfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, rfftn)
@@ -179,7 +179,7 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return _along_axes("irfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, irfftn)
@@ -203,6 +203,8 @@ def fftfreq(
     try:
         if type(n) is not int:
             check_whole(n)
+        check_points(n)
+        check_number(d)
         return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, fftfreq)
@@ -226,6 +228,8 @@ def rfftfreq(
     try:
         if type(n) is not int:
             check_whole(n)
+        check_points(n)
+        check_number(d)
         return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, rfftfreq)
@@ -240,7 +244,7 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return xp_of(x).fft.fftshift(x, axes=axes)
     except Exception as error:
         explain(error, fftshift)
@@ -255,7 +259,7 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     """
     try:
         if axes is not None and type(axes) is not int:
-            check_axis(axes)
+            check_axes(axes)
         return xp_of(x).fft.ifftshift(x, axes=axes)
     except Exception as error:
         explain(error, ifftshift)

@@ -1,12 +1,13 @@
 """Reading and writing by index. Arrays are never modified: every update gives a new array."""
 
-from typing import Generic, Literal, get_args
+from typing import Any, Generic, Literal, get_args
 
-from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.dispatch import xp_of, xp_of_pair
+from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis
+from .._core.guards import check_axis, check_integers, check_rank, check_scalar
 from .._core.leafwise import call_leafwise
-from .._core.shapes import normal_axis, one_of
+from .._core.shapes import check_lengths, normal_axis, one_of
 from .._core.typing import A, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
@@ -96,6 +97,8 @@ def scatter(
         if isinstance(x, dict):
             return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
         one_of("scatter", "reduce", reduce, get_args(_Reduction))
+        check_integers(xp_of_pair(x, indices), "scatter", indices)
+        check_scalar(updates)
         place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
         changed: A = getattr(place, reduce)(updates)
         return changed
@@ -112,9 +115,23 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
     """
     try:
         xp = xp_of_pair(x, segment_ids)
+        if not isinstance(x, dict):
+            _check_segments(xp, x, segment_ids)
         return xp.segment_sum(x, segment_ids, num_segments=num_segments)
     except Exception as error:
         explain(error, segment_sum)
+
+
+def _check_segments(xp: Any, x: Any, segment_ids: Any) -> None:
+    check_integers(xp, "segment_sum", segment_ids)
+    check_rank("segment_sum", x, 1)
+    if xp.dtype_name(x.dtype) == "bool":
+        raise DtypeError("segment_sum() adds numbers, got an array of bool.")
+    if len(segment_ids.shape) != 1:
+        raise ShapeError(
+            f"segment_sum() needs one id per slice of x, got shape {tuple(segment_ids.shape)}."
+        )
+    check_lengths("segment_sum", "x and segment_ids", x.shape[0], segment_ids.shape[0])
 
 
 def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
@@ -129,7 +146,10 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
-        return xp_of_all(x, indices).take(x, indices, axis=axis)
+        xp = xp_of_pair(x, indices)
+        if not isinstance(indices, dict):
+            check_integers(xp_of(indices), "take", indices)
+        return xp.take(x, indices, axis=axis)
     except Exception as error:
         explain(error, take)
 
@@ -145,6 +165,9 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
     try:
         if type(axis) is not int:
             check_axis(axis)
-        return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)
+        xp = xp_of_pair(x, indices)
+        if not isinstance(indices, dict):
+            check_integers(xp_of(indices), "take_along_axis", indices)
+        return xp.take_along_axis(x, indices, axis=axis)
     except Exception as error:
         explain(error, take_along_axis)

@@ -25,6 +25,7 @@ from .._core import tree
 from .._core.dispatch import load, xp_of
 from .._core.errors import CopyError
 from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.tracing import is_followed
 from .._core.typing import Array, Device
 from .creation import from_dlpack as from_dlpack
@@ -47,6 +48,8 @@ def to_backend(
     {'w': array([1., 2.])}
     """
     try:
+        if copy is not None:
+            check_flag(copy)
         target = load(name)
         return _map(lambda leaf: _converted(leaf, target, device, copy), x)
     except Exception as error:

@@ -7,11 +7,19 @@
 
 from collections.abc import Sequence
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
-from .._core.dispatch import xp_of, xp_of_pair
+from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag, check_whole
+from .._core.guards import (
+    check_array,
+    check_axis,
+    check_flag,
+    check_rank,
+    check_scalar,
+    check_within,
+)
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
@@ -45,6 +53,10 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
     try:
         if type(axis) is not int:
             check_axis(axis)
+        for x in (x1, x2):
+            if not isinstance(x, dict):
+                check_array(x)
+                check_rank("cross", x, 1)
         return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
     except Exception as error:
         explain(error, cross)
@@ -71,8 +83,7 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
     array([1, 4])
     """
     try:
-        if type(offset) is not int:
-            check_whole(offset)
+        check_within(offset)
         return xp_of(x).linalg.diagonal(x, offset=offset)
     except Exception as error:
         explain(error, diagonal)
@@ -158,8 +169,7 @@ def matrix_power(x: A, n: int, /) -> A:
            [0., 1.]])
     """
     try:
-        if type(n) is not int:
-            check_whole(n)
+        check_within(n)
         return xp_of(x).linalg.matrix_power(x, n)
     except Exception as error:
         explain(error, matrix_power)
@@ -173,7 +183,8 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
     array([1])
     """
     try:
-        return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
+        _check_rtol("matrix_rank", x, rtol)
+        return xp_of_all(x, rtol).linalg.matrix_rank(x, rtol=rtol)
     except Exception as error:
         explain(error, matrix_rank)
 
@@ -201,6 +212,11 @@ def outer(x1: A, x2: A, /) -> A:
            [ 20, 200]])
     """
     try:
+        for x in (x1, x2):
+            if not isinstance(x, dict):
+                check_array(x)
+                if len(x.shape) != 1:
+                    raise ShapeError(f"outer() takes two vectors, got shape {tuple(x.shape)}.")
         return xp_of_pair(x1, x2).linalg.outer(x1, x2)
     except Exception as error:
         explain(error, outer)
@@ -215,9 +231,26 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
            [0. , 0. ]])
     """
     try:
-        return xp_of(x).linalg.pinv(x, rtol=rtol)
+        _check_rtol("pinv", x, rtol)
+        return xp_of_all(x, rtol).linalg.pinv(x, rtol=rtol)
     except Exception as error:
         explain(error, pinv)
+
+
+def _check_rtol(function: str, x: Any, rtol: Any) -> None:
+    """Matrices, and one tolerance for all of them or for each."""
+    if isinstance(x, dict):
+        return
+    if rtol is not None:
+        check_scalar(rtol)
+    if hasattr(x, "shape"):
+        check_rank(function, x, 2)
+        stack, sizes = tuple(x.shape[:-2]), tuple(getattr(rtol, "shape", ()))
+        if sizes not in ((), stack):
+            raise ShapeError(
+                f"{function}() needs one rtol, or one for each matrix of the stack {stack}, got "
+                f"shape {sizes}."
+            )
 
 
 def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[A]:
@@ -313,8 +346,7 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
     array([5])
     """
     try:
-        if type(offset) is not int:
-            check_whole(offset)
+        check_within(offset)
         return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
     except Exception as error:
         explain(error, trace)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_whole
+from .._core.guards import check_axis, check_flag, check_number, check_whole, check_within
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
@@ -124,6 +125,8 @@ def pad(
         if isinstance(x, dict):
             options = {"mode": mode, "constant_values": constant_values}
             return call_leafwise(pad, (x, pad_width), options)
+        if constant_values != 0:
+            check_number(constant_values)
         pairs = pad_pairs(pad_width, x.shape, mode)
         return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
     except Exception as error:
@@ -150,6 +153,8 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
+        if not hasattr(repeats, "dtype"):
+            check_within(repeats)
         return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
     except Exception as error:
         explain(error, repeat)
@@ -166,6 +171,8 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
     try:
         if type(shape) is not int:
             check_whole(shape)
+        if copy is not None:
+            check_flag(copy)
         return xp_of(x).reshape(x, shape, copy=copy)
     except Exception as error:
         explain(error, reshape)
@@ -181,8 +188,9 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
-        if type(shift) is not int:
-            check_whole(shift)
+        check_within(shift)
+        if not isinstance(shift, int) and (isinstance(axis, int) or axis is None):
+            raise ShapeError(f"roll() by several shifts needs as many axes, got axis={axis!r}.")
         return xp_of(x).roll(x, shift, axis=axis)
     except Exception as error:
         explain(error, roll)

@@ -6,7 +6,7 @@ early.
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag, check_number
+from .._core.guards import check_axis, check_flag, check_number, check_tolerances
 from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
@@ -49,10 +49,7 @@ def allclose(
     try:
         if equal_nan is not False:
             check_flag(equal_nan)
-        if type(rtol) is not float:
-            check_number(rtol)
-        if type(atol) is not float:
-            check_number(atol)
+        check_tolerances("allclose", rtol, atol)
         if isinstance(x1, dict) or isinstance(x2, dict):
             options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
             return call_leafwise(allclose, (x1, x2), options)

@@ -3,8 +3,9 @@
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag
+from .._core.guards import check_array, check_axis, check_flag
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_count, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -97,6 +98,10 @@ def searchsorted(
     array([1, 2])
     """
     try:
+        if not isinstance(x1, dict):
+            check_array(x1)
+            if len(x1.shape) != 1:
+                raise ShapeError(f"searchsorted() looks in a vector, got shape {tuple(x1.shape)}.")
         one_of("searchsorted", "side", side, ("left", "right"))
         return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
     except Exception as error:

@@ -17,6 +17,7 @@ from .arguments import (
     as_shape,
     backend_and_key,
     check_float_name,
+    check_number,
     draw_leafwise,
     float_name,
     is_any,
@@ -137,6 +138,8 @@ def random_normal(
             }
             return draw_leafwise(random_normal, (), options)
         sizes = result_shape(shape, mean, std)
+        check_number("random_normal", "mean", mean)
+        check_number("random_normal", "std", std)
         xp, key = backend_and_key(seed, device, mean, std)
         if is_known(xp, std):
             if is_any(xp, _less(xp, std, 0)):

@@ -154,6 +154,12 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
     )
 
 
+def check_not_bool(name: str, xp: Any, x: Any) -> None:
+    """Raise for an array of bools."""
+    if xp.dtype_name(x.dtype) == "bool":
+        raise DtypeError(f"{name}() is for numbers, got an array of bool.")
+
+
 def check_signs(name: str, targets: Any) -> None:
     """Raise unless all targets are -1 or 1."""
     xp = xp_of(targets)

@@ -5,7 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_number
+from .._core.guards import check_axis, check_number, check_rank
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -317,12 +317,15 @@ def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     array([0.5, 0.5, 0. ])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return applied("softmax", _softmax, x, axis)
     except Exception as error:
         explain(error, softmax)
 
 
 def _softmax(xp: Any, x: Any, axis: Any) -> Any:
+    check_rank("softmax", x, 1)
     return xp.softmax(x, axis=axis)
 
 
@@ -335,6 +338,8 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     array([     0., -10000.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         return applied("log_softmax", log_softmax_of, x, axis)
     except Exception as error:
         explain(error, log_softmax)
@@ -342,6 +347,7 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
 
 def log_softmax_of(xp: Any, x: Any, axis: Any) -> Any:
     """The formula of `log_softmax` for floats of full precision."""
+    check_rank("log_softmax", x, 1)
     return xp.log_softmax(x, axis=axis)
 
 
@@ -353,7 +359,12 @@ def glu(x: A, /, *, axis: int = -1) -> A:
     >>> F.glu(np.array([3.0, 0.0]))
     array([1.5])
     """
-    return applied("glu", _gated, x, "glu", sigmoid_of, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("glu", _gated, x, "glu", sigmoid_of, axis)
+    except Exception as error:
+        explain(error, glu)
 
 
 def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
@@ -364,7 +375,12 @@ def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
     >>> F.geglu(np.array([3.0, 2.0]))
     array([5.86349921])
     """
-    return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
+    except Exception as error:
+        explain(error, geglu)
 
 
 def swiglu(x: A, /, *, axis: int = -1) -> A:
@@ -375,7 +391,12 @@ def swiglu(x: A, /, *, axis: int = -1) -> A:
     >>> F.swiglu(np.array([3.0, 2.0]))
     array([5.28478247])
     """
-    return applied("swiglu", _gated, x, "swiglu", _silu, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("swiglu", _gated, x, "swiglu", _silu, axis)
+    except Exception as error:
+        explain(error, swiglu)
 
 
 def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:

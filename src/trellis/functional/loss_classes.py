@@ -10,11 +10,18 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_whole
+from .._core.guards import check_axis
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
-from ._arguments import check_indices, check_range, probability, same_shape, shapes_differ
+from ._arguments import (
+    check_indices,
+    check_range,
+    probability,
+    same_shape,
+    shapes_differ,
+    whole_number,
+)
 from ._layout import along
 from ._precision import all_precise, parameter, precise
 from ._reduction import REDUCTIONS, Reduction, reduced
@@ -47,8 +54,8 @@ def cross_entropy(
     array([-0.        ,  0.69314718])
     """
     try:
-        if ignore_index is not None and type(ignore_index) is not int:
-            check_whole(ignore_index)
+        if ignore_index is not None:
+            whole_number("cross_entropy", "ignore_index", ignore_index)
         if has_nest(logits, targets, weight):
             kwargs = {
                 "axis": axis,
@@ -92,8 +99,8 @@ def nll_loss(
     2.0
     """
     try:
-        if ignore_index is not None and type(ignore_index) is not int:
-            check_whole(ignore_index)
+        if ignore_index is not None:
+            whole_number("nll_loss", "ignore_index", ignore_index)
         if has_nest(log_probs, targets, weight):
             kwargs = {
                 "axis": axis,
@@ -193,6 +200,8 @@ def kl_divergence(
     0.6931471805599453
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if has_nest(log_probs, targets):
             kwargs = {"axis": axis, "log_targets": log_targets, "reduction": reduction}
             return call_leafwise(kl_divergence, (log_probs, targets), kwargs)

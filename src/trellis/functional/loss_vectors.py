@@ -5,7 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
 from .._core.explain import explain
-from .._core.guards import check_number
+from .._core.guards import check_axis, check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_signs, same_shape
@@ -22,6 +22,8 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
     array([1., 0.])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if has_nest(x1, x2):
             return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
         same_shape("cosine_similarity", x1=x1, x2=x2)
@@ -62,6 +64,8 @@ def cosine_loss(
     1.0
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if type(margin) is not float:
             check_number(margin)
         if type(epsilon) is not float:

@@ -5,7 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_number
+from .._core.guards import check_axis, check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -33,6 +33,8 @@ def layer_norm(
     array([[-1.,  1.]])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if type(epsilon) is not float:
             check_number(epsilon)
         if has_nest(x, weight, bias):
@@ -65,6 +67,8 @@ def rms_norm(
     array([[4.16025147, 5.54700196]])
     """
     try:
+        if type(axis) is not int:
+            check_axis(axis)
         if type(epsilon) is not float:
             check_number(epsilon)
         if has_nest(x, weight):

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf as jax_erf
 
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
 from . import _complex
 from ._promotion import floating, floating_pair, pair, refuse_others
 
@@ -174,7 +176,10 @@ def add(x1: Any, x2: Any, /) -> Any:
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
-    return jnp.atan2(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("atan2() is for real numbers, got an array of complex ones.")
+    return jnp.atan2(x1, x2)
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
@@ -227,11 +232,17 @@ def _floor_divide(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater")
+    return jnp.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater_equal")
+    return jnp.greater_equal(x1, x2)
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -246,11 +257,17 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    return jnp.less(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less")
+    return jnp.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.less_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less_equal")
+    return jnp.less_equal(x1, x2)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
@@ -282,11 +299,17 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    return jnp.maximum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("maximum")
+    return jnp.maximum(x1, x2)
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    return jnp.minimum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("minimum")
+    return jnp.minimum(x1, x2)
 
 
 def multiply(x1: Any, x2: Any, /) -> Any:
@@ -367,6 +390,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
     # NaN.
     y = jnp.asarray(x)
+    if y.dtype.kind == "c":
+        raise unordered("clip")
+    if y.dtype.kind == "b":
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     if min is not None:
         y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)
     if max is not None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.shapes import check_points
+from ..._core.errors import ShapeError
+from ..._core.shapes import check_points, normal_axes
 from ._promotion import floating
 from .casting import as_dtype, default_of
 from .device import as_device
@@ -20,6 +21,14 @@ def _wide(x: Any) -> Any:
     """Integers in the default float, 16 bits in float32: there are no transforms of others."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
+
+
+def _check_all_points(x: Any, s: Any, axes: Any) -> None:
+    """An axis without elements, and no axis at all, have no transform."""
+    if x.ndim == 0:
+        raise ShapeError("A Fourier transform needs an axis, got an array of shape ().")
+    for axis in normal_axes(axes, x.ndim) if s is None else ():
+        check_points(x.shape[axis])
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
@@ -40,6 +49,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.fftn(_wide(x), s, axes, norm)
 
 
@@ -51,6 +61,7 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.ifftn(_wide(x), s, axes, norm)
 
 
@@ -72,6 +83,7 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.rfftn(_wide(x), s, axes, norm)
 
 
@@ -83,6 +95,7 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.irfftn(_wide(x), s, axes, norm)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._rules.elementwise import erf as plain_erf
@@ -247,9 +248,11 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     if x.dtype.kind == "c":
         raise unordered("clip")
+    if x.dtype.kind == "b":
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
-        return np.positive(x) if x.dtype != np.bool_ else x
+        return np.positive(x)
     if x.dtype.kind == "V":  # np.clip answers with float32
         x = x if low is None else np.where(np.isnan(low) | (x < low), low, x)
         return x if high is None else np.where(np.isnan(high) | (x > high), high, x)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.guards import unordered
+from ..._core.guards import not_bools, unordered
 from ..._core.shapes import normal_axis
 from ._helpers import common, pair
 
@@ -37,10 +37,14 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
     x1, x2 = pair(x1, x2)
+    if x1.dtype.kind == "c":
+        raise unordered("searchsorted")
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    if condition.dtype.kind != "b":
+        raise not_bools(condition.dtype)
     x1, x2 = common((x1, x2))
     return np.where(condition, x1, x2)
 

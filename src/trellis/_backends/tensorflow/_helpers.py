@@ -227,7 +227,7 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
 def move(x: Any, source: int, destination: int) -> Any:
     """Move one axis; nothing is done where it is in place already."""
     ndim = rank(x)
-    source, destination = source % ndim, destination % ndim
+    source, destination = normal_axis(source, ndim), normal_axis(destination, ndim)
     if source == destination:
         return x
     order = [i for i in range(ndim) if i != source]

@@ -413,7 +413,14 @@ logical_xor = _logical("logical_xor", torch.logical_xor)
 atan2 = _floating("atan2", torch.atan2)
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
-logaddexp = _floating("logaddexp", torch.logaddexp)
+
+def _real_logaddexp(x1: Any, x2: Any) -> Any:
+    if x1.dtype in COMPLEX or x2.dtype in COMPLEX:
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return torch.logaddexp(x1, x2)
+
+
+logaddexp = _floating("logaddexp", _real_logaddexp)
 nextafter = _floating("nextafter", torch.nextafter)
 
 

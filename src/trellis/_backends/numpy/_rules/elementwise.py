@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf as scipy_erf
 
+from ...._core.errors import DtypeError
 from .._tape import composed, constant, differentiable, stop, unbroadcast
 
 constant(
@@ -207,6 +208,8 @@ def _nan_to_num(
 
 def _erf_values(x: Any) -> Any:
     # SciPy has loops for float32 and float64 only, and takes float64 for the two half types.
+    if x.dtype.kind == "c":
+        raise DtypeError("erf() is for real numbers, got an array of complex ones.")
     return scipy_erf(x) if x.dtype.itemsize >= 4 else scipy_erf(x.astype("f4")).astype(x.dtype)
 
 
