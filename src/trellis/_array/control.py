@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
-from .._core.errors import ShapeError
+from .._core.errors import ArgumentTypeError, ShapeError
 from .._core.kinds import check_callable, shown
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
@@ -28,6 +28,8 @@ def cond(
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
     array([2., 3.])
     """
+    if pred is None:
+        raise ArgumentTypeError("cond() decides by True, False or an array, got None.")
     if not isinstance(pred, bool) and len(getattr(pred, "shape", ())) > 0:
         raise ShapeError(f"cond() decides by one truth, got {shown(pred)}.")
     check_callable("cond", true_fn)
@@ -45,7 +47,14 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     """
     check_callable("while_loop", cond_fn)
     check_callable("while_loop", body_fn)
-    state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
+
+    def checked(state: T) -> Any:
+        decision = cond_fn(state)
+        if len(getattr(decision, "shape", ())) > 0:
+            raise ShapeError(f"while_loop() goes on by one truth, got {shown(decision)}.")
+        return decision
+
+    state: T = xp_of_any(*leaves(init)).while_loop(checked, body_fn, init)
     return state
 
 
@@ -65,4 +74,26 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
     for x in arrays:
         if not is_array(x) or len(x.shape) == 0:
             raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
-    return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
+    seen: list[bool] = []
+
+    def checked(carry: T, x: Any) -> tuple[T, Any]:
+        new, y = fn(carry, x)
+        if not seen:
+            seen.append(True)
+            _check_carry(leaves(carry), leaves(new))
+        return new, y
+
+    return xp_of_any(*leaves((init, xs))).scan(checked, init, xs)
+
+
+def _check_carry(before: list[Any], after: list[Any]) -> None:
+    """A compiled loop needs one type for its state; the first step shows whether it has one."""
+    for old, new in zip(before, after, strict=False):
+        is_same = tuple(getattr(old, "shape", ())) == tuple(getattr(new, "shape", ()))
+        if is_array(old) and is_array(new):
+            is_same = is_same and old.dtype == new.dtype
+        if not is_same:
+            raise ShapeError(
+                f"scan() needs a carry that keeps its shape and dtype, got {shown(old)} and "
+                f"then {shown(new)}."
+            )

@@ -11,7 +11,14 @@ from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
 from .._core.explain import explain
-from .._core.guards import check_axes, check_axis, check_number, check_whole
+from .._core.guards import (
+    check_array,
+    check_axes,
+    check_axis,
+    check_number,
+    check_rank,
+    check_whole,
+)
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
@@ -245,6 +252,9 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     try:
         if axes is not None and type(axes) is not int:
             check_axes(axes)
+        if not isinstance(x, dict):
+            check_array(x)
+            check_rank("fftshift", x, 1)
         return xp_of(x).fft.fftshift(x, axes=axes)
     except Exception as error:
         explain(error, fftshift)
@@ -260,6 +270,9 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     try:
         if axes is not None and type(axes) is not int:
             check_axes(axes)
+        if not isinstance(x, dict):
+            check_array(x)
+            check_rank("ifftshift", x, 1)
         return xp_of(x).fft.ifftshift(x, axes=axes)
     except Exception as error:
         explain(error, ifftshift)

@@ -5,7 +5,7 @@ from typing import Any, Generic, Literal, get_args
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_integers, check_rank, check_scalar
+from .._core.guards import check_axis, check_integers, check_rank, check_scalar, check_within
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_lengths, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -114,6 +114,7 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
     array([3., 0., 4.])
     """
     try:
+        check_within(num_segments)
         xp = xp_of_pair(x, segment_ids)
         if not isinstance(x, dict):
             _check_segments(xp, x, segment_ids)

@@ -5,14 +5,16 @@
 6.0
 """
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Callable, Sequence
+from math import inf, nan
 from typing import Any, Literal
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
-from .._core.errors import ShapeError
+from .._core.dtypes import COMPLEX, FLOATING
+from .._core.errors import ShapeError, TrellisError
 from .._core.explain import explain
 from .._core.guards import (
+    WrongKind,
     check_array,
     check_axis,
     check_flag,
@@ -23,6 +25,34 @@ from .._core.guards import (
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
+
+
+def nan_for_nan(error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any) -> Any:
+    """What matrices with nan or infinity give: nan, on every framework, for them alone.
+
+    Some drivers of LAPACK stop there and others go on; here one has stopped.
+    """
+    is_ours = isinstance(error, TrellisError) or not hasattr(x, "dtype") or len(x.shape) < 2
+    if is_ours or not xp_of(x).is_concrete(x) or 0 in tuple(x.shape):
+        explain(error, fn)
+    xp = xp_of(x)
+    is_bad = xp.logical_not(xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True))
+    if not bool(xp.any(is_bad)):
+        explain(error, fn)
+    identity = xp.eye(*[int(n) for n in x.shape[-2:]], dtype=x.dtype, device=xp.device(x))
+    found = fn(xp.where(is_bad, identity, x), *rest, **options)
+    if isinstance(found, tuple):
+        return type(found)(*[_spoiled(xp, part, is_bad) for part in found])
+    return _spoiled(xp, found, is_bad)
+
+
+def _spoiled(xp: Any, y: Any, is_bad: Any) -> Any:
+    """nan, or 0 where there is none, in the results of the bad matrices of a stack."""
+    extra = len(y.shape) - (len(is_bad.shape) - 2)
+    places = xp.reshape(is_bad, (*tuple(is_bad.shape[:-2]), *(1,) * extra))
+    is_float = xp.dtype_name(y.dtype) in (*FLOATING, *COMPLEX)
+    return xp.where(places, nan if is_float else 0, y)
+
 
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf, None)
 
@@ -40,7 +70,7 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
             check_flag(upper)
         return xp_of(x).linalg.cholesky(x, upper=upper)
     except Exception as error:
-        explain(error, cholesky)
+        return nan_for_nan(error, cholesky, x, upper=upper)
 
 
 def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -99,7 +129,7 @@ def eigh(x: A, /) -> EighResult[A]:
     try:
         return xp_of(x).linalg.eigh(x)
     except Exception as error:
-        explain(error, eigh)
+        return nan_for_nan(error, eigh, x)
 
 
 def eigvalsh(x: A, /) -> A:
@@ -112,7 +142,7 @@ def eigvalsh(x: A, /) -> A:
     try:
         return xp_of(x).linalg.eigvalsh(x)
     except Exception as error:
-        explain(error, eigvalsh)
+        return nan_for_nan(error, eigvalsh, x)
 
 
 def inv(x: A, /) -> A:
@@ -126,7 +156,7 @@ def inv(x: A, /) -> A:
     try:
         return xp_of(x).linalg.inv(x)
     except Exception as error:
-        explain(error, inv)
+        return nan_for_nan(error, inv, x)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -186,7 +216,7 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
         _check_rtol("matrix_rank", x, rtol)
         return xp_of_all(x, rtol).linalg.matrix_rank(x, rtol=rtol)
     except Exception as error:
-        explain(error, matrix_rank)
+        return nan_for_nan(error, matrix_rank, x, rtol=rtol)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -234,7 +264,7 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
         _check_rtol("pinv", x, rtol)
         return xp_of_all(x, rtol).linalg.pinv(x, rtol=rtol)
     except Exception as error:
-        explain(error, pinv)
+        return nan_for_nan(error, pinv, x, rtol=rtol)
 
 
 def _check_rtol(function: str, x: Any, rtol: Any) -> None:
@@ -294,7 +324,7 @@ def solve(x1: A, x2: A, /) -> A:
     try:
         return xp_of_pair(x1, x2).linalg.solve(x1, x2)
     except Exception as error:
-        explain(error, solve)
+        return nan_for_nan(error, solve, x1, x2)
 
 
 def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
@@ -309,7 +339,7 @@ def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
             check_flag(full_matrices)
         return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
     except Exception as error:
-        explain(error, svd)
+        return nan_for_nan(error, svd, x, full_matrices=full_matrices)
 
 
 def svdvals(x: A, /) -> A:
@@ -322,7 +352,7 @@ def svdvals(x: A, /) -> A:
     try:
         return xp_of(x).linalg.svdvals(x)
     except Exception as error:
-        explain(error, svdvals)
+        return nan_for_nan(error, svdvals, x)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -333,6 +363,8 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     (2, 4)
     """
     try:
+        if axes is True or axes is False:
+            raise WrongKind("axes are no flag")
         return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
     except Exception as error:
         explain(error, tensordot)

@@ -6,7 +6,14 @@ from typing import Literal
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag, check_number, check_whole, check_within
+from .._core.guards import (
+    check_array,
+    check_axis,
+    check_flag,
+    check_number,
+    check_whole,
+    check_within,
+)
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
@@ -21,6 +28,8 @@ def broadcast_arrays(*arrays: A) -> list[A]:
            [1, 2]])
     """
     try:
+        for x in arrays:
+            check_array(x)
         return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
     except Exception as error:
         explain(error, broadcast_arrays)
@@ -188,7 +197,8 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     try:
         if axis is not None and type(axis) is not int:
             check_axis(axis)
-        check_within(shift)
+        for n in shift if isinstance(shift, (tuple, list)) else (shift,):
+            check_within(n)
         if not isinstance(shift, int) and (isinstance(axis, int) or axis is None):
             raise ShapeError(f"roll() by several shifts needs as many axes, got axis={axis!r}.")
         return xp_of(x).roll(x, shift, axis=axis)

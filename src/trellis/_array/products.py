@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
-from .._core.guards import check_axis
+from .._core.guards import WrongKind, check_axis
 from .._core.typing import A
 
 
@@ -58,6 +58,8 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     (2, 4)
     """
     try:
+        if axes is True or axes is False:
+            raise WrongKind("axes are no flag")
         return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
     except Exception as error:
         explain(error, tensordot)

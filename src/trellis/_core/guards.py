@@ -47,8 +47,10 @@ def check_whole(value: Any) -> None:
 
 
 def check_within(value: Any) -> None:
-    """Raise unless an option is an integer, or several, that could count elements."""
+    """Raise unless an option is one integer that could count elements."""
     if type(value) is not int:
+        if hasattr(value, "__iter__") and not hasattr(value, "dtype"):
+            raise WrongKind(f"{value!r} is no integer")
         check_whole(value)
     elif not -LARGEST <= value <= LARGEST:
         raise OverflowError(f"{value} is more than any array has elements")

@@ -253,6 +253,7 @@ def multivariate_normal(
         sizes = batch if shape is None else as_shape(shape)
         if broadcast_shapes(batch, sizes) != sizes:
             raise ShapeError(f"Parameters of batch shape {batch} do not broadcast to {sizes}.")
+        check_values(xp, "multivariate_normal", "cov", cov, xp.isfinite, "of finite numbers")
         z = xp.random.normal(key, (*sizes, mean.shape[-1]), native)
         factor = xp.linalg.cholesky(xp.astype(cov, native, copy=False))
         spread = xp.matmul(factor, xp.expand_dims(z, axis=-1))
@@ -357,6 +358,7 @@ def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike 
         sizes = tuple(alpha.shape[:-1]) if shape is None else as_shape(shape)
         full = (*sizes, int(alpha.shape[-1]))
         name = float_name(xp, dtype, alpha)
+        alpha = xp.astype(alpha, name, copy=False)
         logs = _gamma("dirichlet", "alpha", key, alpha, full, name, True)
         weights = xp.exp(logs - xp.max(logs, axis=-1, keepdims=True))
         return weights / xp.sum(weights, axis=-1, keepdims=True)

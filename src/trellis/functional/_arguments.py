@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.dtypes import FLOATING
+from .._core.dtypes import COMPLEX, FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.shapes import normal_axes
 
@@ -154,10 +154,11 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
     )
 
 
-def check_not_bool(name: str, xp: Any, x: Any) -> None:
-    """Raise for an array of bools."""
-    if xp.dtype_name(x.dtype) == "bool":
-        raise DtypeError(f"{name}() is for numbers, got an array of bool.")
+def check_real(name: str, xp: Any, x: Any) -> None:
+    """Raise for an array of bools or of complex numbers."""
+    kind = xp.dtype_name(x.dtype)
+    if kind == "bool" or kind in COMPLEX:
+        raise DtypeError(f"{name}() is for real numbers, got an array of {kind}.")
 
 
 def check_signs(name: str, targets: Any) -> None:

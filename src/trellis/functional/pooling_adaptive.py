@@ -7,7 +7,7 @@ from .._core.dispatch import xp_of
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
-from ._arguments import check_not_bool, per_axis
+from ._arguments import check_real, per_axis
 from ._layout import checked_planes
 from ._precision import precise
 from ._windows import Steps
@@ -64,7 +64,7 @@ def adaptive_max_pool(
             options = {"data_format": data_format, "return_indices": return_indices}
             return call_leafwise(adaptive_max_pool, (x, output_size), options)
         xp = xp_of(x)
-        check_not_bool("adaptive_max_pool", xp, x)
+        check_real("adaptive_max_pool", xp, x)
         first, sizes, outs = _adaptive("adaptive_max_pool", x, output_size, data_format)
         start = 2 if first else 1
         if all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):

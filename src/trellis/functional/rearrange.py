@@ -10,7 +10,7 @@ from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
-from ._arguments import check_not_bool, known, whole_number
+from ._arguments import check_real, known, whole_number
 from ._layout import (
     LETTERS,
     all_formats,
@@ -171,7 +171,7 @@ def fold(
             options = {"dilations": dilations, "data_format": data_format}
             return call_leafwise(fold, (patches, size, window, strides, padding), options)
         xp = xp_of(patches)
-        check_not_bool("fold", xp, patches)
+        check_real("fold", xp, patches)
         if len(patches.shape) != 3:
             raise ShapeError(
                 f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}."

@@ -4,6 +4,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.guards import unordered
+
 __all__ = ["argsort", "sort"]
 
 
