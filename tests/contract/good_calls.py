@@ -47,9 +47,11 @@ BY_HAND = {
     "at": Call(trellis.at, (x, (0, 1)), then=lambda found: found.set(1.0)),
     "cond": Call(trellis.cond, (np.array(True), lambda x: x * 2, lambda x: x * 3, y)),
     "while_loop": Call(
-        trellis.while_loop, (lambda n: trellis.less(n, 3), lambda n: trellis.add(n, 1), np.array(0, "int32"))
+        trellis.while_loop, (lambda n: n < 3, lambda n: n + 1, np.array(0, "int32"))
     ),
-    "scan": Call(trellis.scan, (lambda carry, row: (trellis.add(carry, row), row), y, numbers(4, 3))),
+    "scan": Call(
+        trellis.scan, (lambda carry, row: (trellis.add(carry, row), row), y, numbers(4, 3))
+    ),
     "to_device": Call(trellis.to_device, (x, "cpu")),
 }
 
@@ -100,7 +102,9 @@ def of_random() -> dict[str, Call]:
         "truncated_normal": (-1.0, 1.0, (2,)),
         "uniform": ((2,),),
     }
-    calls = {f"random.{name}": Call(getattr(random, name), (KEY, *args)) for name, args in rows.items()}
+    calls = {
+        f"random.{name}": Call(getattr(random, name), (KEY, *args)) for name, args in rows.items()
+    }
     calls["random.key"] = Call(random.key, (5,))
     calls["random.stream"] = Call(random.stream, (KEY,), then=_entered)
     calls["randint"] = Call(trellis.randint, (0, 9), {"shape": (2,), "seed": 0})
@@ -195,9 +199,7 @@ def of_interchange() -> dict[str, Call]:
         "set_backend": Call(trellis.set_backend, ("numpy",)),
         "using_backend": Call(trellis.using_backend, ("numpy",), then=lambda _: None),
         "set_default_dtype": Call(trellis.set_default_dtype, ("float32",)),
-        "using_default_dtype": Call(
-            trellis.using_default_dtype, ("float32",), then=lambda _: None
-        ),
+        "using_default_dtype": Call(trellis.using_default_dtype, ("float32",), then=lambda _: None),
         "using_compilation": Call(trellis.using_compilation, (True,), then=lambda _: None),
     }
 

@@ -92,7 +92,12 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
     if name == "seed":
         return SEED
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], np.ndarray):
-        return {**OTHER, "empty": [], "numbers": [1.0, 2.0], "other shape": [value[0], np.ones((5, 7, 2), value[0].dtype)]}
+        return {
+            **OTHER,
+            "empty": [],
+            "numbers": [1.0, 2.0],
+            "other shape": [value[0], np.ones((5, 7, 2), value[0].dtype)],
+        }
     names = {getattr(kind, "__name__", str(kind)) for kind in kinds}
     if "Mapping" in names:  # a nest
         return OTHER

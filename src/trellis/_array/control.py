@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
-from .._core.errors import ArgumentTypeError, ShapeError
+from .._core.errors import ArgumentTypeError, DtypeError, ShapeError
 from .._core.kinds import check_callable, shown
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
@@ -32,6 +32,8 @@ def cond(
         raise ArgumentTypeError("cond() decides by True, False or an array, got None.")
     if not isinstance(pred, bool) and len(getattr(pred, "shape", ())) > 0:
         raise ShapeError(f"cond() decides by one truth, got {shown(pred)}.")
+    if is_array(pred) and "complex" in str(pred.dtype):  # type: ignore[union-attr]
+        raise DtypeError("cond() decides by a truth or a real number, got a complex one.")
     check_callable("cond", true_fn)
     check_callable("cond", false_fn)
     result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
@@ -54,7 +56,16 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
             raise ShapeError(f"while_loop() goes on by one truth, got {shown(decision)}.")
         return decision
 
-    state: T = xp_of_any(*leaves(init)).while_loop(checked, body_fn, init)
+    seen: list[bool] = []
+
+    def stepped(state: T) -> T:
+        new = body_fn(state)
+        if not seen:
+            seen.append(True)
+            _check_same("while_loop", "state", leaves(state), leaves(new))
+        return new
+
+    state: T = xp_of_any(*leaves(init)).while_loop(checked, stepped, init)
     return state
 
 
@@ -80,13 +91,13 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
         new, y = fn(carry, x)
         if not seen:
             seen.append(True)
-            _check_carry(leaves(carry), leaves(new))
+            _check_same("scan", "carry", leaves(carry), leaves(new))
         return new, y
 
     return xp_of_any(*leaves((init, xs))).scan(checked, init, xs)
 
 
-def _check_carry(before: list[Any], after: list[Any]) -> None:
+def _check_same(function: str, what: str, before: list[Any], after: list[Any]) -> None:
     """A compiled loop needs one type for its state; the first step shows whether it has one."""
     for old, new in zip(before, after, strict=False):
         is_same = tuple(getattr(old, "shape", ())) == tuple(getattr(new, "shape", ()))
@@ -94,6 +105,6 @@ def _check_carry(before: list[Any], after: list[Any]) -> None:
             is_same = is_same and old.dtype == new.dtype
         if not is_same:
             raise ShapeError(
-                f"scan() needs a carry that keeps its shape and dtype, got {shown(old)} and "
-                f"then {shown(new)}."
+                f"{function}() needs a {what} that keeps its shape and dtype, got {shown(old)} "
+                f"and then {shown(new)}."
             )

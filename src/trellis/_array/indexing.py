@@ -99,11 +99,27 @@ def scatter(
         one_of("scatter", "reduce", reduce, get_args(_Reduction))
         check_integers(xp_of_pair(x, indices), "scatter", indices)
         check_scalar(updates)
+        _check_updates(x, indices, updates, normal_axis(axis, len(x.shape)))
         place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
         changed: A = getattr(place, reduce)(updates)
         return changed
     except Exception as error:
         explain(error, scatter)
+
+
+def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
+    """Raise unless the updates broadcast to the slices that they go to."""
+    shape = tuple(x.shape)
+    slices = (*shape[:axis], *tuple(indices.shape), *shape[axis + 1 :])
+    given = tuple(getattr(updates, "shape", ()))
+    fits = len(given) <= len(slices)
+    for n, size in zip(reversed(given), reversed(slices), strict=False):
+        fits = fits and (n == size or n == 1 or n is None or size is None)
+    if not fits or (shape[axis] == 0 and 0 not in slices):
+        raise ShapeError(
+            f"scatter() into axis {axis} of x {shape} by indices {tuple(indices.shape)} needs "
+            f"updates that broadcast to {slices}, got {given}."
+        )
 
 
 def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:

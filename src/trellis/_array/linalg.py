@@ -27,7 +27,9 @@ from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
 
 
-def nan_for_nan(error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any) -> Any:
+def nan_for_nan(
+    error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any
+) -> Any:
     """What matrices with nan or infinity give: nan, on every framework, for them alone.
 
     Some drivers of LAPACK stop there and others go on; here one has stopped.

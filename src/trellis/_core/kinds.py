@@ -6,7 +6,7 @@ never comes here.
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from functools import lru_cache
+from functools import cache
 from inspect import Parameter, signature
 from numbers import Complex, Real
 from types import NoneType, UnionType
@@ -78,7 +78,8 @@ def _fits_class(value: Any, cls: Any) -> bool:
         return is_array(value) or isinstance(value, dict)  # nests go leaf by leaf
     if cls is Hashable:
         return not is_array(value) and getattr(type(value), "__hash__", None) is not None
-    return isinstance(value, cls) or (callable(value) and hasattr(cls, "__call__"))
+    # A function serves where something that is called is asked for: a module, an initialiser.
+    return isinstance(value, cls) or (callable(value) and "__call__" in dir(cls))
 
 
 def _is_scalar_array(value: object) -> bool:
@@ -145,7 +146,7 @@ def check_arguments(fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Non
         raise found
 
 
-@lru_cache(maxsize=None)
+@cache
 def parameters_of(fn: Callable[..., Any]) -> Mapping[str, Parameter]:
     """The parameters of a function or class, by name."""
     return signature(fn).parameters

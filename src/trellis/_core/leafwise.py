@@ -40,7 +40,9 @@ def call_leafwise(
                 nests += [item for item in slot if isinstance(item, dict)]
         columns, spec = align(tuple(nests))
         if spec is None:
-            raise ArgumentTypeError("call_leafwise() needs a dict or Container among the arguments.")
+            raise ArgumentTypeError(
+                "call_leafwise() needs a dict or Container among the arguments."
+            )
         results = []
         for row in zip(*columns, strict=True):
             remaining = list(row)

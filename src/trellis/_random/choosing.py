@@ -122,7 +122,8 @@ def choice(
         is_number = isinstance(a, int) and not isinstance(a, bool)
         if not is_number and (not hasattr(a, "shape") or len(a.shape) == 0):
             raise ArgumentTypeError(
-                f"choice() draws from a number of elements or from an array with an axis, got {a!r}."
+                "choice() draws from a number of elements or from an array with an axis, "
+                f"got {a!r}."
             )
         if p is not None and not hasattr(p, "dtype"):
             raise ArgumentTypeError(f"choice() expects an array of weights for p, got {p!r}.")

@@ -182,7 +182,8 @@ def randint(
         low, high = _as_bound(low), _as_bound(high)
         if dtype is not None and name_of(dtype) not in SIGNED:
             raise ArgumentError(
-                f"randint draws signed integers, not {name_of(dtype)}. Use one of {', '.join(SIGNED)}."
+                f"randint draws signed integers, not {name_of(dtype)}. Use one of "
+                f"{', '.join(SIGNED)}."
             )
         sizes = result_shape(shape, low, high)
         xp, key = backend_and_key(seed, device, low, high)

@@ -71,7 +71,8 @@ def scaled_dot_product_attention(
         q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
         if min(len(q_shape), len(k_shape), len(v_shape)) < 2:
             raise ShapeError(
-                f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, {k_shape} "
+                f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got "
+                f"{q_shape}, {k_shape} "
                 f"and {v_shape}."
             )
         if differ(q_shape[-1], k_shape[-1]):

@@ -142,7 +142,8 @@ def depthwise_conv2d(
         channels = x.shape[1 if channel_first else 3]
         if shape[2] != channels:
             raise ShapeError(
-                f"{name}() expects one filter per channel of x: filters of shape (H, W, {channels}), "
+                f"{name}() expects one filter per channel of x: filters of shape (H, W, "
+                f"{channels}), "
                 f"got {shape}."
             )
         rows = xp_of_all(x, filters).reshape(filters, (shape[0], shape[1], 1, channels))

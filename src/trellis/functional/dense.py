@@ -36,9 +36,11 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
         n_outer = len(w_shape) - 2
         if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
             raise ShapeError(
-                "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got "
+                "linear() expects x of shape outer + inner + (in,) for weight outer + "
+                "(out, in): got "
                 f"x {x_shape} and "
-                f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
+                f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with "
+                f"{w_shape[-1]}."
             )
         outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
         out = w_shape[-2]

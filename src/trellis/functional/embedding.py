@@ -35,7 +35,8 @@ def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> 
         number = whole_number("embedding", "padding_index", padding_index)
         if not -count <= number < count:
             raise ArgumentError(
-                f"embedding() expects padding_index from {-count} to {count - 1}, got {padding_index}."
+                f"embedding() expects padding_index from {-count} to {count - 1}, got "
+                f"{padding_index}."
             )
         rows = xp.arange(count, device=xp.device(weight))
         is_padding = xp.reshape(rows == number % count, (count,) + (1,) * (len(weight.shape) - 1))

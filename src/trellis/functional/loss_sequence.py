@@ -65,7 +65,8 @@ def ctc_loss(
         if count:
             pairs = xp.reshape(xp.stack([blanks, targets], axis=2), (-1, 2 * count))
             extended = xp.concat([pairs, last], axis=1)
-        # The label before the last blank may be reached directly, unless it is the same label again.
+        # The label before the last blank may be reached directly, unless it is the same label
+        # again.
         may_skip = xp.logical_and(extended[:, 2:] != blank, extended[:, 2:] != extended[:, :-2])
         batch_index = xp.expand_dims(extended, axis=0) + xp.zeros_like(
             x[:, :, :1], dtype=extended.dtype

@@ -7,7 +7,7 @@ counts. `targets` are classes, or one-hot: floats or bools of the shape of the s
 from typing import Any
 
 from .._core.dispatch import xp_of_pair
-from .._core.dtypes import default_dtype
+from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
@@ -139,6 +139,9 @@ def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> A
 
 def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, Any]:
     """Predicted classes and those of the targets, in one integer dtype."""
+    if xp.dtype_name(targets.dtype) in FLOATING and xp.is_concrete(targets):
+        if bool(xp.any(xp.isnan(targets))):
+            raise ArgumentError(f"{name}() expects classes for targets, got nan among them.")
     shape, rank = tuple(predictions.shape), len(targets.shape)
     kind = xp.dtype_name(predictions.dtype)
     is_class = kind.startswith(("int", "uint")) or kind == "bool"

@@ -125,7 +125,8 @@ def multi_head_attention(
         )
         if kv_heads < 1 or heads % kv_heads:
             raise ArgumentError(
-                f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
+                f"{name}() expects num_kv_heads to divide num_heads, got "
+                f"num_kv_heads={kv_heads} and "
                 f"num_heads={heads}."
             )
         dropout = (
@@ -197,7 +198,8 @@ def multi_head_attention(
         n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
         if differ(n_keys, v.shape[2]):
             raise ShapeError(
-                f"{name}() expects as many values as keys, got {v.shape[2]} values and {n_keys} keys."
+                f"{name}() expects as many values as keys, got {v.shape[2]} values and "
+                f"{n_keys} keys."
             )
         mask = combined_mask(
             name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys)

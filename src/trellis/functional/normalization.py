@@ -220,7 +220,8 @@ def group_norm(
             )
         if count < 1 or channels % count:
             raise ShapeError(
-                f"group_norm() cannot split {channels} channels into {groups} groups of equal size; "
+                f"group_norm() cannot split {channels} channels into {groups} groups of "
+                "equal size; "
                 f"use a divisor of {channels}."
             )
         _check_affine("group_norm", (channels,), weight, bias)
@@ -269,7 +270,8 @@ def instance_norm(
         channel = normal_axis(channel_axis, ndim)
         if ndim < 3 or channel == 0:
             raise ShapeError(
-                "instance_norm() expects x with a batch axis first, then positions and channels, got "
+                "instance_norm() expects x with a batch axis first, then positions and "
+                "channels, got "
                 f"shape {tuple(x.shape)}."
             )
         _check_affine("instance_norm", (x.shape[channel],), weight, bias)

@@ -92,7 +92,8 @@ def rotary_embedding(
         if positions is None:
             if shape[-2] is None:
                 raise ShapeError(
-                    "rotary_embedding() needs positions where the length is not known while tracing: "
+                    "rotary_embedding() needs positions where the length is not known "
+                    "while tracing: "
                     f"{shape}."
                 )
             positions = xp.arange(shape[-2], device=xp.device(x))

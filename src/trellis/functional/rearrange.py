@@ -45,7 +45,8 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
         )
         if channels % (r * r):
             raise ShapeError(
-                f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} "
+                f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, "
+                f"got {channels} "
                 f"in {tuple(x.shape)}."
             )
         c = channels // (r * r)
@@ -174,7 +175,8 @@ def fold(
         check_real("fold", xp, patches)
         if len(patches.shape) != 3:
             raise ShapeError(
-                f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}."
+                "fold() expects patches of 3 axes, as unfold() gives them, got "
+                f"{tuple(patches.shape)}."
             )
         sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
         first = is_first("fold", "data_format", data_format, all_formats(len(sizes)))
@@ -186,7 +188,8 @@ def fold(
         )
         if found != count or inner % elements:
             raise ShapeError(
-                f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} expects "
+                f"fold() to {sizes} by windows {windows.window} and strides "
+                f"{windows.strides} expects "
                 f"{count} patches of a multiple of {elements} "
                 f"elements, got {tuple(patches.shape)} in {data_format!r}."
             )

@@ -42,7 +42,6 @@ isinf = jnp.isinf
 isnan = jnp.isnan
 logical_not = jnp.logical_not
 negative = jnp.negative
-positive = jnp.positive
 real = jnp.real
 signbit = jnp.signbit
 square = jnp.square
@@ -134,7 +133,13 @@ def log1p(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return jnp.round(x)
+    return jnp.round(x) if x.dtype.kind != "b" else x
+
+
+def positive(x: Any, /) -> Any:
+    if x.dtype.kind == "b":
+        raise DtypeError("positive() is for numbers, got an array of bool.")
+    return jnp.positive(x)
 
 
 @_compiled
@@ -271,7 +276,10 @@ def less_equal(x1: Any, x2: Any, /) -> Any:
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    return jnp.logaddexp(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return jnp.logaddexp(x1, x2)
 
 
 def _truths(x1: Any, x2: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.errors import ShapeError
+from ..._core.guards import check_rank
 from ..._core.shapes import check_points, normal_axes
 from ._promotion import floating
 from .casting import as_dtype, default_of
@@ -24,9 +24,7 @@ def _wide(x: Any) -> Any:
 
 
 def _check_all_points(x: Any, s: Any, axes: Any) -> None:
-    """An axis without elements, and no axis at all, have no transform."""
-    if x.ndim == 0:
-        raise ShapeError("A Fourier transform needs an axis, got an array of shape ().")
+    """An axis without elements has no transform."""
     for axis in normal_axes(axes, x.ndim) if s is None else ():
         check_points(x.shape[axis])
 
@@ -83,6 +81,7 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    check_rank("rfftn", x, 1)
     _check_all_points(x, s, axes)
     return jnp.fft.rfftn(_wide(x), s, axes, norm)
 
@@ -95,6 +94,7 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    check_rank("irfftn", x, 1)
     _check_all_points(x, s, axes)
     return jnp.fft.irfftn(_wide(x), s, axes, norm)
 

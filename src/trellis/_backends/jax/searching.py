@@ -38,9 +38,9 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    if x1.dtype.kind == "c":
-        raise unordered("searchsorted")
     x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("searchsorted")
     return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 

@@ -414,6 +414,7 @@ atan2 = _floating("atan2", torch.atan2)
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
 
+
 def _real_logaddexp(x1: Any, x2: Any) -> Any:
     if x1.dtype in COMPLEX or x2.dtype in COMPLEX:
         raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
