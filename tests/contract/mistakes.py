@@ -102,8 +102,8 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
     if "Mapping" in names:  # a nest
         return OTHER
     if names & {"A", "Array"} and value is None:
-        return {"list": [1.0], "text": "x", "object": Stranger(), "other shape": np.ones((5, 7), "float32"),
-                "other framework": FOREIGN}  # fmt: skip
+        return {"list": [1.0], "text": "x", "object": Stranger(), "other framework": FOREIGN,
+                "other shape": np.ones((5, 7), "float32")}  # fmt: skip
     if names & {"Sequence", "tuple", "list"} and int in kinds:
         return SIZES
     if bool in kinds and not kinds & {int, float}:
