@@ -45,6 +45,11 @@ def pytest_addoption(parser):
         metavar="N",
         help="run every N-th row of each test, and no test marked slow if N > 1",
     )
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="run the large matrices too: the tests marked long",
+    )
 
 
 def pytest_configure(config):
@@ -65,6 +70,8 @@ def pytest_collection_modifyitems(config, items):
         row = rows.get((item.path, item.originalname), 0) if name in chosen else 0
         is_kept = name in chosen and row % step == 0
         if step > 1 and item.get_closest_marker("slow"):
+            is_kept = False
+        if item.get_closest_marker("long") and not config.getoption("--long"):
             is_kept = False
         needed = item.get_closest_marker("needs")
         if alone and needed and set(needed.args) - {alone}:

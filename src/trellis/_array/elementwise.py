@@ -343,6 +343,21 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
         explain(error, floor_divide)
 
 
+def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Remainder of a division rounded towards zero: it has the sign of `x1` (C, NumPy and torch).
+
+    `remainder` has the sign of `x2` instead. Integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fmod(np.array([-7, 7]), 3)
+    array([-1,  1])
+    """
+    try:
+        return xp_of_pair(x1, x2).fmod(x1, x2)
+    except Exception as error:
+        explain(error, fmod)
+
+
 def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
     """Whether the first is greater.
 
@@ -747,6 +762,19 @@ def round(x: A, /) -> A:
         explain(error, round)
 
 
+def rsqrt(x: A, /) -> A:
+    """One over the square root; infinite at 0, nan for negative numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.rsqrt(np.array([4.0, 16.0]))
+    array([0.5 , 0.25])
+    """
+    try:
+        return xp_of(x).rsqrt(x)
+    except Exception as error:
+        explain(error, rsqrt)
+
+
 def sign(x: A, /) -> A:
     """-1, 0 or 1; nan stays nan; for complex numbers x / abs(x).
 
@@ -857,3 +885,16 @@ def trunc(x: A, /) -> A:
         return xp_of(x).trunc(x)
     except Exception as error:
         explain(error, trunc)
+
+
+def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Quotient rounded towards zero; `floor_divide` rounds down. Integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.truncate_divide(np.array([-7, 7]), 2)
+    array([-3,  3])
+    """
+    try:
+        return xp_of_pair(x1, x2).truncate_divide(x1, x2)
+    except Exception as error:
+        explain(error, truncate_divide)

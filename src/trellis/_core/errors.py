@@ -14,6 +14,7 @@ TrellisError
 ├── KeyChainError             (KeyError)             a missing key or key chain of a nest
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
+├── ConversionError           (ValueError)           a converted model that differs from its source
 └── TracingError              (RuntimeError)         what compiled code would do wrong in silence
 """
 
@@ -80,6 +81,10 @@ class BackendNotInstalledError(TrellisError, ImportError):
 
 class NotSupportedError(TrellisError, NotImplementedError):
     """What the framework truly cannot do."""
+
+
+class ConversionError(TrellisError, ValueError):
+    """A converted model that does not compute what its source does."""
 
 
 class TracingError(TrellisError, RuntimeError):

@@ -1,0 +1,83 @@
+"""What a foreign operation is in Trellis: one rule for each, in one table for each source."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._core.errors import NotSupportedError
+
+# `rule(g, *args, **attributes)` adds calls to the graph `g` and returns the value, or values, that
+# stand for the results.
+Rule = Callable[..., Any]
+
+_own: dict[str, Rule] = {}  # those of users, for any source
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Say what an operation that Trellis does not know is, before converting a model that has it.
+
+    The name is the source's own: `"myns::op"` for torch (with or without the overload), the
+    domain and type `"my.domain::Op"` for ONNX, the name of the primitive for JAX, of the op for
+    TensorFlow. The function gets the graph, then the arguments of the operation; what it calls on
+    the graph becomes part of the model.
+
+    >>> from trellis import convert
+    >>> @convert.rule("myns::double")
+    ... def double(g, x):
+    ...     return g.t.multiply(x, 2.0)
+    """
+
+    def add(fn: Rule) -> Rule:
+        for name in names:
+            _own[name] = fn
+        return fn
+
+    return add
+
+
+class Rules:
+    """The rules for one source: `@rules("aten.tanh.default")` adds one, for one name or several."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, Rule] = {}
+
+    def __call__(self, *names: str) -> Callable[[Rule], Rule]:
+        def add(fn: Rule) -> Rule:
+            for name in names:
+                self._table[name] = fn
+            return fn
+
+        return add
+
+    def find(self, *names: str) -> Rule | None:
+        """The rule under the first of these names that has one; those of users come first."""
+        for table in (_own, self._table):
+            for name in names:
+                if name in table:
+                    return table[name]
+        return None
+
+    def __iter__(self) -> Any:
+        return iter(self._table)
+
+
+def refuse_missing(source: str, missing: Iterable[tuple[str, str]]) -> None:
+    """Raise if there are operations without a rule, given as pairs of name and place: all at once,
+    so that nobody finds them one by one."""
+    counts: Counter[str] = Counter()
+    places: dict[str, str] = {}
+    for name, where in missing:
+        counts[name] += 1
+        places.setdefault(name, where)
+    if not counts:
+        return
+    lines = [
+        f"  {name} ({count} times{', first at ' + places[name] if places[name] else ''})"
+        for name, count in counts.most_common()
+    ]
+    first = counts.most_common(1)[0][0]
+    raise NotSupportedError(
+        f"This {source} model has {len(counts)} operations that Trellis has no rule for:\n"
+        + "\n".join(lines)
+        + f'\nAdd one with @convert.rule("{first}"), or take it out of the model.'
+    )

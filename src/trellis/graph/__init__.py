@@ -1,0 +1,13 @@
+"""Programs as data: graphs of calls of public functions, run, folded and printed as source."""
+
+from .builder import Builder as Builder
+from .draw import to_dot as to_dot
+from .graph import Function as Function
+from .graph import Graph as Graph
+from .graph import Node as Node
+from .graph import Value as Value
+from .passes import drop_unused as drop_unused
+from .passes import fold_constants as fold_constants
+from .printer import Printer as Printer
+from .program import program_of as program_of
+from .program import run as run

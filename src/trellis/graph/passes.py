@@ -1,0 +1,111 @@
+"""Making a graph smaller without changing what it computes."""
+
+from typing import Any
+
+import numpy as np
+
+from .graph import Function, Graph, Node, Value, functions_in, replace_values, values_in
+from .program import call
+
+# Results larger than this are computed anew in each call unless their inputs were as large.
+_LARGE = 1 << 16
+_PLAIN = (bool, int, float, complex, str, type(None))
+
+
+def fold_constants(graph: Graph) -> int:
+    """Compute, on NumPy, each call that depends on constants alone; returns how many there were.
+
+    What comes out as plain numbers (sizes, shapes) is written into the calls that use it.
+    """
+    known: dict[str, Any] = dict(graph.constants)
+    plain: dict[str, Any] = {}
+    kept: list[Node] = []
+    for node in graph.nodes:
+        if plain:
+            node.args = replace_values(node.args, lambda x: plain.get(x.name, x))
+            node.attributes = replace_values(node.attributes, lambda x: plain.get(x.name, x))
+        if not _is_foldable(node, known):
+            kept.append(node)
+            continue
+        result = call(_on_numpy(node), known)
+        given = sum([np.asarray(known[x.name]).nbytes for x in values_in(node.args)])
+        if not _can_keep(result, given):
+            kept.append(node)
+        elif _is_plain(result):
+            plain[node.result.name] = result
+        else:
+            known[node.result.name] = result
+    folded = len(graph.nodes) - len(kept)
+    graph.nodes = kept
+    graph.outputs = replace_values(graph.outputs, lambda x: plain.get(x.name, x))
+    used = {x.name for node in kept for x in values_in((node.args, node.attributes))}
+    used |= {x.name for x in values_in((graph.outputs, graph.updates))}
+    graph.constants = {
+        name: np.asarray(array)
+        for name, array in known.items()
+        if name in used and not isinstance(array, tuple)
+    }
+    return folded
+
+
+def drop_unused(graph: Graph) -> int:
+    """Leave out calls whose results nobody uses; returns how many there were."""
+    used = {x.name for x in values_in((graph.outputs, graph.updates))}
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if node.result.name in used:
+            kept.append(node)
+            used |= {x.name for x in values_in((node.args, node.attributes))}
+    dropped = len(graph.nodes) - len(kept)
+    graph.nodes = kept[::-1]
+    graph.constants = {name: x for name, x in graph.constants.items() if name in used}
+    return dropped
+
+
+def replace_value(graph: Graph, old: Value, new: Any) -> None:
+    """Let everything that uses `old` use `new` instead."""
+
+    def swap(value: Value) -> Any:
+        return new if value == old else value
+
+    for node in graph.nodes:
+        node.args = replace_values(node.args, swap)
+        node.attributes = replace_values(node.attributes, swap)
+    graph.outputs = replace_values(graph.outputs, swap)
+    graph.updates = replace_values(graph.updates, swap)
+
+
+def _is_foldable(node: Node, known: dict[str, Any]) -> bool:
+    if any(
+        [isinstance(x, Function) for x in functions_in((*node.args, *node.attributes.values()))]
+    ):
+        return False
+    if is_random(node):
+        return False
+    return all([x.name in known for x in values_in((node.args, node.attributes))])
+
+
+def is_random(node: Node) -> bool:
+    """Whether a call draws random numbers, so that each one gives another result."""
+    home = node.op.__module__
+    return ".random" in home or "._random" in home or "dropout" in node.op.__name__
+
+
+def _on_numpy(node: Node) -> Node:
+    if "backend" not in node.attributes:
+        return node
+    return Node(node.op, node.args, {**node.attributes, "backend": "numpy"}, node.result)
+
+
+def _can_keep(result: Any, given: int) -> bool:
+    if isinstance(result, (tuple, list)):
+        return all([_can_keep(x, given) for x in result])
+    if isinstance(result, (np.ndarray, np.generic)):
+        return result.nbytes <= max(_LARGE, given)
+    return isinstance(result, _PLAIN)
+
+
+def _is_plain(result: Any) -> bool:
+    if isinstance(result, (tuple, list)):
+        return all([_is_plain(x) for x in result])
+    return isinstance(result, _PLAIN)
