@@ -47,7 +47,8 @@ BY_HAND = {
     "at": Call(trellis.at, (x, (0, 1)), then=lambda found: found.set(1.0)),
     "cond": Call(trellis.cond, (np.array(True), lambda x: x * 2, lambda x: x * 3, y)),
     "while_loop": Call(
-        trellis.while_loop, (lambda n: n < 3, lambda n: n + 1, np.array(0, "int32"))
+        trellis.while_loop,
+        (lambda n: trellis.less(n, 3), lambda n: trellis.add(n, 1), np.array(0, "int32")),
     ),
     "scan": Call(
         trellis.scan, (lambda carry, row: (trellis.add(carry, row), row), y, numbers(4, 3))

@@ -27,8 +27,7 @@ KNOWN = {
     ("train.fit", "epochs: huge"): ENDLESS,
     ("cond", "operands[0]: none"): OWN_FUNCTION,
     ("cond", "operands[0]: list"): OWN_FUNCTION,
-    ("while_loop", "init: none"): OWN_FUNCTION,
-    ("while_loop", "init: list"): OWN_FUNCTION,
+    ("while_loop", "init: number"): "JAX makes an array of the number",
     ("while_loop", "init: other framework"): OWN_FUNCTION,
     ("take", "x: rank + 1"): BY_VALUE,
 }

@@ -5,7 +5,14 @@ from typing import Any, Generic, Literal, get_args
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_integers, check_rank, check_scalar, check_within
+from .._core.guards import (
+    WrongKind,
+    check_axis,
+    check_integers,
+    check_rank,
+    check_scalar,
+    check_within,
+)
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_lengths, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -94,17 +101,22 @@ def put_along_axis(
     array([[0., 0., 5.],
            [7., 0., 0.]])
     """
-    if has_nest(x, indices, values):
-        options = {"axis": axis, "reduce": reduce}
-        return call_leafwise(put_along_axis, (x, indices, values), options)
-    xp = xp_of_all(x, indices, values)
-    one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
-    axis = normal_axis(axis, len(x.shape))
-    _check_places("put_along_axis", xp, x, indices, axis)
-    # Small integers could not count the other axes, and torch takes uint8 for masks.
-    indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
-    places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
-    return getattr(At(x, tuple(places)), reduce)(values)
+    try:
+        if values is None:
+            raise WrongKind("put_along_axis() of None")
+        if has_nest(x, indices, values):
+            options = {"axis": axis, "reduce": reduce}
+            return call_leafwise(put_along_axis, (x, indices, values), options)
+        xp = xp_of_all(x, indices, values)
+        one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
+        axis = normal_axis(axis, len(x.shape))
+        _check_places("put_along_axis", xp, x, indices, axis)
+        # Small integers could not count the other axes, and torch takes uint8 for masks.
+        indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
+        places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
+        return getattr(At(x, tuple(places)), reduce)(values)
+    except Exception as error:
+        explain(error, put_along_axis)
 
 
 def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:

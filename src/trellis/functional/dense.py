@@ -73,29 +73,33 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
     >>> F.grouped_matmul(x, weights, np.array([1, 2])).ravel()
     array([2., 5., 5.])
     """
-    if has_nest(x, weights, group_sizes):
-        return call_leafwise(grouped_matmul, (x, weights, group_sizes), {})
-    xp = xp_of_all(x, weights, group_sizes)
-    shapes = tuple(x.shape), tuple(weights.shape), tuple(group_sizes.shape)
-    fits = [len(shape) for shape in shapes] == [2, 3, 1]
-    if not fits or differ(shapes[0][1], shapes[1][1]) or differ(shapes[1][0], shapes[2][0]):
-        raise ShapeError(
-            "grouped_matmul() expects x (rows, in), weights (groups, in, out) and group_sizes "
-            f"(groups,), got {shapes[0]}, {shapes[1]} and {shapes[2]}."
-        )
-    kind = xp.dtype_name(group_sizes.dtype)
-    if not kind.startswith(("int", "uint")):
-        raise DtypeError(f"grouped_matmul() expects integers as group_sizes, got {kind}.")
-    if xp.is_concrete(group_sizes) and shapes[0][0] is not None:
-        sentence = f"They count rows, and x has {shapes[0][0]}."
-        check_range("grouped_matmul", "group_sizes", group_sizes, 0, shapes[0][0], sentence)
-        total = int(xp.sum(group_sizes))
-        if total > shapes[0][0]:
+    try:
+        if has_nest(x, weights, group_sizes):
+            return call_leafwise(grouped_matmul, (x, weights, group_sizes), {})
+        xp = xp_of_all(x, weights, group_sizes)
+        shapes = tuple(x.shape), tuple(weights.shape), tuple(group_sizes.shape)
+        fits = [len(shape) for shape in shapes] == [2, 3, 1]
+        if not fits or differ(shapes[0][1], shapes[1][1]) or differ(shapes[1][0], shapes[2][0]):
             raise ShapeError(
-                f"grouped_matmul() got groups of {total} rows together and x with {shapes[0][0]}."
+                "grouped_matmul() expects x (rows, in), weights (groups, in, out) and group_sizes "
+                f"(groups,), got {shapes[0]}, {shapes[1]} and {shapes[2]}."
             )
-    x, weights = as_floats("grouped_matmul", xp, x, weights)
-    return xp.grouped_matmul(x, weights, group_sizes)
+        kind = xp.dtype_name(group_sizes.dtype)
+        if not kind.startswith(("int", "uint")):
+            raise DtypeError(f"grouped_matmul() expects integers as group_sizes, got {kind}.")
+        if xp.is_concrete(group_sizes) and shapes[0][0] is not None:
+            sentence = f"They count rows, and x has {shapes[0][0]}."
+            check_range("grouped_matmul", "group_sizes", group_sizes, 0, shapes[0][0], sentence)
+            total = int(xp.sum(group_sizes))
+            if total > shapes[0][0]:
+                raise ShapeError(
+                    f"grouped_matmul() got groups of {total} rows together and x with "
+                    f"{shapes[0][0]}."
+                )
+        x, weights = as_floats("grouped_matmul", xp, x, weights)
+        return xp.grouped_matmul(x, weights, group_sizes)
+    except Exception as error:
+        explain(error, grouped_matmul)
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
