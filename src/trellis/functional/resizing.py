@@ -21,6 +21,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import one_of
 from .._core.typing import A
@@ -73,24 +74,27 @@ def resize(
     >>> F.resize(np.array([0.0, 4.0]).reshape(1, 2, 1), 4, method="linear").ravel()
     array([0., 1., 3., 4.])
     """
-    if isinstance(x, dict):
-        options = {
-            "method": method,
-            "align_corners": align_corners,
-            "data_format": data_format,
-            "coordinates": coordinates,
-            "rounding": rounding,
-            "scale": scale,
-            "cubic_coefficient": cubic_coefficient,
-            "antialias": antialias,
-            "exclude_outside": exclude_outside,
-        }
-        return call_leafwise(resize, (x, size), options)
-    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-    how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
-    outs = per_axis("resize", "size", size, len(sizes))
-    scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
-    return _resized(x, sizes, outs, scales, how, first)
+    try:
+        if isinstance(x, dict):
+            options = {
+                "method": method,
+                "align_corners": align_corners,
+                "data_format": data_format,
+                "coordinates": coordinates,
+                "rounding": rounding,
+                "scale": scale,
+                "cubic_coefficient": cubic_coefficient,
+                "antialias": antialias,
+                "exclude_outside": exclude_outside,
+            }
+            return call_leafwise(resize, (x, size), options)
+        given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+        how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
+        outs = per_axis("resize", "size", size, len(sizes))
+        scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
+        return _resized(x, sizes, outs, scales, how, first)
+    except Exception as error:
+        explain(error, resize)
 
 
 def interpolate(
@@ -118,29 +122,34 @@ def interpolate(
     >>> F.interpolate(np.array([1.0, 2.0]).reshape(1, 2, 1), 2).ravel()
     array([1., 1., 2., 2.])
     """
-    if isinstance(x, dict):
-        options = {
-            "method": method,
-            "align_corners": align_corners,
-            "data_format": data_format,
-            "coordinates": coordinates,
-            "rounding": rounding,
-            "keep_scale": keep_scale,
-            "cubic_coefficient": cubic_coefficient,
-            "antialias": antialias,
-            "exclude_outside": exclude_outside,
-        }
-        return call_leafwise(interpolate, (x, scale), options)
-    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-    how, first, sizes = _checked("interpolate", x, data_format, *given, antialias, exclude_outside)
-    scales = _scales("interpolate", scale, len(sizes))
-    outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
-    if min(outs) < 1:
-        raise ArgumentError(
-            f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+    try:
+        if isinstance(x, dict):
+            options = {
+                "method": method,
+                "align_corners": align_corners,
+                "data_format": data_format,
+                "coordinates": coordinates,
+                "rounding": rounding,
+                "keep_scale": keep_scale,
+                "cubic_coefficient": cubic_coefficient,
+                "antialias": antialias,
+                "exclude_outside": exclude_outside,
+            }
+            return call_leafwise(interpolate, (x, scale), options)
+        given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+        how, first, sizes = _checked(
+            "interpolate", x, data_format, *given, antialias, exclude_outside
         )
-    kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
-    return _resized(x, sizes, outs, kept, how, first)
+        scales = _scales("interpolate", scale, len(sizes))
+        outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
+        if min(outs) < 1:
+            raise ArgumentError(
+                f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+            )
+        kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
+        return _resized(x, sizes, outs, kept, how, first)
+    except Exception as error:
+        explain(error, interpolate)
 
 
 def _checked(

@@ -10,6 +10,8 @@ from jax.scipy.special import erf as jax_erf
 from jax.scipy.special import erfc as jax_erfc
 from jax.scipy.special import erfinv as jax_erfinv
 
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
 from . import _complex
 from ._promotion import floating, floating_pair, pair, refuse_others
 
@@ -42,7 +44,6 @@ isinf = jnp.isinf
 isnan = jnp.isnan
 logical_not = jnp.logical_not
 negative = jnp.negative
-positive = jnp.positive
 real = jnp.real
 signbit = jnp.signbit
 square = jnp.square
@@ -138,7 +139,13 @@ def log1p(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return jnp.round(x)
+    return jnp.round(x) if x.dtype.kind != "b" else x
+
+
+def positive(x: Any, /) -> Any:
+    if x.dtype.kind == "b":
+        raise DtypeError("positive() is for numbers, got an array of bool.")
+    return jnp.positive(x)
 
 
 @_compiled
@@ -180,7 +187,10 @@ def add(x1: Any, x2: Any, /) -> Any:
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
-    return jnp.atan2(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("atan2() is for real numbers, got an array of complex ones.")
+    return jnp.atan2(x1, x2)
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
@@ -243,11 +253,17 @@ def _fmod(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater")
+    return jnp.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater_equal")
+    return jnp.greater_equal(x1, x2)
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -262,15 +278,24 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    return jnp.less(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less")
+    return jnp.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.less_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less_equal")
+    return jnp.less_equal(x1, x2)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    return jnp.logaddexp(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return jnp.logaddexp(x1, x2)
 
 
 def _truths(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -298,11 +323,17 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    return jnp.maximum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("maximum")
+    return jnp.maximum(x1, x2)
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    return jnp.minimum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("minimum")
+    return jnp.minimum(x1, x2)
 
 
 def multiply(x1: Any, x2: Any, /) -> Any:
@@ -399,6 +430,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
     # NaN.
     y = jnp.asarray(x)
+    if y.dtype.kind == "c":
+        raise unordered("clip")
+    if y.dtype.kind == "b":
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     if min is not None:
         y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)
     if max is not None:

@@ -15,6 +15,7 @@ from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
 from ..shared import rejection
+from .device import as_device
 
 __all__ = [
     "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
@@ -51,7 +52,7 @@ def make_key(upper: int, lower: int, device: Any = None) -> Any:
     import numpy  # what jax.device_put takes without tracing anything
 
     words = numpy.array([upper, lower], numpy.uint32)
-    return jnp.asarray(words) if device is None else jax.device_put(words, device)
+    return jnp.asarray(words) if device is None else jax.device_put(words, as_device(device))
 
 
 def key_of_seed(seed: Any) -> Any:

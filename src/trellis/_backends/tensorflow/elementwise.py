@@ -5,6 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -153,6 +155,8 @@ def negative(x: Any, /) -> Any:
 
 
 def positive(x: Any, /) -> Any:
+    if x.dtype is tf.bool:
+        raise DtypeError("positive() is for numbers, got an array of bool.")
     return tf.identity(x)
 
 
@@ -182,7 +186,7 @@ def _complex_sign(x: Any) -> Any:
 
 
 def square(x: Any, /) -> Any:
-    return _raw.Square(x=x)
+    return _raw.Square(x=x) if x.dtype is not tf.bool else tf.identity(x)
 
 
 def sqrt(x: Any, /) -> Any:
@@ -249,6 +253,8 @@ def _shared_ties(x1: Any, x2: Any, extreme: Any) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    if x.dtype is tf.bool:
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
@@ -290,14 +296,20 @@ def _nextafter_half(x1: Any, x2: Any) -> Any:
 
 
 def floor(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("floor")
     return tf.floor(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def ceil(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("ceil")
     return tf.math.ceil(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def trunc(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("trunc")
     if x.dtype not in FLOATING:
         return tf.identity(x)
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
@@ -548,6 +560,8 @@ def isfinite(x: Any, /) -> Any:
 
 
 def signbit(x: Any, /) -> Any:
+    if x.dtype is tf.bool:
+        return tf.zeros_like(x)
     return tf.less(bits(tf.convert_to_tensor(x)), 0) if x.dtype in FLOATING else tf.less(x, 0)
 
 

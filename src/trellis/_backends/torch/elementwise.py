@@ -9,6 +9,7 @@ import torch
 from torch import abs as torch_abs
 from torch import tanh as torch_tanh
 
+from ..._core.errors import DtypeError
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -37,13 +38,14 @@ __all__ = [
     "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
+# They are their own magnitudes.
+_NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
+
 # Functions of one array ---------------------------------------------------------------------------
 
 # Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
 # `torch.tanh` is found some 90 ns later.
 
-ceil = torch.ceil
-floor = torch.floor
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
@@ -51,7 +53,6 @@ logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
 signbit = torch.signbit
-trunc = torch.trunc
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,7 +157,19 @@ def log1p(x: Any, /) -> Any:
 
 
 def abs(x: Any, /) -> Any:
-    return x.clone() if x.dtype in FEW_KERNELS else torch_abs(x)
+    return x.clone() if x.dtype in _NEVER_BELOW_ZERO else torch_abs(x)
+
+
+def ceil(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.ceil(x)
+
+
+def floor(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.floor(x)
+
+
+def trunc(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.trunc(x)
 
 
 def conj(x: Any, /) -> Any:
@@ -171,10 +184,12 @@ def imag(x: Any, /) -> Any:
 def round(x: Any, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
-    return torch.round(x)
+    return x.clone() if x.dtype is torch.bool else torch.round(x)
 
 
 def sign(x: Any, /) -> Any:
+    if x.dtype is torch.bool:
+        raise DtypeError("sign() is for numbers, got an array of bool.")
     if x.dtype in FEW_KERNELS:
         return (x != 0).to(x.dtype)
     if x.dtype in INEXACT:
@@ -428,7 +443,15 @@ logical_xor = _logical("logical_xor", torch.logical_xor)
 atan2 = _floating("atan2", torch.atan2)
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
-logaddexp = _floating("logaddexp", torch.logaddexp)
+
+
+def _real_logaddexp(x1: Any, x2: Any) -> Any:
+    if x1.dtype in COMPLEX or x2.dtype in COMPLEX:
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return torch.logaddexp(x1, x2)
+
+
+logaddexp = _floating("logaddexp", _real_logaddexp)
 nextafter = _floating("nextafter", torch.nextafter)
 
 

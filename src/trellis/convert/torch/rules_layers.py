@@ -152,8 +152,19 @@ def conv(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1
 
 
 @rule("aten.convolution", "aten._convolution")
-def convolution(g: TorchBuilder, x: Any, weight: Any, bias: Any, stride: Any, padding: Any,
-                dilation: Any, transposed: bool, output_padding: Any, groups: int, *_: Any) -> Any:
+def convolution(
+    g: TorchBuilder,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *_: Any,
+) -> Any:
     if transposed:
         return conv_transpose(
             g, x, weight, bias, stride, padding, output_padding, groups, dilation
@@ -281,8 +292,12 @@ def adaptive_max_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
       "aten.upsample_bicubic2d")  # fmt: skip
 def upsample(g: TorchBuilder, x: Any, output_size: Any, align_corners: bool, *scales: Any) -> Any:
     dims = len(x.shape) - 2
-    method = {"linear1d": "linear", "bilinear2d": "bilinear", "trilinear3d": "trilinear",
-              "bicubic2d": "bicubic"}[g.source.partition("upsample_")[2].partition(".")[0]]
+    method = {
+        "linear1d": "linear",
+        "bilinear2d": "bilinear",
+        "trilinear3d": "trilinear",
+        "bicubic2d": "bicubic",
+    }[g.source.partition("upsample_")[2].partition(".")[0]]
     return g.s.resize_like_torch(
         x, _sizes(g, x, output_size, scales), method=method, align_corners=align_corners,
         scales=_scales(scales, dims),

@@ -8,6 +8,7 @@ from scipy.special import erf as scipy_erf
 from scipy.special import erfc as scipy_erfc
 from scipy.special import erfinv as scipy_erfinv
 
+from ...._core.errors import DtypeError
 from .._tape import composed, constant, differentiable, stop, unbroadcast
 
 constant(
@@ -210,7 +211,13 @@ def _nan_to_num(
 
 def _by_scipy(fn: Any) -> Any:
     """SciPy has loops for float32 and float64 only, and takes float64 for the two half types."""
-    return lambda x: fn(x) if x.dtype.itemsize >= 4 else fn(x.astype("f4")).astype(x.dtype)
+
+    def values(x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise DtypeError(f"{fn.__name__}() is for real numbers, got an array of complex ones.")
+        return fn(x) if x.dtype.itemsize >= 4 else fn(x.astype("f4")).astype(x.dtype)
+
+    return values
 
 
 _two_over_root_pi = 2 / math.sqrt(math.pi)
