@@ -5,6 +5,8 @@ BIN       = $(VENV)/bin
 PINS      = requirements/pins.txt
 WORKERS  ?= 2
 BACKENDS ?= numpy
+MINUTES  ?= 10
+ONLY     ?= *
 STORE     = build/board.sqlite
 PIP       = -m pip install --quiet --disable-pip-version-check
 TORCH     = torch==2.13.0
@@ -18,7 +20,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 # Other Pythons, where they exist; `make test-python PYTHON=...` takes one.
 PYTHONS         ?= python3.12 python3.13
 
-.PHONY: demo quick test test-long test-matrices test-lowest test-python test-alone lint types format coverage \
+.PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
 	board board-others bench bench-quick release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
@@ -61,6 +63,11 @@ test-matrices: $(VENV)/.models
 # The large matrices: hours, for a release or a night.
 test-long: test test-matrices test-lowest test-alone
 	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
+
+# Calls drawn with fresh seeds, compared between the four frameworks and with torch's own samples:
+# `make fuzz MINUTES=30`, `make fuzz ONLY='linalg.*'`.
+fuzz: $(VENV)/.all
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --only '$(ONLY)'
 
 # The lowest versions that pyproject.toml states: they must be true.
 test-lowest:

@@ -734,7 +734,7 @@ def positive(x: A, /) -> A:
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """x1 to the power of x2.
+    """x1 to the power of x2; of integers to negative powers the whole part.
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)
