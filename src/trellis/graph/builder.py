@@ -79,9 +79,9 @@ class Builder:
         return value
 
     @contextmanager
-    def function(self) -> Iterator[Function]:
+    def function(self, name: str = "inner") -> Iterator[Function]:
         """Inside the block, inputs and calls go into a new function, to be given to a call."""
-        made = Function()
+        made = Function(name=self.new_name(name))
         self._functions.append(made)
         try:
             yield made

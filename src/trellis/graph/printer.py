@@ -117,7 +117,7 @@ class Printer:
         start = f"{indent}{node.result.name} = "
         args = [self.text(x) for x in node.args]
         if node.op is operator.getitem:
-            return [f"{start}{args[0]}[{args[1]}]"]
+            return [f"{start}{args[0]}[{self._index(node.args[1])}]"]
         if node.op in _INFIX and not node.attributes:
             return [f"{start}{args[0]} {_INFIX[node.op]} {args[1]}"]
         args += [f"{key}={self.text(x)}" for key, x in node.attributes.items()]
@@ -126,6 +126,18 @@ class Printer:
         if len(line) <= _WIDTH:
             return [line]
         return [f"{start}{name}(", *[f"{indent}    {arg}," for arg in args], f"{indent})"]
+
+    def _index(self, index: Any) -> str:
+        """What stands between brackets, with slices as people write them."""
+        if isinstance(index, tuple) and index:
+            inside = ", ".join([self._index(i) for i in index])
+            return f"{inside}," if len(index) == 1 else inside
+        if isinstance(index, slice):
+            start, stop, step = [
+                "" if x is None else self.text(x) for x in (index.start, index.stop, index.step)
+            ]
+            return f"{start}:{stop}" + (f":{step}" if step else "")
+        return self.text(index)
 
     def _inner_functions(self, node: Node, indent: str) -> list[str]:
         lines: list[str] = []
@@ -185,7 +197,9 @@ def _quoted(text: str) -> str:
 
 
 def _function_name(function: Function) -> str:
-    """Inner functions have no name of their own: that of their first value is unique."""
+    """The name of an inner function; if it has none, that of its first value is unique."""
+    if function.name:
+        return function.name
     for value in (*function.inputs, *[node.result for node in function.nodes]):
         return f"with_{value.name}"
     return "with_nothing"
