@@ -70,13 +70,22 @@ class JaxBuilder(TargetBuilder):
         long as the result comes out in the shape that the source says."""
         found = [x.small if isinstance(x, Spread) else x for x in args]
         for i in range(len(args)):
-            shapes = [x.shape or () for x in found if isinstance(x, Value)]
-            if shapes and broadcast(shapes) == self.out[0].shape:
+            if self.small_shape(found) is not None:
                 return found
             if not isinstance(args[i], Value):
                 dtype = self.given[i].dtype if i < len(self.given) else None
                 found[i] = self.array(args[i], dtype)
         return found
+
+    def small_shape(self, args: Sequence[Any]) -> tuple[int | str, ...] | None:
+        """The shape that these operands give: that of the source's result, which may have axes of
+        size 1 in front. None if it is another."""
+        shapes = [x.shape or () for x in args if isinstance(x, Value)]
+        shape = broadcast(shapes) if shapes else None
+        if shape is None:
+            return None
+        new = len(self.out[0].shape) - len(shape)
+        return shape if (1,) * new + shape == self.out[0].shape else None
 
     def reshape(self, x: Value, shape: Sequence[int | str]) -> Value:
         """`x` in another shape; one open axis is left to be computed."""

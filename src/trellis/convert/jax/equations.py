@@ -24,8 +24,8 @@ _RAW: tuple[Rules, ...] = (shape_rules, control_rules, random_rules)
 _ARRAYS_FIRST = {
     "dynamic_slice": 1, "dynamic_update_slice": 2, "pad": 1, "transpose": 1, "squeeze": 1,
     "expand_dims": 1, "tile": 1, "rev": 1, "split": 1, "slice": 1, "bitcast_convert_type": 1,
-    "concatenate": 10**6, "random_bits": 1, "random_split": 1, "random_fold_in": 1,
-    "threefry2x32": 4, "cond": 1, "random_wrap": 1, "random_unwrap": 1,
+    "concatenate": 10**6, "stack": 10**6, "unstack": 1, "random_bits": 1, "random_split": 1, "random_fold_in": 1,
+    "threefry2x32": 4, "random_wrap": 1, "random_unwrap": 1,
 }  # fmt: skip
 
 
@@ -57,7 +57,13 @@ class Equations:
         g.notes.operations[name] += 1
         rule = _rule(name)
         assert rule is not None  # all of them were looked up before
-        results = rule(g, *self._prepared(name, args), **_plain_sizes(equation.params))
+        args = self._prepared(name, args)
+        results = rule(g, *args, **_plain_sizes(equation.params))
+        if elementwise.find(name) is rule and isinstance(results, Value):
+            small = g.small_shape(args)
+            if small is not None and small != g.out[0].shape:
+                results = g.described(results, small, g.out[0].dtype)
+                results = Spread(results, g.out[0].shape, g.out[0].dtype)
         if not isinstance(results, (tuple, list)):
             results = (results,)
         outs = [result_of(x.aval) for x in equation.outvars]
@@ -121,7 +127,7 @@ def line_of(equation: Any) -> str:
     for frame in frames:
         name = frame.file_name.replace("\\", "/")
         if not any([f"/{package}/" in name for package in ("jax", "flax", "trellis/convert")]):
-            return f"{name.rpartition('/')[2]}:{frame.start_line}"
+            return f"{name.rpartition('/')[2]}:{frame.line_num}"
     return str(equation.source_info.name_stack)
 
 
@@ -162,4 +168,6 @@ def _plain_sizes(nest: Any) -> Any:
         return {key: _plain_sizes(x) for key, x in nest.items()}
     if type(nest) in (tuple, list):
         return type(nest)([_plain_sizes(x) for x in nest])
+    if isinstance(nest, np.generic):
+        return nest.item()
     return str(nest) if jax.export.is_symbolic_dim(nest) else nest

@@ -231,7 +231,7 @@ class _Reader:
         return self.fn(*built[:count], **dict(zip(self.kwargs, built[count:])))
 
     def _run(self) -> Any:
-        out = self.fn(*self.args, **self.kwargs)
+        out = self._on_arrays(*[jax.numpy.asarray(leaf.value) for leaf in self.arrays])
         if self.is_nnx:
             out = out[0]
         leaves, tree = jax.tree_util.tree_flatten(out)

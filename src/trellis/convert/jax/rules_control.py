@@ -12,10 +12,11 @@ control_rules = Rules()
 
 @control_rules("pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
 @control_rules("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin")
+@control_rules("call", "composite", "custom_vmap_call", "eval_jaxpr")
 def call(g: JaxBuilder, *args: Any, **attributes: Any) -> Any:
     """A derivative that the source defines by hand is not kept: the program's own is taken."""
     inner = next(
-        attributes[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in attributes
+        attributes[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if key in attributes
     )
     if g.source.startswith("custom"):
         if attributes.get("name") == "relu" and len(args) == 1 and isinstance(args[0], Value):
@@ -37,9 +38,27 @@ def custom_linear_solve(
     return tuple(g.inline(jaxprs.solve, (*args[start : start + lengths[2]], *rest)))
 
 
+@control_rules("debug_callback", "debug_print", "shape_assertion")
+def nothing(g: JaxBuilder, *_: Any, **__: Any) -> Any:
+    """Neither printing nor checking is part of what a model computes."""
+    return ()
+
+
+@control_rules("platform_index")
+def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: Any) -> int:
+    """The branch that the source takes on a CPU."""
+    for i, names in enumerate(platforms):
+        if names is None or "cpu" in names:
+            return i
+    return 0
+
+
 @control_rules("cond")
-def cond(g: JaxBuilder, index: Value, *operands: Any, branches: Sequence[Any], **_: Any) -> Any:
+def cond(g: JaxBuilder, index: Any, *operands: Any, branches: Sequence[Any], **_: Any) -> Any:
     """The branch of a number; more than two of them are asked for one after the other."""
+    if isinstance(index, (bool, int)):
+        return tuple(g.inline(branches[min(max(int(index), 0), len(branches) - 1)], operands))
+    index = g.array(index, g.given[0].dtype)
     count = len(g.out)
     outs = list(g.out)
 

@@ -43,7 +43,8 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
     def _add_special(name: str) -> None:
         @elementwise(name)
         def special(g: JaxBuilder, *args: Any, **_: Any) -> Value:
-            return getattr(g.s, name)(*args)  # type: ignore[no-any-return]
+            arrays = [g.array(x, g.out[0].dtype) for x in args]
+            return getattr(g.s, name)(*arrays)  # type: ignore[no-any-return]
 
     _add_special(_special)
 
@@ -142,7 +143,7 @@ def select_n(g: JaxBuilder, which: Value, *cases: Any, **_: Any) -> Value:
 
 
 @elementwise("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "pvary")
-@elementwise("sharding_constraint", "mesh_cast", "reshard", "preventcse")
+@elementwise("device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse")
 def unchanged(g: JaxBuilder, *args: Any, **_: Any) -> Any:
     whole = [g.array(x, out.dtype) for x, out in zip(args, g.out)]
     return whole[0] if len(whole) == 1 else tuple(whole)

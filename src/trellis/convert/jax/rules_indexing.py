@@ -10,6 +10,10 @@ from .builder import JaxBuilder
 indexing_rules = Rules()
 
 
+def _axes(axes: Sequence[Any]) -> tuple[int, ...]:
+    return tuple([int(i) for i in axes])
+
+
 def _mode(mode: Any) -> str:
     """What happens outside of the array: "clip", "fill" (drop, when writing) or "promise"."""
     text = str(mode).lower()
@@ -31,12 +35,12 @@ def gather(
     **_: Any,
 ) -> Value:
     """Whole slices along one axis are a `take`; everything else is XLA's gather."""
-    numbers, sizes = dimension_numbers, tuple(slice_sizes)
-    starts = tuple(numbers.start_index_map)
-    offsets = tuple(numbers.offset_dims)
+    numbers, sizes = dimension_numbers, _axes(slice_sizes)
+    starts = _axes(numbers.start_index_map)
+    offsets = _axes(numbers.offset_dims)
     x_shape, n_batch = x.shape or (), len(indices.shape or ()) - 1
-    batching = tuple(numbers.operand_batching_dims)
-    if len(starts) == 1 and tuple(numbers.collapsed_slice_dims) == starts and not batching:
+    batching = _axes(numbers.operand_batching_dims)
+    if len(starts) == 1 and _axes(numbers.collapsed_slice_dims) == starts and not batching:
         axis = starts[0]
         is_whole = all([n == m for i, (n, m) in enumerate(zip(sizes, x_shape)) if i != axis])
         in_place = tuple(range(axis, axis + n_batch))
@@ -49,10 +53,10 @@ def gather(
     return g.s.gather_slices(
         x, indices, sizes,
         offset_axes=offsets,
-        collapsed_axes=tuple(numbers.collapsed_slice_dims),
+        collapsed_axes=_axes(numbers.collapsed_slice_dims),
         start_axes=starts,
         batch_axes=batching,
-        index_batch_axes=tuple(numbers.start_indices_batching_dims),
+        index_batch_axes=_axes(numbers.start_indices_batching_dims),
         outside=_mode(mode), fill=_fill(fill_value),
     )  # fmt: skip
 
@@ -80,11 +84,11 @@ def scatter(
         updates = g.t.negative(updates)
     return g.s.scatter_slices(
         x, indices, updates,
-        window_axes=tuple(numbers.update_window_dims),
-        inserted_axes=tuple(numbers.inserted_window_dims),
-        start_axes=tuple(numbers.scatter_dims_to_operand_dims),
-        batch_axes=tuple(numbers.operand_batching_dims),
-        index_batch_axes=tuple(numbers.scatter_indices_batching_dims),
+        window_axes=_axes(numbers.update_window_dims),
+        inserted_axes=_axes(numbers.inserted_window_dims),
+        start_axes=_axes(numbers.scatter_dims_to_operand_dims),
+        batch_axes=_axes(numbers.operand_batching_dims),
+        index_batch_axes=_axes(numbers.scatter_indices_batching_dims),
         reduce=reduce, outside=_mode(mode),
     )  # fmt: skip
 

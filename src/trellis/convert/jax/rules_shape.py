@@ -94,6 +94,18 @@ def concatenate(g: JaxBuilder, *xs: Value, dimension: int, **_: Any) -> Value:
     return xs[0] if len(xs) == 1 else g.t.concat(list(xs), axis=dimension)
 
 
+@shape_rules("stack")
+def stack(g: JaxBuilder, *xs: Value, **attributes: Any) -> Value:
+    axis = attributes.get("axis", attributes.get("dimension", 0))
+    return g.t.stack(list(xs), axis=axis)
+
+
+@shape_rules("unstack")
+def unstack(g: JaxBuilder, x: Value, **attributes: Any) -> Any:
+    axis = attributes.get("axis", attributes.get("dimension", 0))
+    return g.items(g.t.unstack(x, axis=axis), len(g.out))
+
+
 @shape_rules("tile")
 def tile(g: JaxBuilder, x: Value, *, reps: Sequence[int], **_: Any) -> Value:
     return g.t.tile(x, tuple(reps))
@@ -165,7 +177,13 @@ def iota(
     return Spread(g.reshape(line, column) if len(column) > 1 else line, tuple(shape), kind)
 
 
-@shape_rules("empty", "empty2", "broadcasted_zeros")
+@shape_rules("dim_as_value")
+def dim_as_value(g: JaxBuilder, *, dim: Any, **_: Any) -> Any:
+    """An open size as a number that one can compute with."""
+    return g.t.asarray(g.size(dim), dtype=g.dtype(g.out[0].dtype), backend=g.to)
+
+
+@shape_rules("empty", "empty2", "zeros_like")
 def empty(g: JaxBuilder, *_: Any, **__: Any) -> Spread:
     return Spread(False if g.out[0].dtype == "bool" else 0, g.out[0].shape, g.out[0].dtype)
 

@@ -35,8 +35,8 @@ def triangular_solve(
     if transpose:
         a = xp.matrix_transpose(a)
     if left_side:
-        return xp.solve(a, b)
-    return xp.matrix_transpose(xp.solve(xp.matrix_transpose(a), xp.matrix_transpose(b)))
+        return xp.linalg.solve(a, b)
+    return xp.matrix_transpose(xp.linalg.solve(xp.matrix_transpose(a), xp.matrix_transpose(b)))
 
 
 def symmetric_from(x: Any, /, *, lower: bool) -> Any:
