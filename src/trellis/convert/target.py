@@ -1,6 +1,9 @@
 """A builder that knows for which framework a graph is made."""
 
+import operator
 from typing import Any
+
+import numpy as np
 
 from ..graph import Builder, Value
 from . import semantics
@@ -35,8 +38,6 @@ class TargetBuilder(Builder):
 
     def items(self, x: Value, count: int) -> tuple[Value, ...]:
         """The items of a value that is a tuple of `count`."""
-        import operator
-
         return tuple([self.call(operator.getitem, x, i) for i in range(count)])
 
     def full(self, shape: Any, number: Any, dtype: str) -> Value:
@@ -44,3 +45,13 @@ class TargetBuilder(Builder):
         made = self.t.full(shape, number, dtype=self.dtype(dtype), backend=self.to)
         known = isinstance(shape, tuple) and all([isinstance(n, int) for n in shape])
         return self.described(made, shape if known else None, dtype)
+
+
+def number(array: Any) -> Any:
+    """A 0-d array as a Python number, in the fewest digits that mean the same in its type."""
+    array = np.asarray(array)
+    if array.dtype.kind in "biu":
+        return array.item()
+    if array.dtype.kind == "c":
+        return complex(array.item())
+    return float(str(array[()]))

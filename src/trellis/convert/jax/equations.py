@@ -9,6 +9,7 @@ from jax.extend import core
 
 from ...graph import Value
 from ..rules import Rule, Rules, refuse_missing
+from ..target import number
 from .builder import JaxBuilder, Number, Result, Spread
 from .rules_control import control_rules
 from .rules_elementwise import elementwise
@@ -143,15 +144,6 @@ def numpy_of(x: Any) -> np.ndarray[Any, Any]:
     if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
     return np.asarray(x)
-
-
-def number(array: np.ndarray[Any, Any]) -> Number:
-    """A Python number, in the fewest digits that mean the same in its data type."""
-    if array.dtype.kind in "biu":
-        return array.item()  # type: ignore[no-any-return]
-    if array.dtype.kind == "c":
-        return complex(array.item())
-    return float(str(array[()]))
 
 
 def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
