@@ -52,6 +52,11 @@ class TensorFlowBuilder(TargetBuilder):
         that its outputs, or the given ones, need."""
         return self._inline(function, args, outputs)
 
+    @property
+    def at_top(self) -> bool:
+        """Whether calls go into the graph itself, not into a branch or a loop of it."""
+        return len(self._functions) == 1
+
     def array(self, x: Any) -> Value:
         """An operand as an array."""
         if isinstance(x, Value):
