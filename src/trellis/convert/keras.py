@@ -81,8 +81,9 @@ def _from_tensorflow(
         return model(*xs, **options)
 
     concrete = tf.function(call, autograph=False).get_concrete_function(*specs)
-    reading = read(concrete, (example, {}), to, model.name, _variable_names(model), {})
-    _rename(reading, names, axes)
+    reading = read(
+        concrete, (example, {}), to, model.name, _variable_names(model), axes, argument_names=names
+    )
     reading.source = "Keras"
     return finish(reading, to=to, with_verification=verify)
 
@@ -116,34 +117,17 @@ def _takes_training(model: Any) -> bool:
 
 def _names(model: Any, example: tuple[Any, ...], parameter_names: Any) -> list[str]:
     """What the arguments are called: a single input after the layer that it came in by."""
-    inputs = getattr(model, "inputs", None)
+    inputs = _inputs(model)
     if inputs and len(example) == 1:
         return ["x" if len(inputs) == 1 else "inputs"]
     return list(parameter_names(model.call, len(example)))
 
 
-def _rename(reading: Any, names: list[str], axes: Mapping[str, Mapping[int, str]]) -> None:
-    """Paths of inputs by the names of arguments, and names for open axes."""
-    from dataclasses import replace
-
-    inputs = reading.inputs
-    order = list(dict.fromkeys([path[0] for path, _ in inputs.arrays]))
-    new = dict(zip(order, names))
-    arrays = []
-    for path, value in inputs.arrays:
-        name = new[path[0]]
-        shape = list(value.shape)
-        for axis, size in axes.get(name, {}).items():
-            shape[axis] = size
-        arrays.append(((name, *path[1:]), replace(value, shape=tuple(shape))))
-    reading.inputs = replace(inputs, names=tuple(names), arrays=tuple(arrays))
-
-
 def _open_axes(model: Any, names: list[str], example: tuple[Any, ...]) -> dict[str, dict[int, str]]:
     """The batch, and what a model with one input has open itself."""
     axes: dict[str, dict[int, str]] = {name: {0: "batch"} for name in names}
-    inputs = getattr(model, "inputs", None)
-    if inputs and len(inputs) == 1 and len(names) == 1:
+    inputs = _inputs(model)
+    if len(inputs) == 1 and len(names) == 1:
         for axis, size in enumerate(inputs[0].shape):
             if size is None and axis > 0:
                 axes[names[0]][axis] = f"axis_{axis}"
@@ -165,13 +149,21 @@ def _spec(tf: Any, x: Any, open_axes: Mapping[int, str]) -> Any:
 
 def _example(model: Any) -> tuple[Any, ...]:
     """Inputs made up for a model that knows their shapes."""
-    given = getattr(model, "input", None) if getattr(model, "inputs", None) else None
-    if given is None:
+    if not _inputs(model):
         raise ArgumentError(
             f"from_keras() needs args, an example of the inputs of {type(model).__name__}: it does "
             "not say their shapes itself."
         )
+    functional = getattr(model, "_functional", None) or model
+    given = getattr(functional, "input", None)
+    given = _inputs(model)[0] if given is None else given
     return (_made_up(given, np.random.default_rng(0)),)
+
+
+def _inputs(model: Any) -> list[Any]:
+    """The inputs that a model declares; a sequential one keeps them in a model inside."""
+    functional = getattr(model, "_functional", None) or model
+    return list(getattr(functional, "inputs", None) or [])
 
 
 def _made_up(spec: Any, draws: np.random.Generator) -> Any:
@@ -197,23 +189,17 @@ def _from_jax(
     from .jax import from_jax
 
     example = _example(model) if args is None else tuple(args)
-    trained = {v.path: v.value for v in model.trainable_variables}
-    others = {v.path: v.value for v in model.non_trainable_variables}
+    trained = [v.path for v in model.trainable_variables]
+    others = [v.path for v in model.non_trainable_variables]
 
     def call(weights: Any, statistics: Any, *xs: Any) -> Any:
-        out, _ = model.stateless_call(
-            list(weights.values()), list(statistics.values()), *xs, training=train
-        )
-        return out
+        values = [weights[path] for path in trained], [statistics[path] for path in others]
+        return model.stateless_call(*values, *xs, training=train)[0]
 
-    ordered = {v.path: None for v in model.trainable_variables}
-    kept = {v.path: None for v in model.non_trainable_variables}
-
-    def in_order(weights: Any, statistics: Any, *xs: Any) -> Any:
-        return call({k: weights[k] for k in ordered}, {k: statistics[k] for k in kept}, *xs)
-
-    del call
-    raise NotImplementedError((from_jax, example, trained, others, in_order, to, dynamic, verify))
+    arrays = [{v.path: v.value for v in model.variables if v.path in paths} for paths in (trained, others)]
+    return from_jax(
+        call, (*arrays, *example), variables=(0, 1), to=to, dynamic=dynamic, verify=verify
+    )
 
 
 def _from_torch(

@@ -15,8 +15,8 @@ def complex_of(real: Any, imag: Any, /) -> Any:
     (1+2j)
     """
     xp = xp_of_all(real, imag)
-    wide = "complex128" if "64" in name_of((real if hasattr(real, "dtype") else imag).dtype) else "complex64"
-    kind = xp.as_dtype(wide)
+    array = real if hasattr(real, "dtype") else imag
+    kind = xp.as_dtype("complex128" if "64" in name_of(array.dtype) else "complex64")
     if not hasattr(real, "dtype"):
         return real + xp.astype(imag, kind) * 1j
     if not hasattr(imag, "dtype"):
@@ -120,7 +120,8 @@ def _float_of_bits(xp: Any, bits: Any) -> Any:
     size = fraction + xp.where(exponent > 0, xp.ones_like(fraction), 0.0)
     value = xp.take(_powers(xp, bits), exponent, axis=0) * size
     value = xp.where(xp.logical_and(exponent == 255, fraction > 0), float("nan"), value)
-    return xp.where(xp.bitwise_right_shift(bits, 31) > 0, -value, value)
+    sign = xp.bitwise_right_shift(bits, 31)
+    return xp.where(xp.not_equal(sign, 0), -value, value)
 
 
 def _bits_of_float(xp: Any, x: Any) -> Any:
@@ -133,7 +134,8 @@ def _bits_of_float(xp: Any, x: Any) -> Any:
     exponent = xp.astype(place, int32)
     scale = xp.take(powers, exponent, axis=0)
     fraction = (finite / scale - xp.where(exponent > 0, xp.ones_like(finite), 0.0)) * 2.0**23
-    bits = xp.astype(exponent, uint32) * 0x800000 + xp.astype(xp.astype(fraction, int32), uint32)
+    upper = xp.bitwise_left_shift(xp.astype(exponent, uint32), 23)
+    bits = xp.bitwise_or(upper, xp.astype(xp.astype(fraction, int32), uint32))
     bits = xp.where(xp.isinf(x), xp.full_like(bits, 0x7F800000), bits)
     bits = xp.where(xp.isnan(x), xp.full_like(bits, 0x7FC00000), bits)
     sign = xp.astype(xp.signbit(x), uint32)

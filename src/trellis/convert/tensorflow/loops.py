@@ -1,5 +1,6 @@
 """Loops that count: `for i in range(n)` with lists of rows, as TensorFlow's `while` writes them."""
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,7 @@ class CountedLoop:
     invariant: set[int]
     read: list[int]
     written: list[int]
+    last_only: set[int]  # those among them that only keep what is written last
     steps: Any  # how many; None if the lists say it
 
     @staticmethod
@@ -71,7 +73,8 @@ class CountedLoop:
         known, steps = _steps(cond, counters, invariant, args)
         if not known or (steps is None and not read):
             return None
-        return CountedLoop(body, args, counters, invariant, read, written, steps)
+        last_only = {i for i in written if _constant(origins[i].op.inputs[1]) == 0}
+        return CountedLoop(body, args, counters, invariant, read, written, last_only, steps)
 
     def as_scan(self, g: TensorFlowBuilder) -> list[Any]:
         """The loop as a call of `trellis.scan`; gives what each state is after it."""
@@ -110,6 +113,8 @@ class CountedLoop:
             after[i] = g.described(x, first.shape, first.dtype)
         columns = [ys] if len(self.written) == 1 else g.items(ys, len(self.written))
         for i, x in zip(self.written, columns):
+            if i in self.last_only:
+                x = g.call(operator.getitem, x, slice(-1, None))
             after[i] = TensorList(x)
         for i, first in self.counters.items():
             after[i] = np.asarray(first + (self.steps or 0), "int32")
@@ -132,8 +137,6 @@ class CountedLoop:
         size = None if rows.shape is None else rows.shape[0]
         if self.steps is None or size == self.steps or not isinstance(size, int):
             return rows
-        import operator
-
         cut = g.call(operator.getitem, rows, slice(None, self.steps))
         return g.described(cut, (self.steps, *(rows.shape or ())[1:]), rows.dtype)
 
@@ -183,7 +186,9 @@ def _is_read_at(x: Any, counters: set[str]) -> bool:
 def _is_written_at(x: Any, name: str, counters: set[str]) -> bool:
     if x.op.type != "TensorListSetItem":
         return False
-    return _origin(x.op.inputs[0]).name == name and _origin(x.op.inputs[1]).name in counters
+    if _origin(x.op.inputs[0]).name != name:
+        return False
+    return _origin(x.op.inputs[1]).name in counters or _constant(x.op.inputs[1]) == 0
 
 
 def _steps(

@@ -88,9 +88,7 @@ class Operations:
                 return made
         if elementwise.find(op.type) is not None:
             args = g.elementwise(args) if not _passes(op, args) else args
-        elif any([op.type in rules for rules in (layer_rules,)]) and args:
-            args = [g.array(args[0]) if isinstance(args[0], np.ndarray) else args[0], *args[1:]]
-        elif op.type in _ARRAY_FIRST:
+        elif op.type in _ARRAY_FIRST or (op.type in layer_rules and "Backprop" not in op.type):
             args = [g.array(args[0]), *args[1:]]
         rule = _rule(op.type)
         assert rule is not None  # all of them were looked up before

@@ -88,6 +88,7 @@ def read(
     name: str,
     names: Names,
     dynamic: Mapping[str, Mapping[int, str]],
+    argument_names: Sequence[str] = (),
 ) -> Reading:
     """The graph of a concrete function, its variables, and a way to run it on the example."""
     graph = concrete.graph
@@ -96,13 +97,14 @@ def read(
     g = operations.g
     captured, stored, kept = _captures(g, concrete, names)
     inputs = [x for x in graph.inputs if x.name not in captured]
-    paths = _paths(concrete, given, inputs)
+    paths = _paths(concrete, inputs, argument_names)
     placed: dict[str, Any] = {}
     arrays: list[tuple[Path, Any]] = []
     for x, path in zip(inputs, paths):
         sizes: list[Any] = list(x.shape.as_list())
         for axis, size in dynamic.get(str(path[0]), {}).items():
-            sizes[axis] = size
+            if axis < len(sizes):
+                sizes[axis] = size
         value = g.input("_".join([str(key) for key in path]), tuple(sizes), x.dtype.name)
         placed[x.name] = value
         arrays.append((path, value))
@@ -153,10 +155,10 @@ def _captures(g: Any, concrete: Any, names: Names) -> tuple[dict[str, Any], Any,
     return captured, stored, kept
 
 
-def _paths(concrete: Any, given: tuple[Any, Any], inputs: list[Any]) -> list[Path]:
+def _paths(concrete: Any, inputs: list[Any], argument_names: Sequence[str]) -> list[Path]:
     """Where in the arguments of a call each input of the graph is found."""
     signature = concrete.structured_input_signature
-    names = list(concrete.function_type.parameters)
+    names = list(argument_names) or list(concrete.function_type.parameters)
     positional, named = signature
     paths: list[Path] = []
     for name, spec in zip(names, positional):
