@@ -45,8 +45,8 @@ def weights(shape):
     return np.cos(np.arange(int(np.prod(shape)), dtype="float32") * 0.7 + 0.3).reshape(shape)
 
 
-def gradients(model, args, backend):
-    """The gradients of the variables of a converted model, by key chain."""
+def gradients(model, args, backend, compiled=None):
+    """The gradients of the variables of a converted model, by key chain; compiled on JAX."""
     args = native(args, backend)
 
     def loss(v):
@@ -57,5 +57,8 @@ def gradients(model, args, backend):
                 total = total + trellis.sum(out * w)
         return total
 
-    found = trellis.value_and_grad(loss)(model.v)[1]
+    fn = trellis.value_and_grad(loss)
+    if compiled is not None and backend == "jax":
+        fn = compiled(fn)
+    found = fn(model.v)[1]
     return {chain: trellis.to_numpy(found[chain]) for chain in model.graph.variables}

@@ -353,14 +353,157 @@ def loss_of(fn):
     return loss
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs(backend, name):
+# Those that run in every test; the others are part of the large matrix.
+QUICK = {
+    "activations", "softmax", "reductions", "products", "take", "scan", "branches", "random",
+}  # fmt: skip
+ROWS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in PROGRAMS]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_programs(backend, name, compiled):
     fn, p, *xs = PROGRAMS[name]
-    model = convert.from_jax(fn, (p, *xs), to=backend)
-    expected = jax.tree.leaves(fn(jnp.asarray(p), *[jnp.asarray(x) for x in xs]))
-    found = trellis.tree.leaves(model(*native(xs, backend)))
+    model = convert.from_jax(fn, (p, *xs), to=backend, verify=False)
+    # JAX compiles each call by itself otherwise, which takes far longer.
+    run = lambda v, *xs: model(*xs, v=v)  # noqa: E731
+    run = compiled(run) if backend == "jax" else run
+    expected = jax.tree.leaves(jax.jit(fn)(p, *xs))
+    found = trellis.tree.leaves(run(model.v, *native(xs, backend)))
     assert worst(found, expected) <= WIDER.get(name, OUTPUTS)
     if name not in WITHOUT_GRADIENTS:
-        expected = jax.grad(loss_of(fn))(jnp.asarray(p), *[jnp.asarray(x) for x in xs])
-        found = gradients(model, xs, backend)
+        expected = jax.jit(jax.grad(loss_of(fn)))(p, *xs)
+        found = gradients(model, xs, backend, compiled)
         assert worst(list(found.values()), [expected]) <= 10 * WIDER.get(name, GRADIENTS / 10)
+
+
+def mlp(p, x):
+    h = jax.nn.gelu(x @ p["layers"][0]["w"] + p["layers"][0]["b"])
+    return {"logits": h @ p["layers"][1]["w"], "hidden": (h, None)}
+
+
+def mlp_params():
+    return {"layers": [{"w": normal(4, 5), "b": normal(5)}, {"w": normal(5, 3, seed=1)}]}
+
+
+def test_names_structure_and_report(backend):
+    p, x = mlp_params(), normal(2, 4)
+    model = convert.from_jax(mlp, (p, x), to=backend)
+    assert sorted(model.graph.variables) == ["layers/0/b", "layers/0/w", "layers/1/w"]
+    out = model(x=native(x, backend))
+    assert sorted(out) == ["hidden", "logits"] and out["hidden"][1] is None
+    assert trellis.backend_of(out["logits"]) == backend
+    report = model.report()
+    assert "JAX" in report and "verified, largest difference" in report and "gelu 1" in report
+    assert "F.gelu" in model.to_source()
+
+
+def test_open_axes(backend):
+    p = mlp_params()
+    model = convert.from_jax(mlp, (p, normal(2, 4)), to=backend, dynamic={"x": {0: "batch"}})
+    x = normal(7, 4, seed=3)
+    assert worst(model(native(x, backend))["logits"], mlp(p, x)["logits"]) <= OUTPUTS
+    with pytest.raises(errors.ShapeError, match="converted for x of shape"):
+        model(native(normal(7, 5), backend))
+
+
+def test_open_sizes_are_computed(backend):
+    def fn(p, x):
+        n = x.shape[0]
+        rows = jnp.concatenate([x, jnp.zeros((n, 1))], 1).reshape(2 * n, -1) * p
+        return rows.sum() / n, jnp.broadcast_to(p[:1], (n + 1, 1)), jnp.arange(n) * 2
+
+    p, x = normal(2), normal(3, 3)
+    model = convert.from_jax(fn, (p, x), to=backend, dynamic={"x": {0: "n"}})
+    x = normal(5, 3, seed=1)
+    assert worst(model(native(x, backend)), fn(p, x)) <= OUTPUTS
+
+
+def test_shapes_are_kept_without_dynamic(backend):
+    model = convert.from_jax(mlp, (mlp_params(), normal(2, 4)), to=backend)
+    with pytest.raises(errors.ShapeError, match="dynamic"):
+        model(native(normal(3, 4), backend))
+
+
+def test_plain_arguments_are_fixed(backend):
+    def fn(p, x, *, power, name):
+        return p * x**power + len(name)
+
+    kwargs = {"power": 3, "name": "abc"}
+    model = convert.from_jax(fn, (normal(3), normal(2, 3)), kwargs, to=backend)
+    x = normal(2, 3, seed=5)
+    assert worst(model(native(x, backend)), fn(normal(3), x, **kwargs)) <= OUTPUTS
+    with pytest.raises(errors.ArgumentError, match="power"):
+        model(native(x, backend), power=4)
+
+
+def test_several_variables_and_none(backend):
+    fn = lambda p, x, q: p * x + q  # noqa: E731
+    model = convert.from_jax(fn, (normal(3), normal(2, 3), normal(3)), variables=(0, 2), to=backend)
+    assert sorted(model.graph.variables) == ["p", "q"]
+    model = convert.from_jax(fn, (normal(3), normal(2, 3), normal(3)), variables=(), to=backend)
+    assert not model.graph.variables and len(model.graph.inputs) == 3
+
+
+def test_compiled(backend, compiled):
+    p, x = mlp_params(), normal(2, 4)
+    model = convert.from_jax(mlp, (p, x), to=backend)
+    found = compiled(lambda v, x: model(x, v=v)["logits"])(model.v, native(x, backend))
+    assert worst(found, mlp(p, x)["logits"]) <= OUTPUTS
+
+
+def test_optax_step(backend):
+    optax = pytest.importorskip("optax")
+    optimizer = optax.adam(0.1)
+    p, x = {"w": jnp.asarray(normal(3, 2))}, normal(4, 3)
+    state = optimizer.init(p)
+
+    def step(p, state, x):
+        grads = jax.grad(lambda p: jnp.mean((x @ p["w"]) ** 2))(p)
+        updates, state = optimizer.update(grads, state, p)
+        return optax.apply_updates(p, updates), state
+
+    model = convert.from_jax(step, (p, state, x), variables=(0, 1), to=backend)
+    expected = jax.tree.leaves(step(p, state, x))
+    assert worst(trellis.tree.leaves(model(native(x, backend))), expected) <= OUTPUTS
+
+
+def test_unknown_primitives_are_listed_at_once(backend):
+    def fn(p, x):
+        return jax.lax.bessel_i0e(x) + p * jax.lax.igamma(x, x) + jax.lax.igamma(p, p)
+
+    with pytest.raises(errors.NotSupportedError, match="2 operations") as error:
+        convert.from_jax(fn, (positive(3), positive(3)), to=backend)
+    assert "igamma (2 times, first at test_from_jax.py" in str(error.value)
+    assert "bessel_i0e" in str(error.value)
+
+
+def test_rules_of_users(backend):
+    from trellis.convert import rules
+
+    @convert.rule("bessel_i0e")
+    def bessel(g, x):
+        return g.t.multiply(g.t.exp(g.t.negative(g.t.abs(x))), g.t.add(1.0, x))
+
+    try:
+        model = convert.from_jax(
+            lambda p, x: p * jax.lax.bessel_i0e(x), (normal(3), normal(3)), to=backend, verify=False
+        )
+    finally:
+        del rules._own["bessel_i0e"]
+    x = normal(3, seed=4)
+    expected = normal(3) * np.exp(-np.abs(x)) * (1 + x)
+    assert worst(model(native(x, backend)), expected) <= OUTPUTS
+
+
+def test_control_flow_on_data_is_refused():
+    with pytest.raises(errors.ConversionError, match="asks for the value of an array"):
+        convert.from_jax(lambda p, x: p if x.sum() > 0 else -p, (normal(3), normal(3)), to="numpy")
+
+
+def test_wrong_arguments():
+    with pytest.raises(errors.ArgumentTypeError, match="expects a function"):
+        convert.from_jax({}, (normal(3),), to="numpy")
+    with pytest.raises(errors.ArgumentError, match="variables"):
+        convert.from_jax(jnp.sin, (normal(3),), variables=2, to="numpy")
+    with pytest.raises(errors.ArgumentError, match="dynamic axes"):
+        convert.from_jax(jnp.add, (normal(3), normal(3)), dynamic={"z": {0: "n"}}, to="numpy")

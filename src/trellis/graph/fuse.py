@@ -23,8 +23,9 @@ def fuse(graph: Graph) -> Counter[str]:
     counts: Counter[str] = Counter()
     taken = {value.name for value in _all_values(graph)}
     renamed: dict[str, Value] = {}
+    fixed = frozenset([*[value.name for value in graph.buffers.values()], *graph.constants])
     for stage in _stages():
-        _fuse_in(graph, stage, counts, {}, taken, renamed)
+        _fuse_in(graph, stage, counts, {}, fixed, taken, renamed)
     if renamed:
         _rename(graph, renamed)
     return counts
@@ -35,14 +36,15 @@ def _fuse_in(
     stage: list[tuple[str, Callable[..., Call | None]]],
     counts: Counter[str],
     outer: dict[str, Node],
+    fixed: frozenset[str],
     taken: set[str],
     renamed: dict[str, Value],
 ) -> None:
-    matcher = Matcher(function, outer)
+    matcher = Matcher(function, outer, fixed)
     nodes: list[Node] = []
     for node in function.nodes:
         for inner in functions_in((*node.args, *node.attributes.values())):
-            _fuse_in(inner, stage, counts, matcher.made, taken, renamed)
+            _fuse_in(inner, stage, counts, matcher.made, fixed, taken, renamed)
         for name, rule in stage:
             call = rule(matcher, node)
             if call is None:
@@ -68,7 +70,10 @@ def _stages() -> list[list[tuple[str, Callable[..., Call | None]]]]:
         [("no maximum with -inf", _without_infinity)],
         [("keepdims", _keepdims)],
         [("mean", _mean)],
-        [("keepdims", _keepdims), ("variance", _variance)],
+        [("keepdims", _keepdims)],
+        [("variance", _variance)],
+        [("variance", _variance_above_zero)],
+        [("keepdims", _keepdims)],
         [("softmax", _softmax), ("log_softmax", _log_softmax), ("logsumexp", _logsumexp)],
         [("gelu", _gelu), ("silu", _silu), ("matmul", _matmul)],
         [("layer_norm", _layer_norm), ("batch_norm", _batch_norm)],
@@ -92,11 +97,9 @@ _REDUCTIONS = ("sum", "max", "min", "mean", "var", "prod")
 
 def _keepdims(m: Matcher, node: Node) -> Call | None:
     """A reduction whose axis is put back is one that keeps it."""
-    if node.op.__name__ not in ("expand_dims", "reshape", "positive", "stop_gradient"):
+    if node.op.__name__ not in ("expand_dims", "reshape"):
         return None
     inner = m.node_of(node.args[0]) if node.args else None
-    if node.op.__name__ in ("positive", "stop_gradient"):
-        return None
     while inner is not None and inner.op.__name__ == "positive":
         inner = m.node_of(inner.args[0])
     if inner is None or inner.op.__name__ not in _REDUCTIONS or inner.attributes.get("keepdims"):
@@ -149,8 +152,19 @@ def _variance(m: Matcher, node: Node) -> Call | None:
     fast = ("subtract", squares, AnyOf(("square", mean), ("multiply", mean, mean)))
     from_mean = AnyOf(("subtract", "?x", kept), ("subtract", kept, "?x"))
     slow = ("mean", ("square", from_mean), {"axis": "?axis", "keepdims": "?keepdims"})
-    found = m.match(AnyOf(("maximum", 0.0, fast), fast, slow), node)
+    found = m.match(AnyOf(fast, slow), node)
     if found is None or _axes(found["?axis"], found["?x"]) is None:
+        return None
+    import trellis
+
+    return trellis.var, (found["?x"],), _reduction(found), None
+
+
+def _variance_above_zero(m: Matcher, node: Node) -> Call | None:
+    """No variance is below zero, unless rounding made it so."""
+    pattern = ("var", "?x", {"axis": "?axis", "keepdims": "?keepdims"})
+    found = m.match(("maximum", 0.0, pattern), node)
+    if found is None:
         return None
     import trellis
 
@@ -313,7 +327,8 @@ def _layer_norm(m: Matcher, node: Node) -> Call | None:
 
 
 def _batch_norm(m: Matcher, node: Node) -> Call | None:
-    """With statistics that are vectors along the last axis."""
+    """With statistics that are vectors along the last axis, and are not trained: frameworks give
+    no gradient with respect to them."""
     inverse = ("rsqrt", ("add", "?var", "?epsilon"))
     both = m.match(_scaled(("multiply", inverse, "?weight")), node)
     found = both if both is not None else m.match(_scaled(inverse), node)
@@ -326,6 +341,8 @@ def _batch_norm(m: Matcher, node: Node) -> Call | None:
     if shape is None or len(shape) < 2 or not isinstance(shape[-1], int):
         return None
     if any([_shape(v) != (shape[-1],) for v in vectors.values()]):
+        return None
+    if any([vectors[name].name not in m.fixed for name in ("?mean", "?var")]):
         return None
     from trellis import functional
 

@@ -6,6 +6,7 @@ last place fits attributes; `AnyOf(p, q)` fits what one of its patterns fits. Th
 commutative functions may stand in either order.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,9 +24,18 @@ class AnyOf:
 
 
 class Matcher:
-    """Looks at the calls of one function; values from outside of it fit only `"?x"`."""
+    """Looks at the calls of one function, and of those around it.
 
-    def __init__(self, function: Function, outer: Mapping[str, Node] | None = None):
+    `fixed` are the names of values that no gradient is asked for.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        outer: Mapping[str, Node] | None = None,
+        fixed: frozenset[str] = frozenset(),
+    ):
+        self.fixed = fixed
         self.made: dict[str, Node] = dict(outer or {})
         self.made |= {node.result.name: node for node in function.nodes}
 
@@ -84,5 +94,7 @@ class Matcher:
 
 def _same(pattern: Any, x: Any) -> bool:
     if isinstance(pattern, float) and type(x) in (int, float):
-        return pattern == x or abs(pattern - x) <= 1e-6 * abs(pattern)
+        if pattern == x or not math.isfinite(pattern):
+            return pattern == x
+        return abs(pattern - x) <= 1e-6 * abs(pattern)
     return type(pattern) is type(x) and bool(pattern == x)

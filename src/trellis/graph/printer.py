@@ -177,6 +177,7 @@ def _public_home(op: Callable[..., Any]) -> str | None:
     """The module that a reader would import a function from: the outermost one that shows it."""
     parts = op.__module__.split(".")
     above = [".".join(parts[:i]) for i in range(1, len(parts) + 1)]
+    above = [home for home in above if "._" not in home]
     for home in [*above, "trellis.linalg", "trellis.fft", "trellis.random"]:
         if getattr(sys.modules.get(home), op.__name__, None) is op:
             return home

@@ -69,6 +69,8 @@ class JaxBuilder(TargetBuilder):
         """Operands of a function that broadcasts: numbers and small arrays stay as they are, as
         long as the result comes out in the shape that the source says."""
         found = [x.small if isinstance(x, Spread) else x for x in args]
+        if not any([isinstance(x, Value) for x in found]):
+            found[0] = self.array(found[0], self.given[0].dtype)
         for i in range(len(args)):
             if self.small_shape(found) is not None:
                 return found
@@ -79,11 +81,13 @@ class JaxBuilder(TargetBuilder):
 
     def small_shape(self, args: Sequence[Any]) -> tuple[int | str, ...] | None:
         """The shape that these operands give: that of the source's result, which may have axes of
-        size 1 in front. None if it is another."""
+        size 1 in front, or that of a number. None if it is another."""
         shapes = [x.shape or () for x in args if isinstance(x, Value)]
         shape = broadcast(shapes) if shapes else None
         if shape is None:
             return None
+        if shape == ():
+            return shape
         new = len(self.out[0].shape) - len(shape)
         return shape if (1,) * new + shape == self.out[0].shape else None
 

@@ -143,9 +143,20 @@ def count_of(x: Any, axes: Sequence[int], /) -> int:
     return prod([x.shape[i] for i in axes])
 
 
-def over_one_less(n: int, /) -> float:
-    """n / (n - 1), which makes a variance of a sample that of all."""
-    return n / max(n - 1, 1)
+def batch_normalized(
+    x: Any, weight: Any, bias: Any, /, *, epsilon: float, channel_axis: int
+) -> tuple[Any, Any, Any, Any]:
+    """`x` normalised by its own mean and variance along all axes but one; then the mean, the
+    variance, and the variance that stands for all of which the batch is a sample."""
+    xp = xp_of_all(x, weight, bias)
+    rank = len(x.shape)
+    axes = tuple([i for i in range(rank) if i != channel_axis % rank])
+    shape = tuple([-1 if i == channel_axis % rank else 1 for i in range(rank)])
+    mean, variance = xp.mean(x, axis=axes), xp.var(x, axis=axes)
+    scale = weight / xp.sqrt(variance + epsilon)
+    y = (x - xp.reshape(mean, shape)) * xp.reshape(scale, shape) + xp.reshape(bias, shape)
+    n = count_of(x, axes)
+    return y, mean, variance, variance * (n / max(n - 1, 1))
 
 
 def resize_images(
@@ -174,9 +185,46 @@ def resize_images(
         if half_pixel_centers:  # TensorFlow floors (i + 0.5) * scale: the pixel it falls into
             options["rounding"] = "round_prefer_ceil"
     if name == "bicubic":
-        options["cubic_coefficient"] = -0.5 if half_pixel_centers else -0.75
-        options["exclude_outside"] = half_pixel_centers
+        return _resized_bicubic(x, tuple(size), align_corners, half_pixel_centers)
     return F.resize(x, tuple(size), method=name, coordinates=coordinates, **options)
+
+
+def _resized_bicubic(
+    x: Any, size: tuple[int, ...], align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """TensorFlow rounds the place between two pixels to 1/1024, which one can see in 32 bits."""
+    xp = xp_of(x)
+    for axis, n in enumerate(size, start=1):
+        rows = _bicubic_weights(x.shape[axis], n, align_corners, half_pixel_centers)
+        matrix = xp.asarray(rows, dtype=x.dtype, device=xp.device(x))
+        x = xp.moveaxis(xp.tensordot(x, matrix, axes=((axis,), (1,))), -1, axis)
+    return x
+
+
+def _bicubic_weights(n: int, out: int, align_corners: bool, half_pixel: bool) -> list[list[float]]:
+    """The weight of each old pixel in each new one."""
+    a = -0.5 if half_pixel else -0.75
+    scale = (n - 1) / (out - 1) if align_corners and out > 1 else n / out
+    rows = []
+    for i in range(out):
+        place = (i + 0.5) * scale - 0.5 if half_pixel else i * scale
+        first = int(place // 1)
+        t = round((place - first) * 1024) / 1024
+        row = [0.0] * n
+        total = 0.0
+        for j, distance in enumerate((1 + t, t, 1 - t, 2 - t)):
+            d = distance
+            if d <= 1:
+                w = ((a + 2) * d - (a + 3)) * d * d + 1
+            else:
+                w = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+            k = first - 1 + j
+            if half_pixel and not 0 <= k < n:
+                continue
+            row[min(max(k, 0), n - 1)] += w
+            total += w
+        rows.append([w / total for w in row] if half_pixel else row)
+    return rows
 
 
 def space_to_batch(x: Any, block: Sequence[int], pads: Sequence[tuple[int, int]], /) -> Any:

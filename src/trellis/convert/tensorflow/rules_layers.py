@@ -215,17 +215,13 @@ def batch_norm(
     small = float(str(np.float32(epsilon)))
     if not is_training:
         mean, variance = g.array(mean), g.array(variance)
-        y = g.F.batch_norm(
-            x, mean, variance, weight=scale, bias=offset, epsilon=small, channel_axis=axis
-        )
+        options = {"weight": scale, "bias": offset, "epsilon": small}
+        if axis == 1:
+            options["channel_axis"] = 1
+        y = g.items(g.F.batch_norm(x, mean, variance, **options), 1)[0]
         return (y, mean, variance, mean, variance, mean)[: len(g.out)]
-    axes = tuple([i for i in range(len(x.shape or ())) if i != axis % len(x.shape or ())])
-    now, spread = g.t.mean(x, axis=axes), g.t.var(x, axis=axes)
-    y = g.F.batch_norm(
-        x, now, spread, weight=scale, bias=offset, epsilon=small, channel_axis=axis
-    )
-    count = g.s.count_of(x, axes)
-    unbiased = g.t.multiply(spread, g.s.over_one_less(count))
+    made = g.s.batch_normalized(x, scale, offset, epsilon=small, channel_axis=axis)
+    y, now, spread, unbiased = g.items(made, 4)
     return (y, now, unbiased, now, spread, now)[: len(g.out)]
 
 

@@ -243,7 +243,7 @@ def matrix_diag(g: TensorFlowBuilder, x: Value, *rest: Any, **_: Any) -> Value:
     return g.t.multiply(eye, g.t.expand_dims(x, axis=-1))
 
 
-@shape_rules("GatherV2", "ResourceGather", "Gather")
+@shape_rules("GatherV2", "Gather")
 def gather(
     g: TensorFlowBuilder, x: Any, indices: Any, axis: Any = None, *, batch_dims: int = 0, **_: Any
 ) -> Value:

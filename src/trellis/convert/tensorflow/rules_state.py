@@ -25,6 +25,11 @@ def resource_gather(g: TensorFlowBuilder, resource: Resource, indices: Any, **_:
     return g.t.take(read(g, resource), g.array(indices), axis=0)
 
 
+@state_rules("ResourceGatherNd")
+def resource_gather_nd(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
+    return g.s.gather_points(read(g, resource), g.array(indices))
+
+
 @state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 def assign(g: TensorFlowBuilder, resource: Resource, value: Any, **_: Any) -> Any:
     """From here on the variable is another value, which the buffer has after the call."""
