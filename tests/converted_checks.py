@@ -62,3 +62,19 @@ def gradients(model, args, backend, compiled=None):
         fn = compiled(fn)
     found = fn(model.v)[1]
     return {chain: trellis.to_numpy(found[chain]) for chain in model.graph.variables}
+
+
+def worst_gradient(found, expected):
+    """The largest difference of gradients by key chain, each relative to its own largest number.
+
+    Some gradients are zero but for rounding, such as that of a bias before a softmax: nothing below
+    a thousandth of the largest of all gradients sets a scale.
+    """
+    assert sorted(found) == sorted(expected)
+    floor = 1e-3 * max([float(np.abs(y).max(initial=0.0)) for y in expected.values()])
+    differences = [0.0]
+    for chain, y in expected.items():
+        assert found[chain].shape == y.shape, chain
+        scale = max(float(np.abs(y).max(initial=0.0)), floor)
+        differences.append(float(np.abs(found[chain] - y).max(initial=0.0)) / scale)
+    return max(differences)

@@ -49,12 +49,16 @@ def of_bits(p, x):
 PROGRAMS = {
     "arithmetic": (lambda p, x: (x * p - 2.0) / (p * p + 3.0) + -x, normal(3), normal(2, 3)),
     "powers": (
-        lambda p, x: x**3 + p**2 + jnp.sqrt(p) + lax.rsqrt(p) + p**0.3 + 1 / p + lax.integer_pow(p, -2),
+        lambda p, x: (
+            x**3 + p**2 + jnp.sqrt(p) + lax.rsqrt(p) + p**0.3 + 1 / p + lax.integer_pow(p, -2)
+        ),
         positive(3),
         normal(2, 3),
     ),
     "exponentials": (
-        lambda p, x: jnp.exp(p) + jnp.log(p) + jnp.log1p(p) + jnp.expm1(x) + jnp.exp2(x) + jnp.cbrt(p),
+        lambda p, x: (
+            jnp.exp(p) + jnp.log(p) + jnp.log1p(p) + jnp.expm1(x) + jnp.exp2(x) + jnp.cbrt(p)
+        ),
         positive(3),
         normal(2, 3),
     ),
@@ -65,16 +69,26 @@ PROGRAMS = {
     ),
     "inverse trigonometry": (
         lambda p, x: (
-            jnp.arcsin(x) + jnp.arccos(x) + jnp.arctan(p) + jnp.arcsinh(p)
-            + jnp.arccosh(p + 1) + jnp.arctanh(x)
+            jnp.arcsin(x)
+            + jnp.arccos(x)
+            + jnp.arctan(p)
+            + jnp.arcsinh(p)
+            + jnp.arccosh(p + 1)
+            + jnp.arctanh(x)
         ),
         positive(3),
         np.clip(normal(2, 3) * 0.3, -0.9, 0.9),
     ),
     "activations": (
         lambda p, x: (
-            jax.nn.gelu(x * p) + jax.nn.gelu(x, approximate=False) + jax.nn.silu(x) + jax.nn.relu(x)
-            + jax.nn.softplus(x) + jax.nn.elu(x) + jax.nn.leaky_relu(x) + jax.nn.relu6(x)
+            jax.nn.gelu(x * p)
+            + jax.nn.gelu(x, approximate=False)
+            + jax.nn.silu(x)
+            + jax.nn.relu(x)
+            + jax.nn.softplus(x)
+            + jax.nn.elu(x)
+            + jax.nn.leaky_relu(x)
+            + jax.nn.relu6(x)
         ),
         positive(3),
         normal(2, 3),
@@ -91,8 +105,21 @@ PROGRAMS = {
         normal(2, 3),
     ),
     "integers": (
-        lambda p, i: (i // 3, i % 3, -i // 2, lax.div(-i, 3), lax.rem(-i, 3), i << 2, (i - 2) >> 1, i & 3,
-                      i | 4, i ^ 1, ~i, lax.shift_right_logical(i - 3, 28), p * i),
+        lambda p, i: (
+            i // 3,
+            i % 3,
+            -i // 2,
+            lax.div(-i, 3),
+            lax.rem(-i, 3),
+            i << 2,
+            (i - 2) >> 1,
+            i & 3,
+            i | 4,
+            i ^ 1,
+            ~i,
+            lax.shift_right_logical(i - 3, 28),
+            p * i,
+        ),
         normal(3),
         integers(2, 3, high=9),
     ),
@@ -110,49 +137,79 @@ PROGRAMS = {
     "shapes": (
         lambda p, x: (
             jnp.transpose(x, (2, 0, 1)).reshape(3, -1) * p[:, None],
-            x[:, ::-1, 1:], jnp.squeeze(x[:1], 0), jnp.tile(x, (1, 2, 1)),
-            jnp.concatenate([x, x * p], axis=2), jnp.stack([x, x], 1), jnp.split(x, 2, axis=1),
+            x[:, ::-1, 1:],
+            jnp.squeeze(x[:1], 0),
+            jnp.tile(x, (1, 2, 1)),
+            jnp.concatenate([x, x * p], axis=2),
+            jnp.stack([x, x], 1),
+            jnp.split(x, 2, axis=1),
         ),
         normal(3),
         normal(2, 4, 3),
     ),
     "pad": (
         lambda p, x: (
-            lax.pad(x * p, 0.5, ((1, 2, 0), (0, 1, 2))), lax.pad(x * p, p[0], ((-1, 2, 1), (1, -1, 0))),
-            jnp.pad(x, ((1, 1), (0, 2))), jnp.pad(x, 1, mode="reflect"), jnp.pad(x, 1, mode="edge"),
+            lax.pad(x * p, 0.5, ((1, 2, 0), (0, 1, 2))),
+            lax.pad(x * p, p[0], ((-1, 2, 1), (1, -1, 0))),
+            jnp.pad(x, ((1, 1), (0, 2))),
+            jnp.pad(x, 1, mode="reflect"),
+            jnp.pad(x, 1, mode="edge"),
         ),
         normal(3),
         normal(4, 3),
     ),
     "iota": (
         lambda p, x: (
-            jnp.arange(4), jnp.eye(3) * p, jnp.tril(x), jnp.triu(x, 1), jax.nn.one_hot(jnp.arange(3), 5),
-            jnp.linspace(0, 1, 3) * p, lax.broadcasted_iota(jnp.int32, (3, 2, 2), 1),
+            jnp.arange(4),
+            jnp.eye(3) * p,
+            jnp.tril(x),
+            jnp.triu(x, 1),
+            jax.nn.one_hot(jnp.arange(3), 5),
+            jnp.linspace(0, 1, 3) * p,
+            lax.broadcasted_iota(jnp.int32, (3, 2, 2), 1),
         ),
         normal(3),
         normal(3, 3),
     ),
     "reductions": (
         lambda p, x: (
-            (x * p).sum(1), jnp.prod(x, axis=2), x.max(0), x.min((0, 1)), jnp.mean(x * p), jnp.var(x * p),
-            (x > 0).any(1), (x > 0).all(), jnp.argmax(x, 1), jnp.argmin(x), jnp.std(x * p, axis=0),
-            (x > 0).sum(1), jnp.median(x),
+            (x * p).sum(1),
+            jnp.prod(x, axis=2),
+            x.max(0),
+            x.min((0, 1)),
+            jnp.mean(x * p),
+            jnp.var(x * p),
+            (x > 0).any(1),
+            (x > 0).all(),
+            jnp.argmax(x, 1),
+            jnp.argmin(x),
+            jnp.std(x * p, axis=0),
+            (x > 0).sum(1),
+            jnp.median(x),
         ),
         normal(3),
         normal(2, 4, 3),
     ),
     "cumulative": (
         lambda p, x: (
-            jnp.cumsum(x * p, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cummin(x, 1, reverse=True),
-            lax.cumlogsumexp(x * p, 1), lax.cumsum(x, 0, reverse=True),
+            jnp.cumsum(x * p, 1),
+            jnp.cumprod(x, 0),
+            lax.cummax(x, 1),
+            lax.cummin(x, 1, reverse=True),
+            lax.cumlogsumexp(x * p, 1),
+            lax.cumsum(x, 0, reverse=True),
         ),
         normal(3),
         normal(4, 3),
     ),
     "sorting": (
         lambda p, x, i: (
-            jnp.sort(x * p, 1), jnp.argsort(x, 0), lax.top_k(x, 2), lax.sort([i, x], num_keys=2),
-            lax.sort([i, x], num_keys=1, is_stable=True), jnp.unique(i, size=4),
+            jnp.sort(x * p, 1),
+            jnp.argsort(x, 0),
+            lax.top_k(x, 2),
+            lax.sort([i, x], num_keys=2),
+            lax.sort([i, x], num_keys=1, is_stable=True),
+            jnp.unique(i, size=4),
         ),
         normal(5),
         normal(4, 5),
@@ -160,9 +217,15 @@ PROGRAMS = {
     ),
     "products": (
         lambda p, x, y: (
-            x @ p, jnp.einsum("bik,bjk->bij", x, y), jnp.einsum("bij,bkj->kbi", x, y * 2.0),
-            jnp.tensordot(x, y, axes=((0, 2), (0, 2))), jnp.vdot(x, x), x[0] @ x[0].T, jnp.outer(p[0], p[1]),
-            jnp.dot(p[0], p[1][:3]) if p.shape[1] == 3 else x.sum(), jnp.matmul(x, jnp.swapaxes(y, 1, 2)),
+            x @ p,
+            jnp.einsum("bik,bjk->bij", x, y),
+            jnp.einsum("bij,bkj->kbi", x, y * 2.0),
+            jnp.tensordot(x, y, axes=((0, 2), (0, 2))),
+            jnp.vdot(x, x),
+            x[0] @ x[0].T,
+            jnp.outer(p[0], p[1]),
+            jnp.dot(p[0], p[1][:3]) if p.shape[1] == 3 else x.sum(),
+            jnp.matmul(x, jnp.swapaxes(y, 1, 2)),
         ),
         normal(3, 4),
         normal(2, 5, 3),
@@ -170,10 +233,14 @@ PROGRAMS = {
     ),
     "convolutions": (
         lambda p, x: (
-            conv(x, p), conv(x, p, (2, 1), "VALID"), conv(x, p, rhs_dilation=(2, 2)),
+            conv(x, p),
+            conv(x, p, (2, 1), "VALID"),
+            conv(x, p, rhs_dilation=(2, 2)),
             conv(x, p, padding=((1, 0), (2, 1)), lhs_dilation=(2, 1)),
             conv(x, p, padding=((-1, 0), (1, -1)), lhs_dilation=(1, 2)),
-            conv(jnp.moveaxis(x, 3, 1), jnp.transpose(p, (3, 2, 0, 1)), dims=("NCHW", "OIHW", "NCHW")),
+            conv(
+                jnp.moveaxis(x, 3, 1), jnp.transpose(p, (3, 2, 0, 1)), dims=("NCHW", "OIHW", "NCHW")
+            ),
             conv(x, p, dims=("NHWC", "HWIO", "NCHW")),
             lax.conv_transpose(x, p, (2, 2), "SAME"),
         ),
@@ -192,14 +259,26 @@ PROGRAMS = {
     ),
     "convolution in 1 and 3": (
         lambda p, x: (
-            lax.conv_general_dilated(x[:, 0, 0], p[0, 0], (2,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")),
-            lax.conv_general_dilated(x, p, (1, 1, 2), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")),
+            lax.conv_general_dilated(
+                x[:, 0, 0], p[0, 0], (2,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")
+            ),
+            lax.conv_general_dilated(
+                x, p, (1, 1, 2), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")
+            ),
         ),
         normal(2, 2, 3, 2, 3),
         normal(2, 3, 4, 5, 2),
     ),
-    "max pool": (pool(-jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"), normal(2), normal(2, 5, 6, 2)),
-    "sum pool": (pool(0.0, lax.add, (1, 2, 2, 1), (1, 2, 1, 1), "VALID"), normal(2), normal(2, 5, 6, 2)),
+    "max pool": (
+        pool(-jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
+        normal(2),
+        normal(2, 5, 6, 2),
+    ),
+    "sum pool": (
+        pool(0.0, lax.add, (1, 2, 2, 1), (1, 2, 1, 1), "VALID"),
+        normal(2),
+        normal(2, 5, 6, 2),
+    ),
     "odd windows": (
         pool(jnp.inf, lax.min, (2, 2), (1, 2), ((1, 0), (2, 1)), window_dilation=(2, 1)),
         positive(4),
@@ -207,29 +286,49 @@ PROGRAMS = {
     ),
     "gradient of max pool": (
         lambda p, x: jax.grad(
-            lambda x: (pool(-jnp.inf, lax.max, (1, 3, 2, 1), (1, 2, 2, 1), "SAME")(1.0, x) ** 2).sum()
+            lambda x: (
+                pool(-jnp.inf, lax.max, (1, 3, 2, 1), (1, 2, 2, 1), "SAME")(1.0, x) ** 2
+            ).sum()
         )(x * p),
         positive(2),
         normal(2, 5, 6, 2),
     ),
     "take": (
-        lambda p, i: (jnp.take(p, i, axis=0), p[i], p[:, i], jnp.take(p, i, axis=1, mode="clip"), p[i, i]),
+        lambda p, i: (
+            jnp.take(p, i, axis=0),
+            p[i],
+            p[:, i],
+            jnp.take(p, i, axis=1, mode="clip"),
+            p[i, i],
+        ),
         normal(5, 5),
         integers(2, 3),
     ),
-    "take outside": (lambda p, i: (jnp.take(p, i, axis=0), p.at[i].get(mode="fill", fill_value=7.0)), normal(3, 2), integers(2, 3, high=6)),
+    "take outside": (
+        lambda p, i: (jnp.take(p, i, axis=0), p.at[i].get(mode="fill", fill_value=7.0)),
+        normal(3, 2),
+        integers(2, 3, high=6),
+    ),
     "gather": (
         lambda p, i: (
-            jnp.take_along_axis(p, i, 1), jax.vmap(lambda row, j: row[j])(p, i[:, 0]),
-            jax.vmap(lambda j: lax.dynamic_slice(p, (j, j), (2, 3)))(i[:, 0]), p[i[:, 0], 1:3],
+            jnp.take_along_axis(p, i, 1),
+            jax.vmap(lambda row, j: row[j])(p, i[:, 0]),
+            jax.vmap(lambda j: lax.dynamic_slice(p, (j, j), (2, 3)))(i[:, 0]),
+            p[i[:, 0], 1:3],
         ),
         normal(4, 5),
         integers(4, 3),
     ),
     "scatter": (
         lambda p, x, i: (
-            p.at[i].add(x), p.at[i[:1]].set(x[:1]), p.at[1, i].multiply(2.0), p.at[i].max(x), p.at[i].min(0.1),
-            p.at[:, i[0]].set(0.5), jax.ops.segment_sum(x, i, 5), p.at[i + 2].add(x, mode="drop"),
+            p.at[i].add(x),
+            p.at[i[:1]].set(x[:1]),
+            p.at[1, i].multiply(2.0),
+            p.at[i].max(x),
+            p.at[i].min(0.1),
+            p.at[:, i[0]].set(0.5),
+            jax.ops.segment_sum(x, i, 5),
+            p.at[i + 2].add(x, mode="drop"),
         ),
         normal(4, 3),
         normal(3, 3),
@@ -237,8 +336,10 @@ PROGRAMS = {
     ),
     "dynamic slices": (
         lambda p, x, i: (
-            lax.dynamic_slice(x * p, (i[0], 1), (2, 2)), lax.dynamic_update_slice(x, p[None, :2], (i[1], i[2])),
-            lax.dynamic_index_in_dim(x, i[0], 0), lax.dynamic_slice(x * p, (9, 0), (2, 3)),
+            lax.dynamic_slice(x * p, (i[0], 1), (2, 2)),
+            lax.dynamic_update_slice(x, p[None, :2], (i[1], i[2])),
+            lax.dynamic_index_in_dim(x, i[0], 0),
+            lax.dynamic_slice(x * p, (9, 0), (2, 3)),
         ),
         normal(3),
         normal(4, 3),
@@ -255,18 +356,24 @@ PROGRAMS = {
         integers(2),
     ),
     "while": (
-        lambda p, x: lax.while_loop(lambda s: s[0] < 4, lambda s: (s[0] + 1, s[1] * 0.5 + p), (0, x * p)),
+        lambda p, x: lax.while_loop(
+            lambda s: s[0] < 4, lambda s: (s[0] + 1, s[1] * 0.5 + p), (0, x * p)
+        ),
         normal(3),
         normal(4, 3),
     ),
     "fori": (
-        lambda p, x: (lax.fori_loop(0, 4, lambda i, s: s * p + i, x), lax.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * p, p)),
+        lambda p, x: (
+            lax.fori_loop(0, 4, lambda i, s: s * p + i, x),
+            lax.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * p, p),
+        ),
         normal(3),
         normal(4, 3),
     ),
     "scan": (
         lambda p, x: (
-            lax.scan(lambda c, r: (c * p + r, (c.sum(), c)), x[0], x), lax.map(lambda r: r * p, x),
+            lax.scan(lambda c, r: (c * p + r, (c.sum(), c)), x[0], x),
+            lax.map(lambda r: r * p, x),
             lax.scan(lambda c, r: (jnp.tanh(c + r * p), None), x[0], x, reverse=True)[0],
             lax.scan(lambda c, r: (c, r * c), p, x, reverse=True)[1],
             lax.associative_scan(jnp.multiply, x * p),
@@ -275,14 +382,22 @@ PROGRAMS = {
         normal(4, 3),
     ),
     "custom derivatives": (
-        lambda p, x: jax.nn.silu(x) * p + jax.checkpoint(lambda y: jnp.sin(y * p))(x) + jnp.linalg.norm(x * p),
+        lambda p, x: (
+            jax.nn.silu(x) * p
+            + jax.checkpoint(lambda y: jnp.sin(y * p))(x)
+            + jnp.linalg.norm(x * p)
+        ),
         normal(3),
         normal(4, 3),
     ),
     "linear algebra": (
         lambda p, b: (
-            jnp.linalg.cholesky(p), jnp.linalg.inv(p), jnp.linalg.det(p), jnp.linalg.slogdet(p)[1],
-            jax.scipy.linalg.solve_triangular(p, b, lower=True), jnp.linalg.solve(p, b),
+            jnp.linalg.cholesky(p),
+            jnp.linalg.inv(p),
+            jnp.linalg.det(p),
+            jnp.linalg.slogdet(p)[1],
+            jax.scipy.linalg.solve_triangular(p, b, lower=True),
+            jnp.linalg.solve(p, b),
             jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(p), True), b),
         ),
         spd(4),
@@ -290,25 +405,38 @@ PROGRAMS = {
     ),
     "decompositions": (
         lambda p, x: (
-            jnp.linalg.eigh(x + x.T)[0] * p, jnp.linalg.svd(x, compute_uv=False), jnp.abs(jnp.linalg.qr(x)[1]),
-            jnp.linalg.pinv(x), jnp.abs(jnp.linalg.svd(x)[0]), jnp.linalg.matrix_rank(x),
+            jnp.linalg.eigh(x + x.T)[0] * p,
+            jnp.linalg.svd(x, compute_uv=False),
+            jnp.abs(jnp.linalg.qr(x)[1]),
+            jnp.linalg.pinv(x),
+            jnp.abs(jnp.linalg.svd(x)[0]),
+            jnp.linalg.matrix_rank(x),
         ),
         normal(4),
         normal(4, 4),
     ),
     "fourier": (
         lambda p, x: (
-            jnp.fft.fft(x * p), jnp.abs(jnp.fft.rfft(x * p)), jnp.fft.irfft(jnp.fft.rfft(x * p), 8), jnp.fft.fft2(x),
-            jnp.abs(jnp.fft.ifft(x)), jnp.conj(lax.complex(x, x * p)).imag,
+            jnp.fft.fft(x * p),
+            jnp.abs(jnp.fft.rfft(x * p)),
+            jnp.fft.irfft(jnp.fft.rfft(x * p), 8),
+            jnp.fft.fft2(x),
+            jnp.abs(jnp.fft.ifft(x)),
+            jnp.conj(lax.complex(x, x * p)).imag,
         ),
         normal(8),
         normal(4, 8),
     ),
     "special functions": (
         lambda p, x: (
-            jax.scipy.special.gammaln(p), jax.scipy.special.digamma(p), jax.scipy.special.erf(x * p),
-            jax.scipy.special.erfinv(jnp.tanh(x)), jax.scipy.special.betainc(3.0, 2.5, x),
-            jax.scipy.special.polygamma(1, p), jax.scipy.special.erfc(x), jax.scipy.special.gammaln(-p * 0.7),
+            jax.scipy.special.gammaln(p),
+            jax.scipy.special.digamma(p),
+            jax.scipy.special.erf(x * p),
+            jax.scipy.special.erfinv(jnp.tanh(x)),
+            jax.scipy.special.betainc(3.0, 2.5, x),
+            jax.scipy.special.polygamma(1, p),
+            jax.scipy.special.erfc(x),
+            jax.scipy.special.gammaln(-p * 0.7),
             jax.nn.sigmoid(x * p),
         ),
         positive(3),
@@ -316,27 +444,47 @@ PROGRAMS = {
     ),
     "random": (of_bits, normal(3), normal(2)),
     "bits": (
-        lambda p, x, i: (lax.bitcast_convert_type(x, jnp.uint32), lax.bitcast_convert_type(i, jnp.uint32), p * 1.0),
+        lambda p, x, i: (
+            lax.bitcast_convert_type(x, jnp.uint32),
+            lax.bitcast_convert_type(i, jnp.uint32),
+            p * 1.0,
+        ),
         normal(3),
         np.array([0.0, -0.0, 1.5, -2.25e-3, 3e38, 1e-20, np.inf, -np.inf], "float32"),
         integers(4) - 2,
     ),
     "types": (
         lambda p, x: (
-            x.astype(jnp.int32), (x > 0).astype(jnp.float32) * p, x.astype(jnp.float16).astype(jnp.float32),
-            jnp.int8(3) * x.astype(jnp.int8), x.astype(bool),
+            x.astype(jnp.int32),
+            (x > 0).astype(jnp.float32) * p,
+            x.astype(jnp.float16).astype(jnp.float32),
+            jnp.int8(3) * x.astype(jnp.int8),
+            x.astype(bool),
         ),
         normal(3),
         normal(4, 3) * 5,
     ),
-    "gradient inside": (lambda p, x: jax.grad(lambda q: (jnp.tanh(x * q) ** 2).sum())(p), normal(3), normal(4, 3)),
-    "vmap": (lambda p, x: jax.vmap(lambda r: jnp.outer(r, p).sum(0) + jnp.sort(r))(x), normal(3), normal(4, 3)),
+    "gradient inside": (
+        lambda p, x: jax.grad(lambda q: (jnp.tanh(x * q) ** 2).sum())(p),
+        normal(3),
+        normal(4, 3),
+    ),
+    "vmap": (
+        lambda p, x: jax.vmap(lambda r: jnp.outer(r, p).sum(0) + jnp.sort(r))(x),
+        normal(3),
+        normal(4, 3),
+    ),
     "nan order": (
-        lambda p, x: (jnp.sort(x), jnp.nanmean(x) * p, jnp.nan_to_num(x), jnp.searchsorted(jnp.sort(x), 0.5)),
+        lambda p, x: (
+            jnp.sort(x),
+            jnp.nanmean(x) * p,
+            jnp.nan_to_num(x),
+            jnp.searchsorted(jnp.sort(x), 0.5),
+        ),
         normal(3),
         np.array([1.0, np.nan, -2.0, 0.5], "float32"),
     ),
-}  # fmt: skip
+}
 
 # Their derivative is not that of the source: singular vectors turn freely, and JAX has none of a
 # loop without a bound.

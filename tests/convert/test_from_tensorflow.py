@@ -39,69 +39,145 @@ def loop_of_arrays(w, x):
 
 def loop_until(w, x):
     """A loop whose number of steps depends on data."""
-    return tf.while_loop(lambda i, y: tf.reduce_sum(y) > 1.0, lambda i, y: (i + 1, y * 0.5), (0, tf.abs(x) + w))
+    return tf.while_loop(
+        lambda i, y: tf.reduce_sum(y) > 1.0, lambda i, y: (i + 1, y * 0.5), (0, tf.abs(x) + w)
+    )
 
 
 # A function of a variable and inputs.
 PROGRAMS = {
-    "arithmetic": (lambda w, x: (x * w - 2.0) / (w * w + 3.0) - tf.math.squared_difference(x, w), normal(3), normal(2, 3)),
+    "arithmetic": (
+        lambda w, x: (x * w - 2.0) / (w * w + 3.0) - tf.math.squared_difference(x, w),
+        normal(3),
+        normal(2, 3),
+    ),
     "elementwise": (
         lambda w, x: (
-            tf.exp(w) + tf.math.log(w) + tf.sqrt(w) + tf.math.rsqrt(w) + tf.sin(x) + tf.tanh(x) + tf.math.erf(x)
-            + tf.math.erfc(x) + tf.pow(w, 1.5) + tf.math.log1p(w) + tf.math.atan2(w, x) + tf.floor(x) + tf.sign(x)
-            + tf.math.lgamma(w) + tf.math.divide_no_nan(x, w) + tf.math.xlogy(w, w)
+            tf.exp(w)
+            + tf.math.log(w)
+            + tf.sqrt(w)
+            + tf.math.rsqrt(w)
+            + tf.sin(x)
+            + tf.tanh(x)
+            + tf.math.erf(x)
+            + tf.math.erfc(x)
+            + tf.pow(w, 1.5)
+            + tf.math.log1p(w)
+            + tf.math.atan2(w, x)
+            + tf.floor(x)
+            + tf.sign(x)
+            + tf.math.lgamma(w)
+            + tf.math.divide_no_nan(x, w)
+            + tf.math.xlogy(w, w)
         ),
         positive(3),
         normal(2, 3),
     ),
     "activations": (
         lambda w, x: (
-            tf.nn.relu(x * w) + tf.nn.relu6(x) + tf.nn.elu(x) + tf.nn.selu(x) + tf.nn.softplus(x * w) + tf.nn.silu(x * w)
-            + tf.nn.leaky_relu(x * w, 0.3) + tf.nn.softsign(x) + tf.nn.gelu(x * w) + tf.nn.gelu(x * w, approximate=True)
-            + tf.nn.softmax(x * w) + tf.nn.log_softmax(x * w, axis=0)
+            tf.nn.relu(x * w)
+            + tf.nn.relu6(x)
+            + tf.nn.elu(x)
+            + tf.nn.selu(x)
+            + tf.nn.softplus(x * w)
+            + tf.nn.silu(x * w)
+            + tf.nn.leaky_relu(x * w, 0.3)
+            + tf.nn.softsign(x)
+            + tf.nn.gelu(x * w)
+            + tf.nn.gelu(x * w, approximate=True)
+            + tf.nn.softmax(x * w)
+            + tf.nn.log_softmax(x * w, axis=0)
         ),
         positive(3),
         normal(2, 3),
     ),
     "integers": (
-        lambda w, i: (i // 3, i % 3, tf.truncatediv(-i, 3), tf.truncatemod(-i, 3), tf.bitwise.bitwise_and(i, 3), tf.cast(i, tf.float32) * w,
-                      tf.reduce_sum(i, 0), tf.cumsum(i, 1), tf.cast(i, tf.int64) + 1),
+        lambda w, i: (
+            i // 3,
+            i % 3,
+            tf.truncatediv(-i, 3),
+            tf.truncatemod(-i, 3),
+            tf.bitwise.bitwise_and(i, 3),
+            tf.cast(i, tf.float32) * w,
+            tf.reduce_sum(i, 0),
+            tf.cumsum(i, 1),
+            tf.cast(i, tf.int64) + 1,
+        ),
         normal(3),
         integers(2, 3, high=9),
     ),
     "shapes": (
         lambda w, x: (
-            tf.transpose(x, (2, 0, 1)) * w[0], tf.reshape(x * w, (2, -1)), x[:, ::2, 1:], x[0, ..., -1], x[:, tf.newaxis, 1],
-            x[:, ::-1], tf.concat([x, x * w], 2), tf.stack([x, x], 1), tf.unstack(x, axis=1), tf.split(x, 2, axis=1),
-            tf.split(x, [1, 3], axis=1), tf.tile(x, (1, 2, 1)), tf.pad(x, ((0, 0), (1, 2), (0, 0)), constant_values=2.0),
-            tf.pad(x, ((0, 0), (1, 1), (1, 0)), "REFLECT"), tf.pad(x, ((0, 0), (1, 1), (1, 0)), "SYMMETRIC"), tf.roll(x, 1, 1),
-            tf.reverse(x, [1]), tf.squeeze(x[:1]), tf.expand_dims(x, -1), tf.broadcast_to(w, (2, 3)), tf.repeat(x, 2, axis=1),
+            tf.transpose(x, (2, 0, 1)) * w[0],
+            tf.reshape(x * w, (2, -1)),
+            x[:, ::2, 1:],
+            x[0, ..., -1],
+            x[:, tf.newaxis, 1],
+            x[:, ::-1],
+            tf.concat([x, x * w], 2),
+            tf.stack([x, x], 1),
+            tf.unstack(x, axis=1),
+            tf.split(x, 2, axis=1),
+            tf.split(x, [1, 3], axis=1),
+            tf.tile(x, (1, 2, 1)),
+            tf.pad(x, ((0, 0), (1, 2), (0, 0)), constant_values=2.0),
+            tf.pad(x, ((0, 0), (1, 1), (1, 0)), "REFLECT"),
+            tf.pad(x, ((0, 0), (1, 1), (1, 0)), "SYMMETRIC"),
+            tf.roll(x, 1, 1),
+            tf.reverse(x, [1]),
+            tf.squeeze(x[:1]),
+            tf.expand_dims(x, -1),
+            tf.broadcast_to(w, (2, 3)),
+            tf.repeat(x, 2, axis=1),
         ),
         normal(3),
         normal(2, 4, 3),
     ),
     "open shapes": (
         lambda w, x: (
-            tf.reshape(x, (tf.shape(x)[0], -1)), tf.zeros((tf.shape(x)[0], 2)), tf.ones_like(x) * w,
-            tf.fill(tf.shape(x), 2.0), tf.range(tf.shape(x)[1]), tf.cast(tf.size(x), tf.float32) * w,
+            tf.reshape(x, (tf.shape(x)[0], -1)),
+            tf.zeros((tf.shape(x)[0], 2)),
+            tf.ones_like(x) * w,
+            tf.fill(tf.shape(x), 2.0),
+            tf.range(tf.shape(x)[1]),
+            tf.cast(tf.size(x), tf.float32) * w,
         ),
         normal(3),
         normal(2, 4, 3),
     ),
     "reductions": (
         lambda w, x: (
-            tf.reduce_sum(x * w, 1), tf.reduce_mean(x * w, (0, 2), keepdims=True), tf.reduce_max(x), tf.reduce_min(x, 0),
-            tf.reduce_prod(x * w, 1), tf.reduce_any(x > 0, 1), tf.reduce_all(x > -9), tf.argmax(x, 1), tf.argmin(x, -1, tf.int32),
-            tf.reduce_logsumexp(x * w, 1), tf.math.reduce_std(x * w, 1), tf.math.reduce_variance(x), tf.norm(x * w),
-            tf.cumsum(x * w, 1, exclusive=True, reverse=True), tf.math.cumprod(x, 1), tf.math.top_k(x, 2), tf.sort(x, 1),
+            tf.reduce_sum(x * w, 1),
+            tf.reduce_mean(x * w, (0, 2), keepdims=True),
+            tf.reduce_max(x),
+            tf.reduce_min(x, 0),
+            tf.reduce_prod(x * w, 1),
+            tf.reduce_any(x > 0, 1),
+            tf.reduce_all(x > -9),
+            tf.argmax(x, 1),
+            tf.argmin(x, -1, tf.int32),
+            tf.reduce_logsumexp(x * w, 1),
+            tf.math.reduce_std(x * w, 1),
+            tf.math.reduce_variance(x),
+            tf.norm(x * w),
+            tf.cumsum(x * w, 1, exclusive=True, reverse=True),
+            tf.math.cumprod(x, 1),
+            tf.math.top_k(x, 2),
+            tf.sort(x, 1),
         ),
         normal(3),
         normal(2, 4, 3),
     ),
     "products": (
         lambda w, x: (
-            x @ w, tf.matmul(x, x, transpose_b=True), tf.einsum("bij,jk->bik", x, w), tf.einsum("...i,ij->...j", x, w),
-            tf.tensordot(x, w, 1), tf.linalg.matvec(x, w[:, 0]), tf.linalg.diag_part(x @ w), tf.linalg.band_part(x, 1, 0),
+            x @ w,
+            tf.matmul(x, x, transpose_b=True),
+            tf.einsum("bij,jk->bik", x, w),
+            tf.einsum("...i,ij->...j", x, w),
+            tf.tensordot(x, w, 1),
+            tf.linalg.matvec(x, w[:, 0]),
+            tf.linalg.diag_part(x @ w),
+            tf.linalg.band_part(x, 1, 0),
             tf.matmul(w, w, transpose_a=True),
         ),
         normal(3, 3),
@@ -109,31 +185,41 @@ PROGRAMS = {
     ),
     "convolutions": (
         lambda w, x: (
-            tf.nn.conv2d(x, w, 2, "SAME"), tf.nn.conv2d(x, w, (1, 2), "VALID", dilations=(2, 1)),
+            tf.nn.conv2d(x, w, 2, "SAME"),
+            tf.nn.conv2d(x, w, (1, 2), "VALID", dilations=(2, 1)),
             tf.nn.conv2d(x, w, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
             tf.nn.conv2d(tf.concat([x, x], -1), w, 1, "SAME"),
             tf.nn.conv2d_transpose(x, tf.transpose(w, (0, 1, 3, 2)), (2, 12, 10, 4), 2, "SAME"),
-            tf.nn.depthwise_conv2d(x, w, (1, 2, 2, 1), "SAME"), tf.nn.conv1d(x[:, 0], w[0], 2, "SAME"),
+            tf.nn.depthwise_conv2d(x, w, (1, 2, 2, 1), "SAME"),
+            tf.nn.conv1d(x[:, 0], w[0], 2, "SAME"),
             tf.nn.depthwise_conv2d(x, w[..., :1], (1, 1, 1, 1), "VALID", dilations=(1, 2)),
         ),
         normal(3, 3, 2, 4),
         normal(2, 6, 5, 2),
     ),
     "volumes": (
-        lambda w, x: (tf.nn.conv3d(x, w, (1, 1, 2, 1, 1), "SAME"), tf.nn.avg_pool3d(x, 2, 2, "SAME"), tf.nn.max_pool3d(x, 2, 1, "VALID")),
+        lambda w, x: (
+            tf.nn.conv3d(x, w, (1, 1, 2, 1, 1), "SAME"),
+            tf.nn.avg_pool3d(x, 2, 2, "SAME"),
+            tf.nn.max_pool3d(x, 2, 1, "VALID"),
+        ),
         normal(2, 2, 3, 2, 3),
         normal(2, 3, 4, 5, 2),
     ),
     "pools": (
         lambda w, x: (
-            tf.nn.max_pool2d(x * w, 3, 2, "SAME"), tf.nn.avg_pool2d(x * w, 3, 2, "SAME"), tf.nn.avg_pool2d(x * w, (2, 1), 1, "VALID"),
+            tf.nn.max_pool2d(x * w, 3, 2, "SAME"),
+            tf.nn.avg_pool2d(x * w, 3, 2, "SAME"),
+            tf.nn.avg_pool2d(x * w, (2, 1), 1, "VALID"),
         ),
         normal(2),
         normal(2, 6, 5, 2),
     ),
     "batch norm": (
         lambda w, x: (
-            tf.compat.v1.nn.fused_batch_norm(x, w, w + 1.0, mean=[0.1, 0.2], variance=[1.5, 0.5], is_training=False)[0],
+            tf.compat.v1.nn.fused_batch_norm(
+                x, w, w + 1.0, mean=[0.1, 0.2], variance=[1.5, 0.5], is_training=False
+            )[0],
             tf.compat.v1.nn.fused_batch_norm(x, w, w + 1.0, is_training=True)[:3],
         ),
         normal(2),
@@ -141,18 +227,29 @@ PROGRAMS = {
     ),
     "resizing": (
         lambda w, x: (
-            tf.image.resize(x * w, (9, 3)), tf.image.resize(x * w, (9, 3), "nearest"), tf.image.resize(x, (8, 7), "bicubic"),
-            tf.compat.v1.image.resize_bilinear(x * w, (8, 7), align_corners=True), tf.compat.v1.image.resize_bilinear(x * w, (8, 7)),
-            tf.compat.v1.image.resize_nearest_neighbor(x, (8, 7)), tf.nn.depth_to_space(tf.concat([x, x], -1), 2),
-            tf.nn.space_to_depth(x[:, :, :4], 2), tf.space_to_batch(x, (2, 2), ((0, 0), (1, 0))),
+            tf.image.resize(x * w, (9, 3)),
+            tf.image.resize(x * w, (9, 3), "nearest"),
+            tf.image.resize(x, (8, 7), "bicubic"),
+            tf.compat.v1.image.resize_bilinear(x * w, (8, 7), align_corners=True),
+            tf.compat.v1.image.resize_bilinear(x * w, (8, 7)),
+            tf.compat.v1.image.resize_nearest_neighbor(x, (8, 7)),
+            tf.nn.depth_to_space(tf.concat([x, x], -1), 2),
+            tf.nn.space_to_depth(x[:, :, :4], 2),
+            tf.space_to_batch(x, (2, 2), ((0, 0), (1, 0))),
         ),
         normal(2),
         normal(2, 6, 5, 2),
     ),
     "lookups": (
         lambda w, x, i: (
-            tf.gather(w, i), tf.gather(x, i[0], axis=1), tf.gather(x, i, batch_dims=1), tf.gather_nd(w, i), tf.one_hot(i, 4) @ w,
-            tf.tensor_scatter_nd_add(w, i[:, :1], x[:, 0, :2]), tf.scatter_nd(i[:, :1], x[:, 0], (4, 3)), tf.where(x > 0, x, 0.0),
+            tf.gather(w, i),
+            tf.gather(x, i[0], axis=1),
+            tf.gather(x, i, batch_dims=1),
+            tf.gather_nd(w, i),
+            tf.one_hot(i, 4) @ w,
+            tf.tensor_scatter_nd_add(w, i[:, :1], x[:, 0, :2]),
+            tf.scatter_nd(i[:, :1], x[:, 0], (4, 3)),
+            tf.where(x > 0, x, 0.0),
         ),
         normal(4, 2),
         normal(2, 4, 3),
@@ -161,28 +258,48 @@ PROGRAMS = {
     "branches": (
         lambda w, x: (
             tf.cond(tf.reduce_sum(x) > 0, lambda: x * w, lambda: x - w),
-            tf.switch_case(tf.cast(tf.abs(x[0, 0]) * 3, tf.int32) % 3, [lambda: x * w, lambda: x + w, lambda: -x]),
+            tf.switch_case(
+                tf.cast(tf.abs(x[0, 0]) * 3, tf.int32) % 3,
+                [lambda: x * w, lambda: x + w, lambda: -x],
+            ),
         ),
         normal(3),
         normal(2, 3),
     ),
     "loop of arrays": (loop_of_arrays, normal(3), normal(4, 3)),
     "loop until": (loop_until, normal(3), normal(4, 3)),
-    "functions": (lambda w, x: tf.function(lambda y: tf.function(tf.sin)(y) * w)(x) + tf.recompute_grad(lambda y: tf.cos(y * w))(x), normal(3), normal(4, 3)),
+    "functions": (
+        lambda w, x: (
+            tf.function(lambda y: tf.function(tf.sin)(y) * w)(x)
+            + tf.recompute_grad(lambda y: tf.cos(y * w))(x)
+        ),
+        normal(3),
+        normal(4, 3),
+    ),
     "linear algebra": (
         lambda w, x: (
-            tf.linalg.cholesky(x @ tf.transpose(x) + 5.0 * tf.eye(4)) * w[0], tf.linalg.inv(x[:3] + 4.0 * tf.eye(3)) * w,
-            tf.linalg.det(x[:3] + 4.0 * tf.eye(3)), tf.linalg.solve(x[:3] + 4.0 * tf.eye(3), tf.linalg.diag(w)),
+            tf.linalg.cholesky(x @ tf.transpose(x) + 5.0 * tf.eye(4)) * w[0],
+            tf.linalg.inv(x[:3] + 4.0 * tf.eye(3)) * w,
+            tf.linalg.det(x[:3] + 4.0 * tf.eye(3)),
+            tf.linalg.solve(x[:3] + 4.0 * tf.eye(3), tf.linalg.diag(w)),
             tf.linalg.triangular_solve(x[:3] + 4.0 * tf.eye(3), tf.linalg.diag(w)),
         ),
         normal(3),
         normal(4, 3),
     ),
-}  # fmt: skip
+}
 
 # A loop of an unknown number of steps has no gradient on JAX.
 WITHOUT_GRADIENTS = {"loop until"}
-QUICK = {"activations", "shapes", "open shapes", "products", "convolutions", "loop of arrays", "branches"}
+QUICK = {
+    "activations",
+    "shapes",
+    "open shapes",
+    "products",
+    "convolutions",
+    "loop of arrays",
+    "branches",
+}
 ROWS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in PROGRAMS]
 # Rounding grows with the condition of a matrix, and in the series of lgamma.
 WIDER = {"linear algebra": 1e-4, "elementwise": 2e-5}

@@ -13,8 +13,8 @@ from .rules import rule as rule
 
 if TYPE_CHECKING:
     from .jax import from_jax as from_jax
-    from .onnx import from_onnx as from_onnx
     from .keras import from_keras as from_keras
+    from .onnx import from_onnx as from_onnx
     from .tensorflow import from_tensorflow as from_tensorflow
     from .torch import from_torch as from_torch
 

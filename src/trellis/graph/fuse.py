@@ -299,7 +299,11 @@ def _matmul(m: Matcher, node: Node) -> Call | None:
 def _scaled(factor: Any) -> AnyOf:
     """`x` less its mean, times a factor, plus a bias: as flax writes it, and as Keras does."""
     moved = ("multiply", ("subtract", "?x", "?mean"), factor)
-    folded = ("add", ("multiply", "?x", factor), ("subtract", "?bias", ("multiply", "?mean", factor)))
+    folded = (
+        "add",
+        ("multiply", "?x", factor),
+        ("subtract", "?bias", ("multiply", "?mean", factor)),
+    )
     return AnyOf(("add", moved, "?bias"), folded)
 
 

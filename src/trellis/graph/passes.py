@@ -48,6 +48,14 @@ def fold_constants(graph: Graph) -> int:
     return folded
 
 
+def used_values(graph: Graph) -> set[str]:
+    """The names of all values that calls, outputs and updates mention."""
+    used = {x.name for x in values_in((graph.outputs, graph.updates))}
+    for node in graph.nodes:
+        used |= {x.name for x in values_in((node.args, node.attributes))}
+    return used
+
+
 def drop_unused(graph: Graph) -> int:
     """Leave out calls whose results nobody uses; returns how many there were."""
     used = {x.name for x in values_in((graph.outputs, graph.updates))}

@@ -25,8 +25,8 @@ _RAW: tuple[Rules, ...] = (shape_rules, control_rules, random_rules)
 _ARRAYS_FIRST = {
     "dynamic_slice": 1, "dynamic_update_slice": 2, "pad": 1, "transpose": 1, "squeeze": 1,
     "expand_dims": 1, "tile": 1, "rev": 1, "split": 1, "slice": 1, "bitcast_convert_type": 1,
-    "concatenate": 10**6, "stack": 10**6, "unstack": 1, "random_bits": 1, "random_split": 1, "random_fold_in": 1,
-    "threefry2x32": 4, "random_wrap": 1, "random_unwrap": 1,
+    "concatenate": 10**6, "stack": 10**6, "unstack": 1, "random_bits": 1, "random_split": 1,
+    "random_fold_in": 1, "threefry2x32": 4, "random_wrap": 1, "random_unwrap": 1,
 }  # fmt: skip
 
 

@@ -7,6 +7,8 @@ import jax
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError, ConversionError
+from ...graph import drop_unused
+from ...graph.passes import used_values
 from ..finish import finish
 from ..inputs import Inputs
 from ..module import ConvertedModule
@@ -143,6 +145,11 @@ class _Reader:
                 if leaf.value != graph.buffers.get(leaf.chain):
                     graph.updates[leaf.chain] = leaf.value
         graph.outputs = plain_structure(outputs)
+        g.notes.dropped += drop_unused(graph)
+        if self.is_nnx:  # keys of layers that draw nothing now
+            used = used_values(graph)
+            graph.buffers = {k: x for k, x in graph.buffers.items() if x.name in used}
+            kept = {k: x for k, x in kept.items() if k in {*graph.buffers, *graph.updates}}
         fixed = [
             (leaf.path, leaf.value)
             for i, leaf in self._numbered(with_plain=True)
@@ -205,9 +212,10 @@ class _Reader:
                 dtype = jax.numpy.asarray(value).dtype
             shapes.append(jax.ShapeDtypeStruct(tuple(sizes), dtype))
         if unused:
+            inputs = [leaf for i, leaf in self._numbered() if i not in self.stored]
+            names = ["_".join([str(key) for key in leaf.path]) for leaf in inputs]
             raise ArgumentError(
-                f"from_jax() got dynamic axes for {sorted(unused)}, but the inputs are "
-                f"{['_'.join(map(str, x.path)) for i, x in self._numbered() if i not in self.stored]}."
+                f"from_jax() got dynamic axes for {sorted(unused)}, but the inputs are {names}."
             )
         return shapes
 
@@ -219,7 +227,9 @@ class _Reader:
     def _on_arrays(self, *arrays: Any) -> Any:
         """The function with its arrays in a row, everything else as in the example."""
         given = iter(arrays)
-        groups = [[next(given) if x.is_array else x.value for x in leaves] for leaves in self._groups()]
+        groups = [
+            [next(given) if x.is_array else x.value for x in leaves] for leaves in self._groups()
+        ]
         built = [
             group[0] if len(leaves) == 1 and len(leaves[0].path) == 1 and not leaves[0].is_array
             else jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(x), group)
@@ -237,5 +247,3 @@ class _Reader:
         leaves, tree = jax.tree_util.tree_flatten(out)
         arrays = [numpy_of(x) for x in leaves]
         return plain_structure(jax.tree_util.tree_unflatten(tree, arrays))
-
-

@@ -116,7 +116,9 @@ def shift_right_logical(g: JaxBuilder, x: Value, y: Any, **_: Any) -> Value:
 @elementwise("lt_to", "le_to", "eq_to")
 def total_order(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
     """Comparisons in which nan is the largest number."""
-    return getattr(g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan")(x, y)  # type: ignore[no-any-return]  # noqa: E501
+    return getattr(
+        g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan"
+    )(x, y)  # type: ignore[no-any-return]
 
 
 @elementwise("complex")
@@ -143,7 +145,9 @@ def select_n(g: JaxBuilder, which: Value, *cases: Any, **_: Any) -> Value:
 
 
 @elementwise("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "pvary")
-@elementwise("device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse")
+@elementwise(
+    "device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse"
+)
 def unchanged(g: JaxBuilder, *args: Any, **_: Any) -> Any:
     whole = [g.array(x, out.dtype) for x, out in zip(args, g.out)]
     return whole[0] if len(whole) == 1 else tuple(whole)

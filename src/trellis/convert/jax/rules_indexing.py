@@ -49,7 +49,9 @@ def gather(
             places = g.t.squeeze(indices, axis=n_batch)
             if _mode(mode) == "promise":
                 return g.t.take(x, places, axis=axis)
-            return g.s.take_within(x, places, axis=axis, outside=_mode(mode), fill=_fill(fill_value))
+            return g.s.take_within(
+                x, places, axis=axis, outside=_mode(mode), fill=_fill(fill_value)
+            )
     return g.s.gather_slices(
         x, indices, sizes,
         offset_axes=offsets,
@@ -94,7 +96,9 @@ def scatter(
 
 
 @indexing_rules("dynamic_slice")
-def dynamic_slice(g: JaxBuilder, x: Value, *starts: Any, slice_sizes: Sequence[Any], **_: Any) -> Value:
+def dynamic_slice(
+    g: JaxBuilder, x: Value, *starts: Any, slice_sizes: Sequence[Any], **_: Any
+) -> Value:
     return g.s.dynamic_slice(x, list(starts), g.shape(slice_sizes))
 
 

@@ -21,9 +21,7 @@ def dot_general(
     **_: Any,
 ) -> Value:
     """A matrix product where it is one, else a tensordot or an einsum."""
-    (x_axes, y_axes), (x_batch, y_batch) = [
-        (tuple(a), tuple(b)) for a, b in dimension_numbers
-    ]
+    (x_axes, y_axes), (x_batch, y_batch) = [(tuple(a), tuple(b)) for a, b in dimension_numbers]
     kind = g.out[0].dtype
     x, y = g.cast(x, kind), g.cast(y, kind)
     x_rank, y_rank = len(x.shape or ()), len(y.shape or ())

@@ -25,7 +25,9 @@ def random_wrap(g: JaxBuilder, key: Value, **_: Any) -> Value:
 
 
 @random_rules("random_bits")
-def random_bits(g: JaxBuilder, key: Value, *, bit_width: int, shape: Sequence[Any], **_: Any) -> Value:
+def random_bits(
+    g: JaxBuilder, key: Value, *, bit_width: int, shape: Sequence[Any], **_: Any
+) -> Value:
     return g.call(random.bits, key, g.shape(shape), dtype=f"uint{bit_width}")
 
 

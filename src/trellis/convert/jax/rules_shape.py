@@ -149,9 +149,7 @@ def slice_(
 
 
 @shape_rules("pad")
-def pad(
-    g: JaxBuilder, x: Value, value: Any, *, padding_config: Sequence[Any], **_: Any
-) -> Value:
+def pad(g: JaxBuilder, x: Value, value: Any, *, padding_config: Sequence[Any], **_: Any) -> Value:
     """Zeros, or another number, around an array and between its elements; below zero cuts."""
     config = tuple([tuple(c) for c in padding_config])
     if not any([any(c) for c in config]):

@@ -38,12 +38,12 @@ from .special import erfc as erfc
 from .special import lgamma as lgamma
 from .special import polygamma as polygamma
 from .special import regularized_incomplete_beta as regularized_incomplete_beta
+from .tensors import batch_normalized as batch_normalized
 from .tensors import batch_to_space as batch_to_space
 from .tensors import count_of as count_of
 from .tensors import depth_to_space as depth_to_space
 from .tensors import draw as draw
 from .tensors import gather_points as gather_points
-from .tensors import batch_normalized as batch_normalized
 from .tensors import pad_symmetric as pad_symmetric
 from .tensors import resize_images as resize_images
 from .tensors import scatter_points as scatter_points

@@ -60,7 +60,9 @@ def gather_slices(
            [3., 4.]])
     """
     xp = xp_of_all(x, indices)
-    places = _Places(xp, x, indices, sizes, collapsed_axes, start_axes, batch_axes, index_batch_axes)
+    places = _Places(
+        xp, x, indices, sizes, collapsed_axes, start_axes, batch_axes, index_batch_axes
+    )
     flat, inside = places.flat(outside)
     found = xp.take(places.rows(x), flat, axis=0)
     if outside == "fill":
@@ -146,9 +148,7 @@ class _Places:
         self.starts, self.batch, self.index_batch = list(starts), list(batch), list(index_batch)
         axes = range(len(self.shape))
         self.whole = [
-            d
-            for d in axes
-            if d not in (*starts, *batch, *collapsed) and sizes[d] == self.shape[d]
+            d for d in axes if d not in (*starts, *batch, *collapsed) and sizes[d] == self.shape[d]
         ]
         self.looked_up = [d for d in axes if d not in self.whole]
         self.windows = [d for d in self.looked_up if d not in (*collapsed, *batch)]

@@ -70,7 +70,9 @@ def lu(x: Any, /) -> tuple[Any, Any, Any]:
         pivots.append(best)
         at = xp.expand_dims(best, axis=-1)
         swapped = xp.where(places == k, at, xp.where(places == at, k, places))
-        x = xp.take_along_axis(x, xp.broadcast_to(xp.expand_dims(swapped, axis=-1), x.shape), axis=-2)
+        x = xp.take_along_axis(
+            x, xp.broadcast_to(xp.expand_dims(swapped, axis=-1), x.shape), axis=-2
+        )
         order = xp.take_along_axis(order, swapped, axis=-1)
         below = xp.expand_dims(places > k, axis=-1)
         pivot = x[..., k : k + 1, k : k + 1]

@@ -34,7 +34,9 @@ def less_with_nan(x: Any, y: Any, /) -> Any:
     xp = xp_of_all(x, y)
     if not _is_float(x, y):
         return xp.less(x, y)
-    return xp.logical_or(xp.less(x, y), xp.logical_and(_isnan(xp, y), xp.logical_not(_isnan(xp, x))))
+    return xp.logical_or(
+        xp.less(x, y), xp.logical_and(_isnan(xp, y), xp.logical_not(_isnan(xp, x)))
+    )
 
 
 def less_equal_with_nan(x: Any, y: Any, /) -> Any:

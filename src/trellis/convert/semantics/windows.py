@@ -80,7 +80,9 @@ def reduce_window(
         if span == 1 and strides[axis] == 1:
             continue
         count = (x.shape[axis] - span) // strides[axis] + 1
-        parts = [_strided(x, axis, j * steps[axis], count, strides[axis]) for j in range(window[axis])]
+        parts = [
+            _strided(x, axis, j * steps[axis], count, strides[axis]) for j in range(window[axis])
+        ]
         x = parts[0]
         for part in parts[1:]:
             x = join(x, part)

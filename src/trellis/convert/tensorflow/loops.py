@@ -220,7 +220,9 @@ def _steps(
     return True, min(steps) if steps else None
 
 
-def _unpacked(g: TensorFlowBuilder, name: str, values: list[Value], is_row: bool = False) -> list[Value]:
+def _unpacked(
+    g: TensorFlowBuilder, name: str, values: list[Value], is_row: bool = False
+) -> list[Value]:
     """One input of a function that is a tuple of these, or one of them alone; and its items."""
     shapes = [x.shape[1:] if is_row and x.shape else x.shape for x in values]
     if len(values) == 1:

@@ -2,7 +2,6 @@
 `while_loop`."""
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,9 @@ def gradient(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
 
 
 @control_rules("If", "StatelessIf")
-def if_(g: TensorFlowBuilder, holds: Any, *args: Any, then_branch: str, else_branch: str, **_: Any) -> Any:
+def if_(
+    g: TensorFlowBuilder, holds: Any, *args: Any, then_branch: str, else_branch: str, **_: Any
+) -> Any:
     if not isinstance(holds, Value) and holds.dtype != object:
         return tuple(g.inline(g.graph_of(then_branch if holds.item() else else_branch), args))
     return _chosen(g, g.array(holds), _branch(g, then_branch, args), _branch(g, else_branch, args))
@@ -81,7 +82,9 @@ def _while_loop(g: TensorFlowBuilder, cond: Any, body: Any, args: Any) -> list[A
     names = [x.name for x in body.inputs]
     same = [_origin(x).name == name for x, name in zip(body.outputs, names)]
     state = [i for i in range(len(args)) if not same[i]]
-    before = [args[i].stacked(g) if isinstance(args[i], TensorList) else g.array(args[i]) for i in state]
+    before = [
+        args[i].stacked(g) if isinstance(args[i], TensorList) else g.array(args[i]) for i in state
+    ]
     is_list = [isinstance(args[i], TensorList) for i in state]
 
     def part(name: str, graph: Any) -> Function:
@@ -121,7 +124,9 @@ def list_from_tensor(g: TensorFlowBuilder, x: Any, *_: Any, **__: Any) -> Tensor
 
 
 @control_rules("TensorListReserve", "EmptyTensorList")
-def reserve(g: TensorFlowBuilder, shape: Any, count: Any, *, element_dtype: str, **_: Any) -> TensorList:
+def reserve(
+    g: TensorFlowBuilder, shape: Any, count: Any, *, element_dtype: str, **_: Any
+) -> TensorList:
     sizes = np.asarray(shape) if not isinstance(shape, Value) else np.asarray(-1)
     known = None if sizes.ndim == 0 else tuple(sizes.tolist())
     return TensorList(None, known, element_dtype, g.axis(count))

@@ -53,7 +53,9 @@ def _spelled(equation: str, ranks: list[int]) -> str:
 
 
 @layer_rules("BiasAdd", "BiasAddV1")
-def bias_add(g: TensorFlowBuilder, x: Value, bias: Any, *, data_format: str = "NHWC", **_: Any) -> Value:
+def bias_add(
+    g: TensorFlowBuilder, x: Value, bias: Any, *, data_format: str = "NHWC", **_: Any
+) -> Value:
     bias = g.array(bias)
     rank = len(x.shape or ())
     if data_format.startswith("NC") and rank > 2:
@@ -337,7 +339,9 @@ def linear_algebra(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
 
 
 @layer_rules("MatrixSolve")
-def matrix_solve(g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: Any) -> Value:
+def matrix_solve(
+    g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: Any
+) -> Value:
     return g.linalg.solve(_adjoint(g, a) if adjoint else a, b)
 
 

@@ -35,7 +35,11 @@ def size(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
     total: Any = 1
     for i in range(len(x.shape or ())):
         n = g.size(x, i)
-        total = total * n if isinstance(n, int) and isinstance(total, int) else g.call(operator.mul, total, n)
+        total = (
+            total * n
+            if isinstance(n, int) and isinstance(total, int)
+            else g.call(operator.mul, total, n)
+        )
     made = np.empty((), object)
     made[()] = total
     return np.asarray(total, "int32") if isinstance(total, int) else made
@@ -138,9 +142,7 @@ def strided_slice(
 def slice_(g: TensorFlowBuilder, x: Value, begin: Any, size: Any, **_: Any) -> Value:
     if isinstance(begin, Value):
         starts = [g.call(operator.getitem, begin, i) for i in range(len(x.shape or ()))]
-        counts = [
-            (x.shape or ())[i] if n == -1 else n for i, n in enumerate(g.ints(size))
-        ]
+        counts = [(x.shape or ())[i] if n == -1 else n for i, n in enumerate(g.ints(size))]
         return g.s.dynamic_slice(x, starts, tuple(counts))
     index = []
     for start, count in zip(g.ints(begin), g.ints(size)):
