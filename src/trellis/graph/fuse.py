@@ -4,79 +4,105 @@ Each rule looks at one call and those it depends on, and says which call compute
 replaces stays where somebody else uses it, and is dropped otherwise.
 """
 
+import builtins
 import math
 import operator
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from .fuse_attention import attention
 from .graph import Function, Graph, Node, Value, functions_in, replace_values, values_in
 from .matching import AnyOf, Found, Matcher
 
-# The new call: its function, arguments and attributes. A function of a tuple result says by an
-# index which item is meant.
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], int | None]
+# The new call: its function, arguments and attributes. A value alone means that nothing is called.
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | Value
 
 
 def fuse(graph: Graph) -> Counter[str]:
     """Replace groups of calls by the functions that they are; returns how many of which."""
-    counts: Counter[str] = Counter()
-    taken = {value.name for value in _all_values(graph)}
-    renamed: dict[str, Value] = {}
-    fixed = frozenset([*[value.name for value in graph.buffers.values()], *graph.constants])
+    work = _Work(graph)
     for stage in _stages():
-        _fuse_in(graph, stage, counts, {}, fixed, taken, renamed)
-    if renamed:
-        _rename(graph, renamed)
-    return counts
+        work.run(graph, stage, {})
+    if work.names:
+        _replace(graph, work.names)
+    return work.counts
 
 
-def _fuse_in(
-    function: Function,
-    stage: list[tuple[str, Callable[..., Call | None]]],
-    counts: Counter[str],
-    outer: dict[str, Node],
-    fixed: frozenset[str],
-    taken: set[str],
-    renamed: dict[str, Value],
-) -> None:
-    matcher = Matcher(function, outer, fixed)
-    nodes: list[Node] = []
-    for node in function.nodes:
-        for inner in functions_in((*node.args, *node.attributes.values())):
-            _fuse_in(inner, stage, counts, matcher.made, fixed, taken, renamed)
+class _Work:
+    """What is known while rules go through a graph again and again."""
+
+    def __init__(self, graph: Graph):
+        self.counts: Counter[str] = Counter()
+        self.names: dict[str, Value] = {}  # other names, or other values, for results
+        self._taken = {value.name for value in _all_values(graph)}
+        self._fixed = frozenset([*[x.name for x in graph.buffers.values()], *graph.constants])
+        self._same: dict[str, Value] = {}  # results that are another value
+
+    def run(self, function: Function, stage: "Stage", outer: dict[str, Node]) -> None:
+        """Try the rules of a stage on each call of a function, and of those inside it."""
+        matcher = Matcher(function, outer, self._fixed)
+        nodes: list[Node] = []
+        for node in function.nodes:
+            if self._same:
+                node.args = replace_values(node.args, self._other)
+                node.attributes = replace_values(node.attributes, self._other)
+            for inner in functions_in((*node.args, *node.attributes.values())):
+                self.run(inner, stage, matcher.made)
+            nodes += self._changed(node, stage, matcher)
+        function.nodes = nodes
+
+    def _changed(self, node: Node, stage: "Stage", matcher: Matcher) -> list[Node]:
         for name, rule in stage:
             call = rule(matcher, node)
             if call is None:
                 continue
-            op, args, attributes, item = call
-            counts[name] += 1
-            if item is not None:
-                whole = Value(_fresh(op.__name__, taken))
-                nodes.append(Node(op, args, attributes, whole, node.source, node.where))
-                op, args, attributes = operator.getitem, (whole, item), {}
-            else:
-                old = node.result
-                renamed[old.name] = Value(_fresh(op.__name__, taken), old.shape, old.dtype)
-            node.op, node.args, node.attributes = op, args, attributes
-            break
-        nodes.append(node)
-    function.nodes = nodes
+            self.counts[name] += 1
+            if isinstance(call, Value):
+                self._same[node.result.name] = self.names[node.result.name] = call
+                return []
+            added = list(matcher.before)
+            for new in added:
+                self.names[new.result.name] = Value(self._fresh(new.op.__name__))
+                new.source, new.where = node.source, node.where
+            matcher.before.clear()
+            node.op, node.args, node.attributes = call
+            old, word = node.result, node.op.__name__
+            if word != "getitem":
+                self.names[old.name] = Value(self._fresh(word), old.shape, old.dtype)
+            return [*added, node]
+        return [node]
+
+    def _other(self, value: Value) -> Value:
+        return self._same.get(value.name, value)
+
+    def _fresh(self, stem: str) -> str:
+        name, i = stem, 0
+        while name in self._taken or hasattr(builtins, name):
+            i += 1
+            name = f"{stem}_{i}"
+        self._taken.add(name)
+        return name
 
 
-def _stages() -> list[list[tuple[str, Callable[..., Call | None]]]]:
+Rule = Callable[[Matcher, Node], Call | None]
+Stage = list[tuple[str, Rule]]
+
+
+def _stages() -> list[Stage]:
     """Rules in the order in which they build on each other."""
     return [
-        [("no maximum with -inf", _without_infinity)],
+        [("no maximum with -inf", _without_infinity), ("no product with 1", _without_one)],
         [("keepdims", _keepdims)],
         [("mean", _mean)],
         [("keepdims", _keepdims)],
         [("variance", _variance)],
-        [("variance", _variance_above_zero)],
+        [("no maximum with 0", _variance_above_zero)],
         [("keepdims", _keepdims)],
         [("softmax", _softmax), ("log_softmax", _log_softmax), ("logsumexp", _logsumexp)],
         [("gelu", _gelu), ("silu", _silu), ("matmul", _matmul)],
         [("layer_norm", _layer_norm), ("batch_norm", _batch_norm)],
+        [("attention", attention)],
     ]
 
 
@@ -84,12 +110,20 @@ def _stages() -> list[list[tuple[str, Callable[..., Call | None]]]]:
 
 
 def _without_infinity(m: Matcher, node: Node) -> Call | None:
-    found = m.match(("maximum", float("-inf"), "?x"), node)
-    if found is None or not isinstance(found["?x"], Value):
-        return None
-    import trellis
+    return _if_alike(m.match(("maximum", float("-inf"), "?x"), node), node)
 
-    return trellis.positive, (found["?x"],), {}, None
+
+def _without_one(m: Matcher, node: Node) -> Call | None:
+    pattern = AnyOf(("multiply", 1.0, "?x"), ("divide", "?x", 1.0))
+    return _if_alike(m.match(pattern, node), node)
+
+
+def _if_alike(found: Found | None, node: Node) -> Value | None:
+    """The value that a call leaves as it is, unless its type would be another."""
+    x = None if found is None else found["?x"]
+    if not isinstance(x, Value) or x.dtype is None or x.dtype != node.result.dtype:
+        return None
+    return x
 
 
 _REDUCTIONS = ("sum", "max", "min", "mean", "var", "prod")
@@ -100,8 +134,6 @@ def _keepdims(m: Matcher, node: Node) -> Call | None:
     if node.op.__name__ not in ("expand_dims", "reshape"):
         return None
     inner = m.node_of(node.args[0]) if node.args else None
-    while inner is not None and inner.op.__name__ == "positive":
-        inner = m.node_of(inner.args[0])
     if inner is None or inner.op.__name__ not in _REDUCTIONS or inner.attributes.get("keepdims"):
         return None
     x = inner.args[0]
@@ -116,7 +148,7 @@ def _keepdims(m: Matcher, node: Node) -> Call | None:
         wanted = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
         if node.result.shape != wanted or not all([isinstance(n, int) for n in wanted]):
             return None
-    return inner.op, inner.args, {**inner.attributes, "keepdims": True}, None
+    return inner.op, inner.args, {**inner.attributes, "keepdims": True}
 
 
 def _mean(m: Matcher, node: Node) -> Call | None:
@@ -137,7 +169,7 @@ def _mean(m: Matcher, node: Node) -> Call | None:
         return None
     import trellis
 
-    return trellis.mean, (found["?x"],), _reduction(found), None
+    return trellis.mean, (found["?x"],), _reduction(found)
 
 
 def _variance(m: Matcher, node: Node) -> Call | None:
@@ -157,7 +189,7 @@ def _variance(m: Matcher, node: Node) -> Call | None:
         return None
     import trellis
 
-    return trellis.var, (found["?x"],), _reduction(found), None
+    return trellis.var, (found["?x"],), _reduction(found)
 
 
 def _variance_above_zero(m: Matcher, node: Node) -> Call | None:
@@ -168,7 +200,7 @@ def _variance_above_zero(m: Matcher, node: Node) -> Call | None:
         return None
     import trellis
 
-    return trellis.var, (found["?x"],), _reduction(found), None
+    return trellis.var, (found["?x"],), _reduction(found)
 
 
 def _reduction(found: Found) -> dict[str, Any]:
@@ -209,7 +241,7 @@ def _logsumexp(m: Matcher, node: Node) -> Call | None:
         return None
     import trellis
 
-    return trellis.logsumexp, (found["?x"],), {"axis": found["?axis"], "keepdims": True}, None
+    return trellis.logsumexp, (found["?x"],), {"axis": found["?axis"], "keepdims": True}
 
 
 def _along_axis(name: str, found: Found | None) -> Call | None:
@@ -222,7 +254,7 @@ def _along_axis(name: str, found: Found | None) -> Call | None:
 
     last = len(found["?x"].shape) - 1
     options = {} if axes == (last,) else {"axis": found["?axis"]}
-    return getattr(functional, name), (found["?x"],), options, None
+    return getattr(functional, name), (found["?x"],), options
 
 
 # Activations and products -------------------------------------------------------------------------
@@ -254,10 +286,10 @@ def _gelu(m: Matcher, node: Node) -> Call | None:
 
     found = m.match(half_of(AnyOf(("erfc", minus), ("add", 1.0, ("erf", scaled)))), node)
     if found is not None:
-        return functional.gelu, (found["?x"],), {}, None
+        return functional.gelu, (found["?x"],), {}
     found = m.match(half_of(("add", 1.0, tanh)), node)
     if found is not None:
-        return functional.gelu, (found["?x"],), {"approximate": True}, None
+        return functional.gelu, (found["?x"],), {"approximate": True}
     return None
 
 
@@ -267,7 +299,7 @@ def _silu(m: Matcher, node: Node) -> Call | None:
         return None
     from trellis import functional
 
-    return functional.silu, (found["?x"],), {}, None
+    return functional.silu, (found["?x"],), {}
 
 
 def _matmul(m: Matcher, node: Node) -> Call | None:
@@ -290,7 +322,7 @@ def _matmul(m: Matcher, node: Node) -> Call | None:
         return None
     import trellis
 
-    return trellis.matmul, (x, y), {}, None
+    return trellis.matmul, (x, y), {}
 
 
 # Norms --------------------------------------------------------------------------------------------
@@ -327,7 +359,7 @@ def _layer_norm(m: Matcher, node: Node) -> Call | None:
     from trellis import functional
 
     options = {"weight": weight, "bias": bias, "epsilon": found["?epsilon"]}
-    return functional.layer_norm, (x,), options, None
+    return functional.layer_norm, (x,), options
 
 
 def _batch_norm(m: Matcher, node: Node) -> Call | None:
@@ -352,7 +384,8 @@ def _batch_norm(m: Matcher, node: Node) -> Call | None:
 
     options = {"weight": vectors["?weight"]} if both is not None else {}
     options |= {"bias": vectors["?bias"], "epsilon": found["?epsilon"]}
-    return functional.batch_norm, (x, vectors["?mean"], vectors["?var"]), options, 0
+    whole = m.new(functional.batch_norm, x, vectors["?mean"], vectors["?var"], **options)
+    return operator.getitem, (whole, 0), {}
 
 
 _NOTHING = Node(operator.getitem, (), {}, Value("nothing"))
@@ -392,17 +425,6 @@ def _axes(axis: Any, x: Any) -> tuple[int, ...] | None:
 # Names --------------------------------------------------------------------------------------------
 
 
-def _fresh(stem: str, taken: set[str]) -> str:
-    name, i = stem, 0
-    if stem in ("max", "min", "sum", "pow", "abs", "round", "all", "any"):
-        name = f"{stem}_{i}"
-    while name in taken:
-        i += 1
-        name = f"{stem}_{i}"
-    taken.add(name)
-    return name
-
-
 def _all_values(function: Function) -> list[Value]:
     found = [*function.inputs]
     if isinstance(function, Graph):
@@ -415,9 +437,13 @@ def _all_values(function: Function) -> list[Value]:
     return found
 
 
-def _rename(graph: Graph, renamed: dict[str, Value]) -> None:
+def _replace(graph: Graph, names: dict[str, Value]) -> None:
+    """Let all results have their new names, wherever they are used."""
+
     def new(value: Value) -> Value:
-        return renamed.get(value.name, value)
+        while value.name in names:
+            value = names[value.name]
+        return value
 
     def results(function: Function) -> None:
         for node in function.nodes:

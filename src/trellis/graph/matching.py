@@ -7,7 +7,7 @@ commutative functions may stand in either order.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .graph import Function, Node, Value
@@ -36,6 +36,7 @@ class Matcher:
         fixed: frozenset[str] = frozenset(),
     ):
         self.fixed = fixed
+        self.before: list[Node] = []  # new calls that come before the one looked at
         self.made: dict[str, Node] = dict(outer or {})
         self.made |= {node.result.name: node for node in function.nodes}
 
@@ -46,6 +47,14 @@ class Matcher:
     def node_of(self, x: Any) -> Node | None:
         """The call that a value comes from."""
         return self.made.get(x.name) if isinstance(x, Value) else None
+
+    def new(self, op: Callable[..., Any], /, *args: Any, **attributes: Any) -> Value:
+        """A new call before the one looked at; its result has no name yet."""
+        value = Value(f"{op.__name__}?{len(self.made)}")
+        node = Node(op, args, attributes, value)
+        self.made[value.name] = node
+        self.before.append(node)
+        return value
 
     def _fits(self, pattern: Any, x: Any, found: Found) -> Iterator[Found]:
         if isinstance(pattern, AnyOf):

@@ -196,7 +196,10 @@ def _leaves(given: tuple[tuple[Any, ...], dict[str, Any]], paths: list[Path]) ->
 
 def _run(concrete: Any, inputs: list[Any], example: list[Any]) -> Any:
     tensors = [tf.constant(x, dtype=spec.dtype) for x, spec in zip(example, inputs)]
+    before = [(v, v.value()) for v in concrete.graph.variables]
     out = tf.nest.flatten(concrete._call_flat(tensors, concrete.captured_inputs))
+    for variable, value in before:  # a comparison leaves the source as it was
+        variable.assign(value)
     return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))
 
 
