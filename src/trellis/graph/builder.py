@@ -16,7 +16,7 @@ from .graph import Function, Graph, Node, Shape, Value
 # Names that the printed program uses for other things.
 RESERVED = frozenset(
     {"trellis", "F", "nn", "semantics", "math", "operator", "np"}
-    | {"random", "linalg", "fft"}
+    | {"random", "linalg", "fft", "backend"}
     | {"v", "buffers", "constants", "training", "updates", "self", "forward"}
     | set(dir(builtins))
 )

@@ -8,9 +8,7 @@ import trellis
 def matmul_by_group(x: Any, weights: Any, ends: Any, /) -> Any:
     """Rows of `x` (S, K) times matrices of `weights` (E, K, N): those before ends[0] with the
     first, those before ends[1] with the second, and so on. Rows after the last end give zeros."""
-    rows = trellis.arange(
-        x.shape[0], dtype=trellis.dtype(ends), backend=trellis.backend_of(x)
-    )
+    rows = trellis.arange(x.shape[0], dtype=trellis.dtype(ends), backend=trellis.backend_of(x))
     total: Any = None
     start: Any = 0
     for i in range(weights.shape[0]):

@@ -40,9 +40,7 @@ def with_indexed(x: Any, indices: Any, values: Any, /, *, add: bool = False) -> 
     lead, after = tail[:first], tail[first:]
     values = trellis.broadcast_to(values, (*lead, *shape, *after))
     if first:
-        values = trellis.moveaxis(
-            values, tuple(range(first, first + count)), tuple(range(count))
-        )
+        values = trellis.moveaxis(values, tuple(range(first, first + count)), tuple(range(count)))
     order = (*axes, *rest)
     moved = trellis.permute_dims(x, order)
     table = trellis.reshape(moved, (_product(sizes), *tail))
@@ -94,7 +92,9 @@ def diagonal_matrix(x: Any, /, *, offset: int = 0) -> Any:
     n = x.shape[-1] + abs(offset)
     rows = trellis.pad(x, (*[(0, 0)] * (len(x.shape) - 1), (max(offset, 0), max(-offset, 0))))
     eye = trellis.eye(n, dtype="bool", backend=trellis.backend_of(x))
-    full = trellis.where(eye, trellis.expand_dims(rows, axis=-2), trellis.zeros_like(rows[..., :1, None]))
+    full = trellis.where(
+        eye, trellis.expand_dims(rows, axis=-2), trellis.zeros_like(rows[..., :1, None])
+    )
     return trellis.roll(full, -offset, axis=-2) if offset else full
 
 

@@ -23,9 +23,7 @@ def resize_like_torch(
     old = tuple(x.shape[2:])
     if tuple(sizes) == old and not scales:
         return x
-    rounded = scales is not None and any(
-        [n * s != out for n, s, out in zip(old, scales, sizes)]
-    )
+    rounded = scales is not None and any([n * s != out for n, s, out in zip(old, scales, sizes)])
     if not rounded and method not in ("nearest", "nearest-exact"):
         return trellis.functional.resize(
             x, tuple(sizes), method=method, align_corners=align_corners,
