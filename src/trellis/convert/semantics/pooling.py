@@ -4,11 +4,13 @@
 that begins inside the input or its begin padding counts, even if it reaches beyond the end.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from ... import functional as F
 from ..._array.casting import astype, dtype
+from ..._array.indexing import scatter
 from ..._array.manipulation import expand_dims, pad, squeeze
 from ..._core.dispatch import xp_of
 from .convolution import Pairs
@@ -160,3 +162,54 @@ def _over(y: Any, counts: list[int], axis: int) -> Any:
     xp = xp_of(y)
     row = xp.asarray(scales, dtype=y.dtype, device=xp.device(y))
     return y * xp.reshape(row, tuple(shape))
+
+
+def max_pool_with_places(
+    x: Any, /, *, column_major: bool = False, dtype: str = "int64", **options: Any
+) -> tuple[Any, Any]:
+    """The largest elements and their places in the whole array, as ONNX counts them: in row-major
+    order, or within each plane in column-major order."""
+    xp = xp_of(x)
+    y, places = max_pool(x, return_indices=True, **options)
+    n, c, *sizes = x.shape
+    places = astype(places, dtype, copy=False)
+    plane = math.prod(sizes)
+    if column_major:
+        rest, total, stride = places, None, plane
+        for size in reversed(sizes):
+            stride = stride // size
+            part = (rest % size) * stride
+            total = part if total is None else total + part
+            rest = rest // size
+        places = total
+    starts = xp.arange(n * c, dtype=dtype, device=xp.device(x)) * plane
+    return y, places + xp.reshape(starts, (n, c) + (1,) * len(sizes))
+
+
+def max_unpool(
+    x: Any,
+    places: Any,
+    shape: Sequence[int] | None = None,
+    /,
+    *,
+    window: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+) -> Any:
+    """Zeros but for the elements of `x`, at their places in the array that they were pooled from.
+
+    With a `shape` larger than that array, they keep their places in its corner.
+    """
+    xp = xp_of(x)
+    dims = len(window)
+    sizes = [
+        (x.shape[i + 2] - 1) * strides[i] + window[i] - pads[i] - pads[i + dims]
+        for i in range(dims)
+    ]
+    whole = (x.shape[0], x.shape[1], *sizes)
+    empty = xp.zeros((math.prod(whole),), dtype=x.dtype, device=xp.device(x))
+    y = scatter(empty, xp.reshape(places, (-1,)), xp.reshape(x, (-1,)))
+    y = xp.reshape(y, whole)
+    if shape is None:
+        return y
+    return pad(y, [(0, want - n) for n, want in zip(whole, shape, strict=True)])
