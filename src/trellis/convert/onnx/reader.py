@@ -1,12 +1,10 @@
 """From an ONNX model to the graph: names are looked up, rules are called, constants fold."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import onnx
-from onnx import shape_inference
-from onnx.inliner import inline_selected_functions
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ConversionError, NotSupportedError, TrellisError
@@ -37,6 +35,7 @@ from . import (  # noqa: F401 - each file fills the table
 from .builder import OnnxBuilder
 from .examples import examples_for, fixed_sizes
 from .files import initial_arrays, loaded
+from .functions import all_nodes, expanded
 from .oracle import Oracle
 from .scope import Branch, Scope
 from .sizes import sizes_of
@@ -122,35 +121,14 @@ def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
     version = versions.get("", versions.get("ai.onnx"))
     if version is not None and not LOWEST_OPSET <= version <= HIGHEST_OPSET:
         raise NotSupportedError(
-            f"from_onnx() reads the operator sets {LOWEST_OPSET} to {HIGHEST_OPSET}, and this model "
-            f"has {version}. onnx.version_converter.convert_version brings it there."
+            f"from_onnx() reads operator sets {LOWEST_OPSET} to {HIGHEST_OPSET}, this model has "
+            f"{version}; onnx.version_converter.convert_version brings it there."
         )
     try:
-        names = [name.rpartition("::") for name in rules]
-        keep = [(domain, op) for domain, _, op in names]
-        proto = shape_inference.infer_shapes(proto, data_prop=True)
-        if _has_functions(proto):
-            proto = inline_selected_functions(
-                proto, keep, exclude=True, inline_schema_functions=True
-            )
-            proto = shape_inference.infer_shapes(proto, data_prop=True)
+        proto = expanded(proto, list(rules), lambda node: rules.find(*_names(node)) is not None)
     except Exception as error:
         raise ArgumentError(f"from_onnx() got a damaged model: {error}") from None
     return proto
-
-
-def _has_functions(proto: onnx.ModelProto) -> bool:
-    if proto.functions:
-        return True
-    return any([rules.find(*_names(node)) is None for node in _all_nodes(proto.graph)])
-
-
-def _all_nodes(graph: onnx.GraphProto) -> Iterable[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _all_nodes(attribute.g)
 
 
 def _names(node: onnx.NodeProto) -> tuple[str, ...]:
@@ -173,7 +151,7 @@ class _Reader:
 
     def read(self) -> None:
         missing = []
-        for node in _all_nodes(self.proto.graph):
+        for node in all_nodes(self.proto.graph):
             self.g.notes.operations[node.op_type] += 1
             if rules.find(*_names(node)) is None:
                 missing.append((_names(node)[0], _place(node)))
@@ -331,7 +309,7 @@ def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str]]:
         "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2), "OneHot": (1, 2), "Range": (0, 1, 2),
         "QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6),
     }  # fmt: skip
-    for node in _all_nodes(graph):
+    for node in all_nodes(graph):
         if node.op_type == "BatchNormalization":
             kept.update(node.input[3:5])
         for i in settings.get(node.op_type, ()):

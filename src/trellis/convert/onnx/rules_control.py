@@ -109,8 +109,8 @@ def scan(
 
 
 def _scan(
-    g: OnnxBuilder, states: list[Value], xs: list[Value], body: Branch, in_axes: Any, in_turned: Any,
-    out_axes: Any, out_turned: Any,
+    g: OnnxBuilder, states: list[Value], xs: list[Value], body: Branch,
+    in_axes: Any, in_turned: Any, out_axes: Any, out_turned: Any,
 ) -> Any:  # fmt: skip
     rows = []
     for i, x in enumerate(xs):
@@ -172,3 +172,14 @@ def _parts(g: OnnxBuilder, found: Value, count: int) -> Any:
     if count == 1:
         return found
     return tuple([g.call(operator.getitem, found, i) for i in range(count)])
+
+
+@rules("Optional", "OptionalGetElement")
+def optional(g: OnnxBuilder, x: Value | None = None, type: Any = None) -> Value | None:
+    """What may be missing and is there: the value itself."""
+    return x
+
+
+@rules("OptionalHasElement")
+def has_element(g: OnnxBuilder, x: Value | None = None) -> Value:
+    return g.constant(np.array(x is not None))

@@ -114,7 +114,7 @@ def transposed(
                 wanted = output_shape[-dims:][i] if output_shape else n * strides[i]
                 total = strides[i] * (n - 1) + extra[i] + spans[i] - wanted
             half = total // 2
-            pair = (half, total - half) if auto_pad != "SAME_LOWER" else (total - half, half)
+            pair = (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
             padding.append(pair)
     elif pads and auto_pad != "VALID":
         padding = [(pads[i], pads[i + dims]) for i in range(dims)]

@@ -133,3 +133,10 @@ def lp_norm(g: OnnxBuilder, x: Value, axis: int = -1, p: int = 2) -> Value:
         norm = g.t.sqrt(g.t.sum(g.t.square(x), **options))
     # A row of zeros stays one.
     return g.t.divide(x, g.t.where(g.t.equal(norm, 0), 1.0, norm))
+
+
+@rules("MeanVarianceNormalization")
+def mean_variance_norm(g: OnnxBuilder, x: Value, axes: Any = (0, 2, 3)) -> Value:
+    options = {"axis": tuple(axes), "keepdims": True}
+    spread = g.t.add(g.t.std(x, **options), 1e-9)
+    return g.t.divide(g.t.subtract(x, g.t.mean(x, **options)), spread)

@@ -278,13 +278,12 @@ def reverse_sequence(
 def dropout(
     g: OnnxBuilder,
     x: Value,
-    ratio: Value | None = None,
+    ratio: Any = None,  # an input; before version 12 an attribute
     training_mode: Value | None = None,
     seed: int | None = None,
-    **older: Any,
 ) -> tuple[Value, ...]:
     mask = g.t.ones_like(x, dtype="bool")
-    prob = older.get("ratio", 0.5) if ratio is None else g.number(ratio)
+    prob = 0.5 if ratio is None else g.number(ratio) if isinstance(ratio, Value) else ratio
     if g.train:
         return g.t.dropout(x, prob, training=Value("training")), mask
     is_training = g.array(training_mode)

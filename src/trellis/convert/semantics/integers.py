@@ -24,7 +24,8 @@ def integer(x: Any, /) -> int:
 
 def number(x: Any, /) -> Any:
     """The one number of an array, as a Python number."""
-    return _read(x).reshape(()).item()
+    found = _read(x).reshape(()).item()
+    return found if type(found) in (bool, int, float, complex) else float(found)
 
 
 def axes_of(x: Any, /) -> tuple[int, ...] | None:

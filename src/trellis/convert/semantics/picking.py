@@ -1,5 +1,6 @@
 """Reading and writing by index as ONNX means it; negative indices count from the end."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,14 @@ def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0) -> Any:
 
     With `batch_dims` the first axes of both go together.
     """
-    return x[_point_index(x, indices, batch_dims)]
+    index = _point_index(x, indices, batch_dims)
+    sizes, rest = x.shape[: len(index)], x.shape[len(index) :]
+    place = index[0]
+    for i in range(1, len(index)):
+        place = place * sizes[i] + index[i]
+    rows = t.reshape(x, (math.prod(sizes), *rest))
+    found = t.take(rows, t.reshape(place, (-1,)), axis=0)
+    return t.reshape(found, (*indices.shape[:-1], *rest))
 
 
 def scattered_points(x: Any, indices: Any, updates: Any, /, *, reduce: str = "set") -> Any:

@@ -149,9 +149,7 @@ def counted(start: Any, limit: Any, delta: Any, /, *, dtype: str, backend: str) 
     """Numbers from `start` to before `limit` in steps of `delta`; none if the step leads away."""
     count = max(math.ceil((limit - start) / delta), 0)
     numbers = t.arange(0, count, dtype="int32", backend=backend)
-    if isinstance(start, int) and isinstance(delta, int):
-        return t.astype(numbers, dtype, copy=False) * delta + start
-    return t.astype(numbers, dtype) * delta + start
+    return t.add(t.multiply(t.astype(numbers, dtype, copy=False), delta), start)
 
 
 def depth_to_space(x: Any, block: int, /, *, channels_first: bool = False) -> Any:

@@ -36,7 +36,8 @@ def fourier(
     if x.shape[-1] == 1:
         z: Any = real
     else:
-        z = real + t.astype(x[..., 1], t.dtype(real), copy=False) * 1j
+        imaginary = _complex(t.astype(x[..., 1], t.dtype(real), copy=False))
+        z = t.add(_complex(real), t.multiply(imaginary, 1j))
     if inverse and one_sided:
         n = 2 * (x.shape[axis] - 1) if length is None else length
         return t.astype(

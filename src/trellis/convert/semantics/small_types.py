@@ -43,7 +43,7 @@ def bit_cast(x: Any, dtype: str, /) -> Any:
     import numpy as np
 
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
-    found = np.ascontiguousarray(t.to_numpy(x)).view(kind)
+    found = np.ascontiguousarray(t.to_numpy(x)).view(kind).reshape(tuple(x.shape))
     xp = xp_of(x)
     return found if isinstance(x, np.ndarray) else xp.from_numpy(found)
 
