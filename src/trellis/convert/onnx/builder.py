@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import Builder, Node, Value
+from ...graph.graph import values_in
 from ...graph.passes import is_random
 from ...graph.program import call
 from .. import semantics
@@ -178,8 +179,6 @@ class OnnxBuilder(Builder):
         )
 
     def _used(self, node: Node, known: dict[str, Any]) -> dict[str, Any]:
-        from ...graph.graph import values_in
-
         return {
             x.name: known[x.name] if x.name in known else self._arrays[x.name]
             for x in values_in((node.args, node.attributes))

@@ -9,6 +9,9 @@ import onnx
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ConversionError, NotSupportedError, TrellisError
 from ...graph import Value
+from ...graph.graph import all_nodes as all_calls
+from ...graph.graph import values_in
+from .. import semantics
 from ..finish import finish
 from ..inputs import Inputs
 from ..module import ConvertedModule
@@ -39,7 +42,7 @@ from .functions import all_nodes, expanded
 from .oracle import Oracle
 from .scope import Branch, Scope
 from .sizes import sizes_of
-from .table import rules
+from .table import SMALL, rules
 from .tensors import check_size, dtype_name, plain_attribute, shape_of
 
 LOWEST_OPSET, HIGHEST_OPSET = 7, 28
@@ -179,6 +182,7 @@ class _Reader:
         outputs = self.nodes(graph, self.top)
         self.g.graph.outputs = outputs[0] if len(outputs) == 1 else tuple(outputs)
         self._drop_unused_variables()
+        self._refuse_small_types()
 
     def nodes(self, graph: onnx.GraphProto, scope: Scope) -> list[Any]:
         """Read the nodes of a graph; the values of its outputs."""
@@ -289,9 +293,21 @@ class _Reader:
             chain += "_"
         return chain
 
-    def _drop_unused_variables(self) -> None:
-        from ...graph.graph import values_in
+    def _refuse_small_types(self) -> None:
+        """Types of a few bits that are left after folding run on NumPy only."""
+        if self.g.to == "numpy":
+            return
+        left = [value.dtype for value in self.inputs.values() if value.dtype in SMALL]
+        left += [
+            str(node.args[1]) for node in all_calls(self.g.graph) if node.op is semantics.cast_small
+        ]
+        if left:
+            raise NotSupportedError(
+                f"{self.g.to} does not compute with {left[0]}; convert this model to='numpy', or "
+                "keep its numbers in float16 or int8."
+            )
 
+    def _drop_unused_variables(self) -> None:
         graph = self.g.graph
         used = {x.name for node in graph.nodes for x in values_in((node.args, node.attributes))}
         used |= {x.name for x in values_in((graph.outputs, graph.updates))}

@@ -116,6 +116,8 @@ def is_infinite(
 
 @rules("BitShift")
 def shift(g: OnnxBuilder, x: Value, y: Value, direction: str = "LEFT") -> Value:
+    if x.dtype is None or x.dtype.startswith("int"):
+        return g.s.shifted(x, y, right=direction == "RIGHT")
     if direction == "LEFT":
         return g.t.bitwise_left_shift(x, y)
     return g.t.bitwise_right_shift(x, y)

@@ -81,6 +81,7 @@ from .signals import window as window
 from .small_types import bit_cast as bit_cast
 from .small_types import cast_like as cast_like
 from .small_types import cast_small as cast_small
+from .small_types import shifted as shifted
 from .statistics import batch_norm_training as batch_norm_training
 from .statistics import dropout as dropout
 from .statistics import local_response_norm as local_response_norm

@@ -53,6 +53,22 @@ def cast_like(x: Any, y: Any, /) -> Any:
     return t.astype(x, t.dtype(y), copy=False)
 
 
+def shifted(x: Any, y: Any, /, *, right: bool) -> Any:
+    """The bits of signed integers moved; by less than 0 or more than there are, all leave.
+
+    >>> import numpy as np
+    >>> shifted(np.array([-8, 8], "int8"), np.array([1, -1], "int8"), right=True)
+    array([-4,  0], dtype=int8)
+    """
+    kind = t.dtype(x)
+    fits = (y >= 0) & (y < t.iinfo(kind).bits)
+    count = t.where(fits, y, 0)
+    if right:
+        gone = t.where(x < 0, t.full_like(x, -1), t.zeros_like(x))
+        return t.where(fits, t.bitwise_right_shift(x, count), gone)
+    return t.where(fits, t.bitwise_left_shift(x, count), t.zeros_like(x))
+
+
 def _from_small(x: Any, kind: Any) -> Any:
     import numpy as np
 
