@@ -22,26 +22,22 @@ class Oracle:
             try:
                 found = run(self._source, example)
             except Exception as error:
-                self.why = (
-                    f"{str(error).strip().splitlines()[0] if str(error).strip() else error!r}"
-                )
+                self.why = (str(error).strip().splitlines() or [repr(error)])[0]
                 continue
             if found is not None:
                 return found
         return None
 
-    def values(self, example: Mapping[str, Any] | None) -> dict[str, Any]:
+    def values(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Intermediate results by name, as many as there are."""
         try:
-            model = (
-                onnx.load(self._source)
-                if isinstance(self._source, str)
-                else onnx.ModelProto.FromString(self._source)
-            )
-            inferred = onnx.shape_inference.infer_shapes(model)
-            names = [info.name for info in inferred.graph.value_info]
-            model.graph.output.extend(inferred.graph.value_info)
-            found = _with_onnxruntime(model.SerializeToString(), example or {})
+            is_path = isinstance(self._source, str)
+            model = onnx.load(self._source) if is_path else onnx.load_from_string(self._source)
+            known = {info.name for info in model.graph.output}
+            names = [name for node in model.graph.node for name in node.output]
+            names = [name for name in names if name and name not in known]
+            model.graph.output.extend(map(onnx.helper.make_empty_tensor_value_info, names))
+            found = _with_onnxruntime(model.SerializeToString(), example)
         except Exception:
             return {}
         return dict(zip(names, (found or [])[-len(names) :]))

@@ -47,6 +47,12 @@ from .tensors import check_size, dtype_name, plain_attribute, shape_of
 
 LOWEST_OPSET, HIGHEST_OPSET = 7, 28
 _DOMAINS = ("", "ai.onnx")
+# Operations that have weights; of numbers beside other operations nobody knows.
+_WEIGHTED = frozenset(
+    {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "InstanceNormalization"}
+    | {"LayerNormalization", "GroupNormalization", "LSTM", "GRU", "RNN", "PRelu", "Add", "Mul"}
+)
+_TINY = 1e-5  # outputs of this size are too small to be compared
 _FOLDED = 1 << 24  # bytes: larger constants are computed when the model runs
 
 
@@ -90,7 +96,7 @@ def from_onnx(
     reader.read()
     inputs = reader.inputs
     graph = g.graph
-    is_comparable = verify and example is not None and not g.draws and not train
+    is_comparable = not g.draws and not train
     reading = Reading(
         name=name,
         source="ONNX",
@@ -101,21 +107,30 @@ def from_onnx(
         example=[] if example is None else [example[n] for n in inputs],
         notes=g.notes,
     )
-    if is_comparable and example is not None:
-        expected = oracle.outputs(example)
-        if expected is None:
-            g.notes.verified = f"not verified: {oracle.why}"
-            is_comparable = False
-        else:
-            found = expected[0] if len(expected) == 1 else tuple(expected)
-            reading.outputs = lambda: found
-            reading.values = lambda: reader.by_value(oracle.values(example))
-    elif verify:
-        g.notes.verified = (
-            "not verified: the model draws random numbers" if g.draws or train
-            else "not verified: no example inputs"
-        )  # fmt: skip
-    return finish(reading, to=to, with_verification=is_comparable)
+    if not verify or not is_comparable or example is None:
+        if verify:
+            why = "no example inputs" if example is None else "the model draws random numbers"
+            g.notes.verified = f"not verified: {why}"
+        return finish(reading, to=to, with_verification=False)
+    expected = oracle.outputs(example)
+    if expected is None:
+        g.notes.verified = f"not verified: {oracle.why}"
+        return finish(reading, to=to, with_verification=False)
+    reading.outputs = lambda: _structured(expected)
+    reading.values = lambda: reader.by_value(oracle.values(example))
+    try:
+        return finish(reading, to=to)
+    except ConversionError:
+        # onnxruntime's sigmoid, for one, is off by a tenth where its results are of size 1e-7.
+        sizes = [np.abs(x).max() for x in expected if x.dtype.kind == "f" and x.size]
+        if not sizes or min(sizes) > _TINY:
+            raise
+        g.notes.verified = f"not verified: an output is not larger than {min(sizes):.0e}"
+        return finish(reading, to=to, with_verification=False)
+
+
+def _structured(outputs: list[Any]) -> Any:
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
@@ -150,7 +165,7 @@ class _Reader:
         self.stored: dict[str, Any] = {}
         self.top = Scope()
         self.opsets = {entry.domain: entry.version for entry in proto.opset_import}
-        self.kept, self.plain = _kinds_of_use(proto.graph)
+        self.kept, self.plain, self.weights = _kinds_of_use(proto.graph)
 
     def read(self) -> None:
         missing = []
@@ -214,9 +229,19 @@ class _Reader:
         g.remember(value, array)
         return value
 
+    def local_array(self, name: str, array: Any) -> Value:
+        """A constant, or an initializer of an inner graph: a variable if it stands for a weight."""
+        is_weight = name in self.weights and array.ndim > 0 and array.size > 1
+        return self.initializer(name, array) if is_weight else self.g.constant(array, name)
+
     def node(self, node: onnx.NodeProto, scope: Scope) -> None:
         """Read one node: its outputs are in the scope afterwards."""
         g = self.g
+        if node.op_type == "Constant" and node.output and node.output[0] in self.weights:
+            if len(node.attribute) == 1 and node.attribute[0].name == "value":
+                array = plain_attribute(node.attribute[0])
+                scope[node.output[0]] = self.local_array(node.output[0], array)
+                return
         g.source, g.where = node.op_type, _place(node)
         g.opset = self.opsets.get(node.domain, self.opsets.get("", 0)) or HIGHEST_OPSET
         try:
@@ -316,10 +341,12 @@ class _Reader:
                 del place[chain]
 
 
-def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str]]:
-    """Initializers that are statistics (buffers), and those that are settings, not weights."""
+def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]:
+    """Names of arrays that are statistics (buffers), of those that are settings, and of those that
+    stand where weights do: some exporters write weights as constants."""
     kept: set[str] = set()
     plain: set[str] = set()
+    weights: set[str] = set()
     settings = {
         "Resize": (1, 2, 3), "Upsample": (1,), "Clip": (1, 2), "Pad": (1, 2), "Dropout": (1, 2),
         "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2), "OneHot": (1, 2), "Range": (0, 1, 2),
@@ -328,9 +355,11 @@ def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str]]:
     for node in all_nodes(graph):
         if node.op_type == "BatchNormalization":
             kept.update(node.input[3:5])
+        if node.op_type in _WEIGHTED:
+            weights.update(node.input)
         for i in settings.get(node.op_type, ()):
             plain.update(node.input[i : i + 1])
-    return kept, plain
+    return kept, plain, weights
 
 
 def _is_known(g: OnnxBuilder, value: Any) -> bool:

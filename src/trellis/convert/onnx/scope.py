@@ -48,7 +48,7 @@ class Branch:
         for name, value in zip(self.inputs, values, strict=True):
             scope[name] = value
         for tensor in self._graph.initializer:
-            scope[tensor.name] = self._reader.g.constant(array_of(tensor), tensor.name)
+            scope[tensor.name] = self._reader.local_array(tensor.name, array_of(tensor))
         self._reader.describe(self._graph, scope)
         source, where = self._reader.g.source, self._reader.g.where
         results = self._reader.nodes(self._graph, scope)
