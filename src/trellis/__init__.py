@@ -233,6 +233,7 @@ from ._random.seeded import shuffle as shuffle
 from ._array.searching import argmax as argmax
 from ._array.searching import argmin as argmin
 from ._array.searching import count_nonzero as count_nonzero
+from ._array.searching import histogram as histogram
 from ._array.searching import nonzero as nonzero
 from ._array.searching import searchsorted as searchsorted
 from ._array.searching import topk as topk

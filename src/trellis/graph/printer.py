@@ -38,6 +38,8 @@ class Printer:
     """Writes the lines of a graph and notes which names they need.
 
     `globals` maps those names to what they stand for, `imports` are the lines that import them.
+    With `with_del` the lines are those that run: each value is let go after its last use. Without,
+    they are for reading, and what has no array to go by is made on `backend`, whichever that is.
     """
 
     def __init__(self, graph: Graph, with_del: bool = False):
@@ -51,6 +53,7 @@ class Printer:
             self._stored[name] = f"constants[{_quoted(name)}]"
         self.globals: dict[str, Any] = {}
         self.imports: set[str] = set()
+        self.uses_backend = False
 
     def body(self, function: Function, indent: str = "    ") -> list[str]:
         """The lines between `def` and the end of the function, `return` among them."""
@@ -100,6 +103,16 @@ class Printer:
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
 
+    def _subscript(self, key: Any) -> str:
+        """What stands between brackets: `:, 1:-1, 0`."""
+        if isinstance(key, tuple) and key:
+            inner = ", ".join([self._subscript(item) for item in key])
+            return inner + ("," if len(key) == 1 else "")
+        if not isinstance(key, slice):
+            return self.text(key)
+        parts = ["" if x is None else self.text(x) for x in (key.start, key.stop)]
+        return ":".join(parts) + ("" if key.step is None else f":{self.text(key.step)}")
+
     def name_of(self, op: Callable[..., Any]) -> str:
         """How the program calls a function; remembers what has to be imported for it."""
         name = op.__name__
@@ -122,10 +135,13 @@ class Printer:
         start = f"{indent}{node.result.name} = "
         args = [self.text(x) for x in node.args]
         if node.op is operator.getitem:
-            return [f"{start}{args[0]}[{args[1]}]"]
+            return [f"{start}{args[0]}[{self._subscript(node.args[1])}]"]
         if node.op in _INFIX and not node.attributes:
             return [f"{start}{args[0]} {_INFIX[node.op]} {args[1]}"]
-        args += [f"{key}={self.text(x)}" for key, x in node.attributes.items()]
+        for key, x in node.attributes.items():
+            is_target = key == "backend" and not self._with_del
+            args.append("backend=backend" if is_target else f"{key}={self.text(x)}")
+            self.uses_backend |= is_target
         name = self.name_of(node.op)
         line = f"{start}{name}({', '.join(args)})"
         if len(line) <= _WIDTH:

@@ -3,6 +3,7 @@
 Each is an ordinary function of arrays, for any framework, compiled or not.
 """
 
+from .attention import matmul_by_group as matmul_by_group
 from .boxes import boxes_kept as boxes_kept
 from .boxes import roi_aligned as roi_aligned
 from .convolution import convolution as convolution
@@ -13,6 +14,15 @@ from .drawing import random_categories as random_categories
 from .drawing import random_normal as random_normal
 from .drawing import random_uniform as random_uniform
 from .drawing import shape as shape
+from .indexing import bincount as bincount
+from .indexing import diagonal_matrix as diagonal_matrix
+from .indexing import histogram as histogram
+from .indexing import index as index
+from .indexing import reduced_along_axis as reduced_along_axis
+from .indexing import with_diagonal as with_diagonal
+from .indexing import with_indexed as with_indexed
+from .indexing import with_masked as with_masked
+from .indexing import with_slice as with_slice
 from .integers import axes_of as axes_of
 from .integers import integer as integer
 from .integers import integers as integers
@@ -73,7 +83,10 @@ from .resizing import resized_by as resized_by
 from .resizing import resized_to as resized_to
 from .sampling import grid_sampled as grid_sampled
 from .sampling import max_roi_pooled as max_roi_pooled
+from .shapes import columns as columns
+from .shapes import count as count
 from .shapes import size as size
+from .shapes import strided as strided
 from .signals import fourier as fourier
 from .signals import mel_weights as mel_weights
 from .signals import short_time_fourier as short_time_fourier
@@ -85,3 +98,4 @@ from .small_types import shifted as shifted
 from .statistics import batch_norm_training as batch_norm_training
 from .statistics import dropout as dropout
 from .statistics import local_response_norm as local_response_norm
+from .upsampling import resize_like_torch as resize_like_torch
