@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentTypeError, ConversionError
+from ..._core.dispatch import current_backend
 from ...graph import Value
 from ..finish import finish
 from ..inputs import Inputs
-from ..module import ConvertedModule
+from ..module import ConvertedModule, narrowed
 from ..reading import Notes, Reading
 from ..rules import refuse_missing
 from .builder import TorchBuilder

@@ -231,7 +231,7 @@ def avg_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: An
     strides = _each(stride, dims) if stride else window
     pads = _padding(padding, dims, window, 1)
     options: dict[str, Any] = {"data_format": _LETTERS[dims]}
-    if (count_include_pad and pads != 0) or divisor_override:
+    if count_include_pad and pads != 0 or divisor_override:
         options["count_include_pad"] = True
     if ceil_mode:
         options["ceil_mode"] = True

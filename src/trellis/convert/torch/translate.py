@@ -22,6 +22,7 @@ from . import (  # noqa: F401  (each adds its rules to the table)
 )
 from .builder import TorchBuilder
 from .control import CONTROL
+from .inplace import base_of, is_view
 from .table import rule
 
 # Options about places in memory, which have no meaning here.
