@@ -82,6 +82,12 @@ def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
 def _check_depth(graph: onnx.GraphProto, depth: int) -> None:
     if depth > DEEPEST:
         raise ArgumentError(f"from_onnx() reads graphs inside graphs up to {DEEPEST} deep.")
+    names = [x.name for x in (*graph.input, *graph.output, *graph.value_info, *graph.initializer)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        names += [attribute.name for attribute in node.attribute]
+    if not all([isinstance(name, str) for name in names]):
+        raise ArgumentError("from_onnx() got a damaged model: a name in it is no text.")
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):

@@ -21,9 +21,7 @@ def choose(
     if known is not None:
         return tuple((then_branch if bool(np.ravel(known)[0]) else else_branch)())
     sides = [_function(g, branch, []) for branch in (then_branch, else_branch)]
-    if g.rank(condition) != 0:
-        condition = g.t.reshape(condition, ())
-    found = g.t.cond(condition, *sides)
+    found = g.s.choose(condition, *sides)
     return _parts(g, found, outputs)
 
 

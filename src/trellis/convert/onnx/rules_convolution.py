@@ -65,17 +65,19 @@ def convolution(
     window = window_of(w, kernel_shape)
     options = window_options(g, x, window, auto_pad, strides, pads, dilations)
     if len(window) <= 3 and min([n for pair in options["padding"] for n in pair]) >= 0:
-        more: dict[str, Any] = {"dims": len(window)}
+        dims = len(window)
+        more: dict[str, Any] = {"data_format": "channel_first", "dims": dims}
+        if group == 1:
+            more = {"data_format": ("NCW", "NCHW", "NCDHW")[dims - 1]}
         if max(options["dilations"]) > 1:
             more["dilations"] = options["dilations"]
         if group > 1:
             more["feature_group_count"] = group
         if b is not None:
             more["bias"] = b
-        return g.F.conv_general_dilated(
-            x, w, options["strides"], options["padding"],
-            data_format="channel_first", filter_format="channel_first", **more,
-        )  # fmt: skip
+        call = getattr(g.F, "conv_general_dilated" if group > 1 else f"conv{dims}d")
+        strides, padding = options["strides"], options["padding"]
+        return call(x, w, strides, padding, filter_format="channel_first", **more)
     return g.s.convolution(x, w, b, groups=group, **options)
 
 

@@ -27,6 +27,7 @@ from .integers import axes_of as axes_of
 from .integers import integer as integer
 from .integers import integers as integers
 from .integers import number as number
+from .looping import choose as choose
 from .looping import loop as loop
 from .picking import compressed as compressed
 from .picking import counted_grams as counted_grams

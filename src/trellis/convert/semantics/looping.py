@@ -5,7 +5,22 @@ from typing import Any
 
 import trellis as t
 
+from ..._core.dispatch import xp_of
 from .integers import number
+
+
+def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any], /) -> Any:
+    """What one of two functions gives. Where the condition is known the other does not run, and
+    the shapes of their results may differ; while compiling they may not.
+
+    >>> import numpy as np
+    >>> choose(np.array([True]), lambda: np.zeros(2), lambda: np.zeros(3))
+    array([0., 0.])
+    """
+    condition = t.reshape(condition, ())
+    if xp_of(condition).is_concrete(condition):
+        return then() if bool(condition) else otherwise()
+    return t.cond(condition, then, otherwise)
 
 
 def loop(
