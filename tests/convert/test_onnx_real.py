@@ -23,17 +23,15 @@ pytestmark = pytest.mark.long
 def an_image(rows, columns, count=1):
     """Dark bars on a light page, as letters are, in the range that the models were trained on."""
     page = np.full((count, 3, rows, columns), 0.9, "float32")
-    page[:, :, rows // 3 : 2 * rows // 3, 8:-8] = np.tile([-0.9, -0.9, 0.9], columns)[
-        8 : columns - 8
-    ]
+    bars = np.tile([-0.9, -0.9, 0.9], columns)
+    page[:, :, rows // 3 : 2 * rows // 3, 8:-8] = bars[8 : columns - 8]
     return page + np.random.default_rng(0).standard_normal(page.shape).astype("float32") * 0.05
 
 
 def a_sound(*shape):
     t = np.arange(np.prod(shape)) / 16000
-    return (
-        (np.sin(2 * np.pi * 220 * t) * np.sin(2 * np.pi * 3 * t)).reshape(shape).astype("float32")
-    )
+    wave = np.sin(2 * np.pi * 220 * t) * np.sin(2 * np.pi * 3 * t)
+    return wave.reshape(shape).astype("float32")
 
 
 def sizes(*shape):

@@ -1,6 +1,7 @@
 """Operations that the standard defines by others: their bodies, where there is no rule."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import onnx
 from onnx import shape_inference
@@ -59,7 +60,7 @@ def _with_bodies(model: onnx.ModelProto, has_rule: Callable[[onnx.NodeProto], bo
         if has_rule(node) or "" not in node.input or node.domain not in versions:
             continue
         version = versions[node.domain]
-        schema = onnx.defs.get_schema(node.op_type, version, node.domain)
+        schema: Any = onnx.defs.get_schema(node.op_type, version, node.domain)
         if not schema.has_context_dependent_function:
             continue
         given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]

@@ -45,7 +45,7 @@ class Oracle:
 
 def _with_onnxruntime(source: Any, example: Mapping[str, Any]) -> list[Any] | None:
     try:
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
     except ImportError:
         return None
     options = onnxruntime.SessionOptions()

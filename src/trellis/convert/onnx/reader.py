@@ -1,6 +1,7 @@
 """From an ONNX model to the graph: names are looked up, rules are called, constants fold."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ class _Reader:
             self.top[info.name] = self.inputs[info.name]
         self.describe(graph, self.top)
         for name, array in self.arrays.items():
-            self.top.later(name, lambda name=name, array=array: self.initializer(name, array))
+            self.top.later(name, partial(self.initializer, name, array))
         outputs = self.nodes(graph, self.top)
         self.g.graph.outputs = outputs[0] if len(outputs) == 1 else tuple(outputs)
         self._drop_unused_variables()

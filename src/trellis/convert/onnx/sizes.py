@@ -11,7 +11,7 @@ import numpy as np
 
 from .builder import OnnxBuilder
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[str, Any] = {
     "Add": operator.add,
     "Sub": operator.sub,
     "Mul": operator.mul,
@@ -28,7 +28,7 @@ def sizes_of(g: OnnxBuilder, op: str, inputs: list[Any], attributes: dict[str, A
     first = inputs[0]
     if op == "Identity" or (op == "Cast" and attributes.get("to") in (6, 7)):
         return first
-    known = [g.ints(x) for x in inputs]
+    known: list[Any] = [g.ints(x) for x in inputs]
     if any([items is None for items in known]):
         return None
     is_scalar = [g.rank(x) == 0 for x in inputs]
@@ -42,15 +42,15 @@ def sizes_of(g: OnnxBuilder, op: str, inputs: list[Any], attributes: dict[str, A
             return g.size_value(items)
         return None
     if op == "Concat":
-        return g.size_value([item for part in known for item in part])  # type: ignore[union-attr]
+        return g.size_value([item for part in known for item in part])
     if op == "Gather" and not g.has_sizes(inputs[1]) and len(g.array(inputs[1]).shape) < 2:
-        return g.size_value([items[i] for i in known[1]], is_scalar=is_scalar[1])  # type: ignore
+        return g.size_value([items[i] for i in known[1]], is_scalar=is_scalar[1])
     if op == "Slice" and len(inputs) > 2 and not any([g.has_sizes(x) for x in inputs[1:]]):
-        step = known[4][0] if len(known) > 4 else 1  # type: ignore[index]
-        return g.size_value(list(items)[slice(known[1][0], known[2][0], step)])  # type: ignore
+        step = known[4][0] if len(known) > 4 else 1
+        return g.size_value(list(items)[slice(known[1][0], known[2][0], step)])
     if op in _ARITHMETIC and len(inputs) == 2:
-        longest = max(len(known[0]), len(known[1]))  # type: ignore[arg-type]
-        x, y = [part * longest if len(part) == 1 else part for part in known]  # type: ignore
+        longest = max(len(known[0]), len(known[1]))
+        x, y = [part * longest if len(part) == 1 else part for part in known]
         if len(x) != len(y):
             return None
         found = [g.arithmetic(_ARITHMETIC[op], a, b) for a, b in zip(x, y)]

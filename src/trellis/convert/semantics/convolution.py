@@ -45,7 +45,7 @@ def convolution(
         x,
         filters,
         tuple(strides),
-        tuple([tuple(pair) for pair in padding]),
+        tuple([(low, high) for low, high in padding]),
         dims=dims,
         data_format="channel_first",
         filter_format="channel_first",

@@ -46,7 +46,7 @@ def max_pool(
     kind = dtype(x)
     spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
     reached = _reached(x, spans, strides, padding, ceil_mode)
-    y = _MAX_POOLS[dims](
+    y: Any = _MAX_POOLS[dims](
         x,
         tuple(window),
         tuple(strides),

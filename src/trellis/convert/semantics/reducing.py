@@ -82,7 +82,7 @@ def searching_one_hot(places: Any, size: int, axis: int, kind: Any) -> Any:
 
 def _extreme(fn: Any, x: Any, axis: Axes, keepdims: bool, *, is_largest: bool) -> Any:
     shape = tuple(x.shape)
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes: Any = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = [normal_axis(a, len(shape)) for a in axes]
     if all([shape[a] != 0 for a in axes]):
         return fn(x, axis=axis, keepdims=keepdims)

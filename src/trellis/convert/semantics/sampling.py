@@ -35,11 +35,11 @@ def grid_sampled(
         columns = [_inside(c, n, padding, align_corners) for c, n in zip(columns, sizes)]
     batch, channels = x.shape[0], x.shape[1]
     planes = t.reshape(x, (batch, channels, math.prod(sizes)))
-    total = None
+    total: Any = None
     for steps in itertools.product(_steps(mode), repeat=dims):
-        weight = None
-        places = 0
-        valid = None
+        weight: Any = None
+        places: Any = 0
+        valid: Any = None
         for i, step in enumerate(steps):
             c, n = columns[i], sizes[i]
             low = t.round(c) if mode == "nearest" else t.floor(c)

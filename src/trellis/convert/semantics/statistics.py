@@ -33,7 +33,7 @@ def local_response_norm(x: Any, /, *, size: int, alpha: float, beta: float, bias
     widths = [(0, 0)] * len(x.shape)
     widths[1] = (before, size - 1 - before)
     squares = t.pad(t.square(x), widths)
-    total = None
+    total: Any = None
     for i in range(size):
         part = squares[:, i : i + channels]
         total = part if total is None else total + part
