@@ -148,6 +148,17 @@ def test_a_fixed_batch_is_folded_and_kept():
         converted(floats(3, 3, 6, 6))
 
 
+def test_an_axis_that_the_file_fixes_can_be_opened(backend):
+    model = parsed("(float[2, 3] x) => (float[2, 3] y) { a = Exp(x) s = Shape(a) "
+                   "b = Reshape(a, s) y = Neg(b) }")  # fmt: skip
+    x = floats(2, 3)
+    opened = convert.from_onnx(model, args=[x], dynamic={"x": {0: "batch"}}, to=backend)
+    more = floats(5, 3)
+    np.testing.assert_allclose(
+        trellis.to_numpy(opened(native(more, backend, None))), -np.exp(more), rtol=1e-6
+    )
+
+
 def test_training_draws_and_updates_statistics(backend):
     model, arrays = a_network()
     converted = convert.from_onnx(model, to=backend, train=True)

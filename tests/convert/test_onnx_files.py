@@ -143,6 +143,19 @@ def test_external_data_of_bytes_have_no_folder(tmp_path):
         read(path.read_bytes())
 
 
+def test_external_data_of_a_constant_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.bin").write_bytes(bytes(80))
+    model = a_model()
+    constant = model.graph.node.add(op_type="Constant", output=["unused"])
+    tensor = constant.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t
+    tensor.data_type, tensor.data_location = TensorProto.FLOAT, TensorProto.EXTERNAL
+    tensor.dims.extend([5, 4])
+    tensor.external_data.add(key="location", value="secret.bin")
+    with pytest.raises(ArgumentError, match="external data"):
+        read(model)
+
+
 def test_declared_sizes_beyond_memory_are_refused():
     model = a_model()
     model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 1 << 40

@@ -64,19 +64,24 @@ def fixed_sizes(
             raise ArgumentError(
                 f"from_onnx() finds no input {name!r} for dynamic; there are {names}."
             )
+    if dynamic is None:
+        return
+    # What the file says of other values holds for its own sizes only.
+    model.graph.ClearField("value_info")
+    for info in model.graph.output:
+        if info.type.WhichOneof("value") == "tensor_type":
+            info.type.tensor_type.ClearField("shape")
     for info in model.graph.input:
         if info.type.WhichOneof("value") != "tensor_type":
             continue
         tensor = info.type.tensor_type
         if not tensor.HasField("shape"):
-            if example is None or info.name not in example or dynamic is None:
+            if example is None or info.name not in example:
                 continue
             tensor.shape.Clear()
             for _ in example[info.name].shape:
                 tensor.shape.dim.add()
         for axis, dim in enumerate(tensor.shape.dim):
-            if dynamic is None:
-                continue
             open_axes = dynamic.get(info.name, {})
             if axis in open_axes:
                 dim.Clear()

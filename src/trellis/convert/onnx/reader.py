@@ -87,7 +87,7 @@ def from_onnx(
     """
     to = current_backend() if to is None else to
     proto, folder = loaded(model)
-    oracle = Oracle(model, proto)
+    oracle = Oracle(model, proto) if verify else None
     name = Path(model).stem if isinstance(model, (str, Path)) else proto.graph.name or "model"
     example = examples_for(proto, args)
     fixed_sizes(proto, example if args is not None else None, dynamic)
@@ -98,6 +98,9 @@ def from_onnx(
     reader.read()
     inputs = reader.inputs
     graph = g.graph
+    if isinstance(graph.outputs, tuple):
+        names = [info.name for info in proto.graph.output]
+        g.notes.remarks.append(f"outputs, in this order: {', '.join(names)}")
     is_comparable = not g.draws and not train
     reading = Reading(
         name=name,
@@ -109,8 +112,8 @@ def from_onnx(
         example=[] if example is None else [example[n] for n in inputs],
         notes=g.notes,
     )
-    if not verify or not is_comparable or example is None:
-        if verify:
+    if oracle is None or not is_comparable or example is None:
+        if oracle is not None:
             why = "no example inputs" if example is None else "the model draws random numbers"
             g.notes.verified = f"not verified: {why}"
         return finish(reading, to=to, with_verification=False)

@@ -29,6 +29,9 @@ def array_of(tensor: TensorProto) -> Any:
     name = tensor.name or "a constant"
     if tensor.data_type == TensorProto.STRING:
         raise NotSupportedError(f"from_onnx() reads numbers, and {name} holds strings.")
+    if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+        # ONNX's own helper would open that path, from wherever the program runs.
+        raise ArgumentError(f"from_onnx() reads external data of initializers only, not of {name}.")
     kind = dtype_name(tensor.data_type)
     dims = tuple(tensor.dims)
     if any([size < 0 for size in dims]) or math.prod(dims) > LARGEST:
@@ -54,7 +57,8 @@ def shape_of(info: Any) -> tuple[int | str | None, ...] | None:
                 continue
             sizes.append(dim.dim_value)
         else:
-            sizes.append(dim.dim_param or None)
+            # Some exporters call every axis that they know nothing of by the same sign.
+            sizes.append(None if dim.dim_param in ("", "?") else dim.dim_param)
     return tuple(sizes)
 
 
