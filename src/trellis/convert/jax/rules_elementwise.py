@@ -51,7 +51,7 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
 
 @elementwise("erf_inv")
 def erf_inv(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.s.erf_inv(x)
+    return g.t.erfinv(x)
 
 
 @elementwise("exp2")
