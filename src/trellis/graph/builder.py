@@ -1,5 +1,6 @@
 """Filling a graph: `g.t.add(x, y)` adds a call of `trellis.add` to it instead of computing."""
 
+import builtins
 import keyword
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from .graph import Function, Graph, Node, Shape, Value
 # Names that the printed program uses for other things.
 RESERVED = frozenset(
     {"trellis", "F", "nn", "semantics", "math", "operator", "np"}
-    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "float"}
+    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "fft", "linalg"}
+    | {"random", *dir(builtins)}
 )
 
 

@@ -8,6 +8,8 @@ import torch
 from ..._core.errors import ArgumentTypeError, ConversionError
 from ..._core.dispatch import current_backend
 from ...graph import Value
+from ...graph.graph import all_nodes
+from ...graph.passes import is_random as is_random_call
 from ..finish import finish
 from ..inputs import Inputs
 from ..module import ConvertedModule, narrowed
@@ -76,7 +78,10 @@ def from_torch(
         notes.remarks.append(f"left out of the outputs: {', '.join(found.left_out)}")
     g = TorchBuilder(to, train, notes)
     reading = _Reader(found, g, dynamic or {}).reading(_name(module))
-    model = finish(reading, to=to, with_verification=verify)
+    is_random = any([is_random_call(node) for node in all_nodes(reading.graph)])
+    model = finish(reading, to=to, with_verification=verify and not (is_random and not train))
+    if is_random and not train:
+        notes.verified = "not verified: it draws random numbers"
     if train:
         model.train()
     return model

@@ -176,8 +176,8 @@ def round_to(g: TorchBuilder, x: Any, decimals: int = 0) -> Any:
 @rule("aten.xlogy", "aten.special_xlogy")
 def xlogy(g: TorchBuilder, x: Any, y: Any) -> Any:
     x, y = g.alike(x, y)
-    safe = g.t.where(g.t.equal(x, 0), 1.0, y)
-    return g.t.multiply(x, g.t.log(safe))
+    both = g.t.logical_and(g.t.equal(x, 0), g.t.equal(y, 0))
+    return g.t.multiply(x, g.t.log(g.t.where(both, 1.0, y)))
 
 
 @rule("aten.lerp")
@@ -229,19 +229,18 @@ def nan_to_num(g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neg
 
 @rule("aten.polar")
 def polar(g: TorchBuilder, size: Any, angle: Any) -> Any:
-    turned = g.t.exp(g.t.multiply(g.t.astype(angle, g.out.dtype), 1j))
-    return g.t.multiply(size, turned)
+    return complex_of(g, g.t.multiply(size, g.t.cos(angle)), g.t.multiply(size, g.t.sin(angle)))
 
 
 @rule("aten.complex")
 def complex_of(g: TorchBuilder, real: Any, imag: Any) -> Any:
-    return g.t.add(real, g.t.multiply(g.t.astype(imag, g.out.dtype), 1j))
+    parts = [g.t.astype(part, g.out.dtype) for part in (real, imag)]
+    return g.t.add(parts[0], g.t.multiply(parts[1], 1j))
 
 
 @rule("aten.view_as_complex")
 def view_as_complex(g: TorchBuilder, x: Any) -> Any:
-    real, imag = g.item(x, (..., 0)), g.item(x, (..., 1))
-    return g.t.add(real, g.t.multiply(g.t.astype(imag, g.out.dtype), 1j))
+    return complex_of(g, g.item(x, (..., 0)), g.item(x, (..., 1)))
 
 
 @rule("aten.view_as_real")

@@ -78,6 +78,17 @@ def _size_like(g: TorchBuilder, x: Any, size: Any) -> Any:
     return g.s.size(x, x.shape.index(size)) if size in x.shape else None
 
 
+@rule("aten.copy")
+def copy(g: TorchBuilder, x: Any, source: Any, *_: Any) -> Any:
+    """`source` in the shape and type of what it is written into."""
+    source = g.cast(source, g.out.dtype)
+    return source if source.shape == x.shape else g.t.broadcast_to(source, _shape_of(g, x))
+
+
+def _shape_of(g: TorchBuilder, x: Any) -> tuple[Any, ...]:
+    return tuple([n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)])
+
+
 @rule("aten.view.dtype")
 def view_dtype(g: TorchBuilder, x: Any, dtype: str) -> Any:
     return to(g, x)
