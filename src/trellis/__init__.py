@@ -233,6 +233,7 @@ from ._random.seeded import shuffle as shuffle
 from ._array.searching import argmax as argmax
 from ._array.searching import argmin as argmin
 from ._array.searching import count_nonzero as count_nonzero
+from ._array.searching import histogram as histogram
 from ._array.searching import nonzero as nonzero
 from ._array.searching import searchsorted as searchsorted
 from ._array.searching import topk as topk
@@ -284,7 +285,9 @@ from ._core.lazy import enter as __getattr__  # noqa: F401
 from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
 if TYPE_CHECKING:
+    from . import convert as convert
     from . import functional as functional
+    from . import graph as graph
     from . import nn as nn
     from . import optim as optim
     from . import train as train

@@ -260,6 +260,9 @@ class Kernels(Protocol):
     def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
         """x @ weight + bias over the last axis."""
 
+    def grouped_matmul(self, x: Native, weights: Native, group_sizes: Native) -> Native:
+        """Consecutive groups of rows, each times its own matrix; rows after the last are zero."""
+
     def conv(self, x: Native, filters: Native, bias: Native | None, spec: ConvSpec) -> Native:
         """Convolution over 1 to 3 spatial axes; `spec` says how."""
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .graph import Function, Graph, Node, Value, all_nodes, free_values, values_in
+from .graph import Function, Graph, Node, Value, all_nodes, free_values, functions_in, values_in
 
 _WIDTH = 100
 _INFIX = {
@@ -56,23 +56,25 @@ class Printer:
 
     def body(self, function: Function, indent: str = "    ") -> list[str]:
         """The lines between `def` and the end of the function, `return` among them."""
+        lines = self.calls(function, indent)
+        outputs = self.text(function.outputs)
+        if isinstance(function, Graph) and function.updates:
+            outputs = f"{outputs}, {self.text(function.updates)}"
+        return [*lines, f"{indent}return {outputs}"]
+
+    def calls(self, function: Function, indent: str) -> list[str]:
+        """One assignment for each node; with a comment where the place in the source changes."""
         lines: list[str] = []
         last_uses = self._last_uses(function) if self._with_del else {}
         where = ""
         for i, node in enumerate(function.nodes):
             if node.where != where and not self._with_del:
                 where = node.where
-                lines.append(f"{indent}# {_comment(where)}" if where else "")
+                lines += ["", f"{indent}# {_comment(where)}"] if where else [""]
             lines += self._inner_functions(node, indent)
             lines += self._assignment(node, indent)
             if i in last_uses:
                 lines.append(f"{indent}del {', '.join(last_uses[i])}")
-        if isinstance(function, Graph) and function.updates:
-            pairs = [f"{_quoted(chain)}: {self.text(x)}" for chain, x in function.updates.items()]
-            lines.append(f"{indent}updates = {{{', '.join(pairs)}}}")
-            lines.append(f"{indent}return {self.text(function.outputs)}, updates")
-        else:
-            lines.append(f"{indent}return {self.text(function.outputs)}")
         return lines
 
     def text(self, x: Any) -> str:
@@ -86,14 +88,17 @@ class Printer:
         if isinstance(x, list):
             return f"[{', '.join([self.text(i) for i in x])}]"
         if isinstance(x, dict):
-            return f"{{{', '.join([f'{k!r}: {self.text(i)}' for k, i in x.items()])}}}"
+            pairs = [f"{_quoted(key)}: {self.text(item)}" for key, item in x.items()]
+            return f"{{{', '.join(pairs)}}}"
         if isinstance(x, slice):
             return f"slice({self.text(x.start)}, {self.text(x.stop)}, {self.text(x.step)})"
         if isinstance(x, float) and not math.isfinite(x):
             return f'float("{x}")'
         if x is Ellipsis:
             return "..."
-        if x is None or type(x) in (bool, int, float, complex, str):
+        if type(x) is str:
+            return _quoted(x)
+        if x is None or type(x) in (bool, int, float, complex):
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
 
@@ -141,12 +146,10 @@ class Printer:
 
     def _inner_functions(self, node: Node, indent: str) -> list[str]:
         lines: list[str] = []
-        for x in (*node.args, *node.attributes.values()):
-            for inner in x if isinstance(x, (tuple, list)) else [x]:
-                if isinstance(inner, Function):
-                    names = ", ".join([value.name for value in inner.inputs])
-                    lines.append(f"{indent}def {_function_name(inner)}({names}):")
-                    lines += self.body(inner, indent + "    ")
+        for inner in functions_in((*node.args, *node.attributes.values())):
+            names = ", ".join([value.name for value in inner.inputs])
+            lines += ["", f"{indent}def {_function_name(inner)}({names}):"]
+            lines += [*self.body(inner, indent + "    "), ""]
         return lines
 
     def _last_uses(self, function: Function) -> dict[int, list[str]]:
@@ -158,10 +161,8 @@ class Printer:
             kept |= {value.name for value in function.updates.values()}
         # A name that an inner function takes from here lives as long as that function may.
         for node in function.nodes:
-            for x in (*node.args, *node.attributes.values()):
-                for inner in x if isinstance(x, (tuple, list)) else [x]:
-                    if isinstance(inner, Function):
-                        kept |= {value.name for value in free_values(inner)}
+            for inner in functions_in((*node.args, *node.attributes.values())):
+                kept |= {value.name for value in free_values(inner)}
         last: dict[str, int] = {}
         for i, node in enumerate(function.nodes):
             last[node.result.name] = i

@@ -46,7 +46,8 @@ _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 def _of_one(name: str, cast: bool = True) -> Any:
     def convert(g: TorchBuilder, x: Any, **_: Any) -> Any:
-        return getattr(g.t, name)(g.cast(x, g.out.dtype) if cast else x)
+        is_kept = not cast or "complex" in (x.dtype or "")  # abs of a complex number is real
+        return getattr(g.t, name)(x if is_kept else g.cast(x, g.out.dtype))
 
     return convert
 
