@@ -3,10 +3,8 @@
 Each is an ordinary function of arrays, for any framework, compiled or not.
 """
 
-from .attention import matmul_by_group as matmul_by_group
 from .indexing import bincount as bincount
 from .indexing import diagonal_matrix as diagonal_matrix
-from .indexing import histogram as histogram
 from .indexing import index as index
 from .indexing import reduced_along_axis as reduced_along_axis
 from .indexing import with_diagonal as with_diagonal
@@ -17,4 +15,3 @@ from .shapes import columns as columns
 from .shapes import count as count
 from .shapes import size as size
 from .shapes import strided as strided
-from .upsampling import resize_like_torch as resize_like_torch

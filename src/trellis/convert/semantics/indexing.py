@@ -40,9 +40,7 @@ def with_indexed(x: Any, indices: Any, values: Any, /, *, add: bool = False) -> 
     lead, after = tail[:first], tail[first:]
     values = trellis.broadcast_to(values, (*lead, *shape, *after))
     if first:
-        values = trellis.moveaxis(
-            values, tuple(range(first, first + count)), tuple(range(count))
-        )
+        values = trellis.moveaxis(values, tuple(range(first, first + count)), tuple(range(count)))
     order = (*axes, *rest)
     moved = trellis.permute_dims(x, order)
     table = trellis.reshape(moved, (_product(sizes), *tail))
@@ -94,7 +92,9 @@ def diagonal_matrix(x: Any, /, *, offset: int = 0) -> Any:
     n = x.shape[-1] + abs(offset)
     rows = trellis.pad(x, (*[(0, 0)] * (len(x.shape) - 1), (max(offset, 0), max(-offset, 0))))
     eye = trellis.eye(n, dtype="bool", backend=trellis.backend_of(x))
-    full = trellis.where(eye, trellis.expand_dims(rows, axis=-2), trellis.zeros_like(rows[..., :1, None]))
+    full = trellis.where(
+        eye, trellis.expand_dims(rows, axis=-2), trellis.zeros_like(rows[..., :1, None])
+    )
     return trellis.roll(full, -offset, axis=-2) if offset else full
 
 
@@ -118,21 +118,6 @@ def bincount(x: Any, weights: Any = None, /, *, minlength: int = 0, dtype: Any =
     count = max(int(trellis.max(x)) + 1 if x.shape[0] else 0, minlength)
     given = trellis.ones_like(x, dtype=dtype) if weights is None else weights
     return trellis.segment_sum(given, x, num_segments=count)
-
-
-def histogram(x: Any, /, *, bins: int, low: float, high: float, dtype: Any = None) -> Any:
-    """How many elements fall into each of `bins` equal intervals from `low` to `high`; those
-    outside count nowhere, and `high` itself in the last."""
-    x = trellis.stop_gradient(trellis.reshape(x, (-1,)))
-    if low == high == 0:
-        low, high = trellis.min(x), trellis.max(x)
-    width = (high - low) / bins
-    place = trellis.astype(trellis.floor(trellis.divide(trellis.subtract(
-        trellis.astype(x, "float32"), low), width)), "int32")  # fmt: skip
-    inside = trellis.logical_and(trellis.greater_equal(x, low), trellis.less_equal(x, high))
-    place = trellis.clip(place, 0, bins - 1)
-    ones = trellis.astype(inside, dtype or "float32")
-    return trellis.segment_sum(ones, place, num_segments=bins)
 
 
 def _without_masks(x: Any, indices: Any) -> list[Any]:

@@ -25,9 +25,7 @@ def strided(x: Any, shape: Any, strides: Any, /, *, offset: int = 0) -> Any:
     for axis, (n, step) in enumerate(zip(shape, strides)):
         line = [i * step for i in range(n)]
         line = trellis.asarray(line, dtype="int32", backend=trellis.backend_of(x))
-        places = trellis.add(
-            trellis.reshape(line, (n,) + (1,) * (len(shape) - axis - 1)), places
-        )
+        places = trellis.add(trellis.reshape(line, (n,) + (1,) * (len(shape) - axis - 1)), places)
     return trellis.take(flat, places, axis=0)
 
 

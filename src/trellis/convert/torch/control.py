@@ -75,7 +75,9 @@ def while_loop(translator: Any, node: Any, owner: Any) -> Any:
             given = [*items, *[translator.argument(x) for x in others]]
             out = translator.read(body.graph, body, dict(zip(inputs, given)))
             is_test = graph is cond_graph
-            made.outputs = (out[0] if isinstance(out, (tuple, list)) else out) if is_test else tuple(out)
+            made.outputs = (
+                (out[0] if isinstance(out, (tuple, list)) else out) if is_test else tuple(out)
+            )
         functions.append(made)
     out = g.t.while_loop(*functions, init)
     return tuple([g.item(out, i) for i in range(len(init))])

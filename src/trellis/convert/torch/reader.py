@@ -5,14 +5,14 @@ from typing import Any
 
 import torch
 
-from ..._core.errors import ArgumentTypeError, ConversionError
 from ..._core.dispatch import current_backend
+from ..._core.errors import ArgumentTypeError, ConversionError
 from ...graph import Value
 from ...graph.graph import all_nodes
 from ...graph.passes import is_random as is_random_call
 from ..finish import finish
 from ..inputs import Inputs
-from ..module import ConvertedModule, narrowed
+from ..module import ConvertedModule
 from ..reading import Notes, Reading
 from ..rules import refuse_missing
 from .builder import TorchBuilder

@@ -173,7 +173,9 @@ def count_nonzero(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
 
 @rule("aten.histc")
 def histc(g: TorchBuilder, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    return g.s.histogram(x, bins=bins, low=min, high=max, dtype=g.dtype(g.out.dtype))
+    options = {} if min == max == 0 else {"range": (float(min), float(max))}
+    counts = g.item(g.t.histogram(g.t.stop_gradient(x), bins, **options), 0)
+    return g.t.astype(counts, g.dtype(g.out.dtype))
 
 
 @rule("aten.bincount")

@@ -12,17 +12,19 @@ from ...graph import Value
 from ..rules import Rule
 from . import (  # noqa: F401  (each adds its rules to the table)
     rules_activation,
+    rules_convolution,
     rules_creation,
     rules_elementwise,
     rules_indexing,
-    rules_layers,
+    rules_normalization,
+    rules_pooling,
     rules_products,
     rules_reduction,
+    rules_resizing,
     rules_shapes,
 )
 from .builder import TorchBuilder
 from .control import CONTROL
-from .inplace import base_of, is_view
 from .table import rule
 
 # Options about places in memory, which have no meaning here.
