@@ -122,6 +122,8 @@ class Translator:
             found = self.known[x]
             if isinstance(found, torch.Tensor):
                 found = self.known[x] = self.g.constant(as_numpy(found), x.name)
+            if self.g.latest and isinstance(found, Value):
+                found = self.g.latest.get(found.name, found)
             return found
         if isinstance(x, (list, tuple)):
             return type(x)([self.argument(i) for i in x]) if type(x) is tuple else [
