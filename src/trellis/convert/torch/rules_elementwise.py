@@ -3,6 +3,8 @@
 import operator
 from typing import Any
 
+import trellis
+
 from ...graph import Value
 from .builder import TorchBuilder
 from .table import rule
@@ -76,7 +78,8 @@ def _logical(name: str) -> Any:
 
 
 for _source, _name in _UNARY.items():
-    rule(f"aten.{_source}")(_of_one(_name))
+    if hasattr(trellis, _name):
+        rule(f"aten.{_source}")(_of_one(_name))
 for _source, _name in _QUESTIONS.items():
     rule(f"aten.{_source}")(_of_one(_name, cast=False))
 for _source, _name in _BINARY.items():
