@@ -48,7 +48,7 @@ def source_of(
             "        return v",
             "",
             f"    def _forward({inputs}):",
-            *_stored(graph, constants),
+            *_stored(graph, constants, printer.uses_backend),
             *first,
             *calls[1:],
             *_updates(graph, printer),
@@ -98,12 +98,16 @@ def _build(constants: dict[str, Any]) -> list[str]:
     ]
 
 
-def _stored(graph: Graph, constants: dict[str, Any]) -> list[str]:
+def _stored(graph: Graph, constants: dict[str, Any], uses_backend: bool) -> list[str]:
     lines = ["v = self.v"] if graph.variables else []
     lines += ["buffers = self.buffers"] if graph.buffers else []
     lines += ["constants = self._constants"] if constants else []
     used = {x.name for node in all_nodes(graph) for x in values_in((node.args, node.attributes))}
     lines += ["training = self.training"] if "training" in used else []
+    if uses_backend:
+        inputs = [value.name for value in graph.inputs]
+        found = f"backend_of({inputs[0]})" if inputs else "current_backend()"
+        lines.append(f"backend = trellis.{found}")
     return [f"        {line}" for line in lines]
 
 

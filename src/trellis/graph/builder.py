@@ -16,8 +16,8 @@ from .graph import Function, Graph, Node, Shape, Value
 # Names that the printed program uses for other things.
 RESERVED = frozenset(
     {"trellis", "F", "nn", "semantics", "math", "operator", "np"}
-    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "fft", "linalg"}
-    | {"random", *dir(builtins)}
+    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "backend", "fft"}
+    | {"linalg", "random", *dir(builtins)}
 )
 
 

@@ -38,6 +38,8 @@ class Printer:
     """Writes the lines of a graph and notes which names they need.
 
     `globals` maps those names to what they stand for, `imports` are the lines that import them.
+    With `with_del` the lines are those that run: each value is let go after its last use. Without,
+    they are for reading, and what has no array to go by is made on `backend`, whichever that is.
     """
 
     def __init__(self, graph: Graph, with_del: bool = False):
@@ -53,6 +55,7 @@ class Printer:
         self._taken = {x.name for x in graph.inputs} | {x.result.name for x in all_nodes(graph)}
         self.globals: dict[str, Any] = {}
         self.imports: set[str] = set()
+        self.uses_backend = False
 
     def body(self, function: Function, indent: str = "    ") -> list[str]:
         """The lines between `def` and the end of the function, `return` among them."""
@@ -137,7 +140,10 @@ class Printer:
             return [f"{start}{args[0]}[{self._subscript(node.args[1])}]"]
         if node.op in _INFIX and not node.attributes:
             return [f"{start}{args[0]} {_INFIX[node.op]} {args[1]}"]
-        args += [f"{key}={self.text(x)}" for key, x in node.attributes.items()]
+        for key, x in node.attributes.items():
+            is_target = key == "backend" and not self._with_del
+            args.append("backend=backend" if is_target else f"{key}={self.text(x)}")
+            self.uses_backend |= is_target
         name = self.name_of(node.op)
         line = f"{start}{name}({', '.join(args)})"
         if len(line) <= _WIDTH:
