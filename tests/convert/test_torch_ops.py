@@ -47,8 +47,8 @@ def unary(p):
     )
     return {name: getattr(torch, name)(p) for name in names.split()} | {
         "isnan": torch.isnan(p),
-        "isfinite": torch.isfinite(1 / (p - p[0, 0])),
-        "isneginf": torch.isneginf(torch.log(p - p[0, 0])),
+        "isfinite": torch.isfinite(torch.where(p > 0.4, float("inf"), p)),
+        "isneginf": torch.isneginf(torch.where(p > 0.4, float("-inf"), p)),
         "signbit": torch.signbit(p - 0.5),
         "logit": torch.logit(p),
     }
@@ -200,7 +200,7 @@ def written_in_place(x, p, i):
     d.index_put_((torch.tensor([0, 0]),), torch.ones(2, 4), accumulate=True)
     e = x.clone()
     e[:, torch.tensor([1, 2])] = p[:, :2]
-    f = (x * 2).relu_().add_(1).mul_(p)
+    f = (x * 2).add_(1).relu_()
     return a, b, c, d, e, f
 
 
@@ -221,21 +221,24 @@ def products(x, m, n):
         "algebra": (torch.linalg.inv(square), torch.linalg.det(square)),
         "solved": (torch.linalg.cholesky(square), torch.linalg.solve(square, m)),
         "fourier": (torch.fft.fft(x).abs(), torch.fft.rfft(x).real, torch.fft.fft2(x).imag),
-        "complex": torch.view_as_real(torch.polar(x[:, :2] ** 2, x[:, 2:]) * torch.view_as_complex(x.view(3, 2, 2))),
+        "complex": torch.view_as_real(
+            torch.polar(x[:, :2] ** 2, x[:, 2:]) * torch.view_as_complex(x.view(3, 2, 2))
+        ),
     }
 
 
 @family
 def layers(image, line, volume):
-    g = torch.Generator().manual_seed(1)
-
     def weights(*shape):
         return torch.linspace(-1, 1, int(np.prod(shape))).cos().reshape(shape)
 
-    del g
     w, grouped, back = weights(6, 4, 3, 3), weights(8, 2, 3, 3), weights(4, 5, 3, 3)
     return {
-        "norms": (TF.layer_norm(image, (8,)), TF.layer_norm(image, (9, 8)), TF.rms_norm(image, (8,))),
+        "norms": (
+            TF.layer_norm(image, (8,)),
+            TF.layer_norm(image, (9, 8)),
+            TF.rms_norm(image, (8,)),
+        ),
         "channel_norms": (
             TF.group_norm(image, 2),
             TF.instance_norm(image),
@@ -312,7 +315,9 @@ def test_outputs_and_gradients_are_those_of_torch(name, backend, array):
         y = y.detach().numpy()
         assert tuple(x.shape) == y.shape
         scale = max(float(np.abs(y[np.isfinite(y)]).max(initial=0)), 1e-3)
-        np.testing.assert_allclose(trellis.to_numpy(x).astype(y.dtype), y, rtol=1e-5, atol=1e-5 * scale)
+        np.testing.assert_allclose(
+            trellis.to_numpy(x).astype(y.dtype), y, rtol=1e-5, atol=1e-5 * scale
+        )
 
     float_places = [i for i, x in enumerate(given) if x.is_floating_point()]
     smooth = [i for i, y in enumerate(expected) if y.requires_grad and bool(y.isfinite().all())]

@@ -1,5 +1,6 @@
 """Reading models of PyTorch."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -99,12 +100,14 @@ def _readable(program: Any) -> Any:
         return program
     parts = torch.export.default_decompositions()
     table = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
-    decomposed = program.run_decompositions(table)
-    missing = _missing(decomposed.graph_module)
-    again = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
-    if again:  # what came out of taking apart
-        decomposed = decomposed.run_decompositions(again | table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch about its own code
+        decomposed = program.run_decompositions(table)
         missing = _missing(decomposed.graph_module)
+        again = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
+        if again:  # what came out of taking apart
+            decomposed = decomposed.run_decompositions(again | table)
+            missing = _missing(decomposed.graph_module)
     refuse_missing(
         "torch",
         [(names_of(node.target)[-1], _place(node)) for node, _ in missing],

@@ -1,6 +1,5 @@
 """Arithmetic, comparisons and functions of single elements."""
 
-import operator
 from typing import Any
 
 import trellis
@@ -255,11 +254,3 @@ def view_as_real(g: TorchBuilder, x: Any) -> Any:
 @rule("aten.angle")
 def angle(g: TorchBuilder, x: Any) -> Any:
     return g.t.atan2(g.t.imag(x), g.t.real(x))
-
-
-# Sizes: plain numbers at run time ----------------------------------------------------------------
-
-for _op in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod,
-            operator.pow, operator.truediv, operator.neg, operator.eq, operator.ne, operator.lt,
-            operator.le, operator.gt, operator.ge):  # fmt: skip
-    rule(f"operator.{_op.__name__}")(lambda g, *xs, _op=_op: g.call(_op, *xs))

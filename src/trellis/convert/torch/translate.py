@@ -22,6 +22,7 @@ from . import (  # noqa: F401  (each adds its rules to the table)
     rules_reduction,
     rules_resizing,
     rules_shapes,
+    rules_sizes,
 )
 from .builder import TorchBuilder
 from .control import CONTROL
@@ -45,8 +46,8 @@ def names_of(target: Any) -> tuple[str, ...]:
     home = getattr(target, "__module__", None) or ""
     if home.startswith("math"):
         return (f"math.{name}",)
-    if "sym_" in name:
-        return (f"torch.{name}", f"operator.{name}")
+    if name.lstrip("_").startswith("sym_"):
+        return (f"torch.{name}",)
     return (f"{home}.{name}", name)
 
 
@@ -140,6 +141,10 @@ class Translator:
         if isinstance(x, torch.SymInt):
             return int(x)
         return x
+
+    def results(self, node: Node) -> tuple[Value, ...]:
+        """What torch recorded of a node's results."""
+        return _results(node)
 
     def _call(self, node: Node, owner: GraphModule) -> None:
         g, target = self.g, node.target
