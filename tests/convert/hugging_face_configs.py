@@ -26,7 +26,8 @@ SEQ2SEQ = {
 }  # fmt: skip
 AUDIO = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 36,
-    "conv_dim": (16, 16), "conv_stride": (5, 2), "conv_kernel": (10, 3), "num_feat_extract_layers": 2,
+    "conv_dim": (16, 16), "conv_stride": (5, 2), "conv_kernel": (10, 3),
+    "num_feat_extract_layers": 2,
     "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4, "vocab_size": 30,
     "apply_spec_augment": False, "layerdrop": 0.0,
 }  # fmt: skip

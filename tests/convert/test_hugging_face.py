@@ -42,7 +42,7 @@ def test_outputs_and_gradients_of_more(name, backend, array):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ("bert", "gpt2", "llama", "vit", "t5", "mistral"))
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "vit", "t5", "mistral"])
 def test_open_batch_and_length(name, backend, array, compiled):
     model, given = hugging_face_configs.build(name)
     dynamic = {
