@@ -38,7 +38,7 @@ def logistic(g: JaxBuilder, x: Value, **_: Any) -> Value:
     return g.F.sigmoid(x)
 
 
-for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta", "erfc"):
+for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
 
     def _add_special(name: str) -> None:
         @elementwise(name)
@@ -47,6 +47,11 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
             return getattr(g.s, name)(*arrays)  # type: ignore[no-any-return]
 
     _add_special(_special)
+
+
+@elementwise("erfc")
+def erfc(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.erfc(x)
 
 
 @elementwise("erf_inv")

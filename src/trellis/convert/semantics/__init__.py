@@ -3,7 +3,6 @@
 Each is an ordinary function of arrays, for any framework, compiled or not.
 """
 
-from .attention import matmul_by_group as matmul_by_group
 from .boxes import boxes_kept as boxes_kept
 from .boxes import roi_aligned as roi_aligned
 from .convolution import convolution as convolution
@@ -16,7 +15,6 @@ from .drawing import random_uniform as random_uniform
 from .drawing import shape as shape
 from .indexing import bincount as bincount
 from .indexing import diagonal_matrix as diagonal_matrix
-from .indexing import histogram as histogram
 from .indexing import index as index
 from .indexing import reduced_along_axis as reduced_along_axis
 from .indexing import with_diagonal as with_diagonal
@@ -133,7 +131,6 @@ from .tensors import space_to_batch as space_to_batch
 from .tensors import space_to_depth_last as space_to_depth_last
 from .tensors import split_evenly as split_evenly
 from .tensors import take_in_batches as take_in_batches
-from .upsampling import resize_like_torch as resize_like_torch
 from .windows import batch_groups_to_channels as batch_groups_to_channels
 from .windows import pad_dilated as pad_dilated
 from .windows import reduce_window as reduce_window

@@ -155,7 +155,7 @@ def batch_normalized(
     mean, variance = xp.mean(x, axis=axes), xp.var(x, axis=axes)
     scale = weight / xp.sqrt(variance + epsilon)
     y = (x - xp.reshape(mean, shape)) * xp.reshape(scale, shape) + xp.reshape(bias, shape)
-    n = count_of(x, axes)
+    n = count_along(x, axes)
     return y, mean, variance, variance * (n / max(n - 1, 1))
 
 
