@@ -21,7 +21,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 PYTHONS         ?= python3.12 python3.13
 
 .PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
-	board board-others bench bench-quick release clean
+	board board-onnx board-others bench bench-quick release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -125,6 +125,16 @@ board: $(VENV)/.all
 	$(BIN)/trellis-board markdown --store $(STORE) --project trellis --like seeds --out docs/board/seeds
 	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
+
+# ONNX's own conformance suite as a board of its own: build/board-onnx/page/index.html.
+ONNX_STORE = build/board-onnx.sqlite
+board-onnx: $(VENV)/.all
+	mkdir -p build && rm -rf $(ONNX_STORE)* build/board-onnx
+	-$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -k test_node_case \
+		tests/convert/test_onnx_suite.py --board $(ONNX_STORE) --board-project onnx
+	$(BIN)/trellis-board configure tests/convert/board.toml --store $(ONNX_STORE) --project onnx
+	$(BIN)/trellis-board html --store $(ONNX_STORE) --project onnx --out build/board-onnx/page
+	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
 
 # The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
 # What their tests need must be installed; nothing is fetched.

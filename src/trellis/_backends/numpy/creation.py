@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import default_complex, default_dtype, fitted
-from ..._core.errors import CopyError
+from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import default_complex as native_complex
 from ._helpers import default_float
 from .casting import as_dtype, check_device
@@ -54,7 +54,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         if isinstance(obj, TracedArray):
             return obj if dtype is None or obj.dtype == dtype else obj.astype(dtype)
         try:
-            return np.array(obj, dtype=dtype, copy=copy)
+            found = np.array(obj, dtype=dtype, copy=copy)
+            if found.dtype.kind in "OUSMm":
+                raise ArgumentTypeError(f"An array is made of numbers, got {obj!r}.")
+            return found
         except NotImplementedError:
             return array_from(obj, dtype)
     except ValueError as error:

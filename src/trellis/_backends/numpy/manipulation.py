@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import fitted
+from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes, normal_axis, permutation
 from ._helpers import common
 
@@ -49,6 +50,9 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    for n in shape if hasattr(shape, "__iter__") else (shape,):
+        if n < -1:
+            raise ShapeError(f"reshape() to {shape}: sizes are 0 or more, and one may be -1.")
     return np.reshape(x, shape) if copy is None else np.reshape(x, shape, copy=copy)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.dtypes import fitted
-from ..._core.errors import CopyError
+from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import (
     COMPLEX,
     SCALARS,
@@ -67,6 +67,8 @@ def _from_python(obj: Any, dtype: Any) -> Any:
     if dtype is not None and not isinstance(obj, _CONTIGUOUS_TYPES):
         return numpy_value(obj, dtype)
     values = np.asarray(obj)
+    if values.dtype.kind in "OUSMm":
+        raise ArgumentTypeError(f"An array is made of numbers, got {obj!r}.")
     if isinstance(leaf, (list, tuple)) or type(leaf) in (float, complex, bool, int):
         # Python's numbers have no width: they take the defaults.
         if values.dtype == np.float64:

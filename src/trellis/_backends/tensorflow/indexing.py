@@ -35,6 +35,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
         axis = only_axis("take", rank(x))
     axis = normal_axis(axis, rank(x))
+    if x.shape[axis] == 0 and 0 not in indices.shape.as_list():  # the kernel answers with zeros
+        raise ShapeError(f"take() from axis {axis} of length 0 has nothing to take.")
     return tf.gather(x, wrapped(tensor(indices), sizes(x)[axis]), axis=axis)
 
 

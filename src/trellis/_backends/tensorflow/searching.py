@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
+from ..._core.guards import not_bools
 from ..._core.shapes import normal_axes, normal_axis
 from ._helpers import (
     FLOATING,
@@ -87,7 +88,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
         x1, x2 = pair(_of_number(x1), _of_number(x2))
     else:
         x1, x2 = pair(x1, x2)
-    return tf.where(tf.cast(condition, tf.bool), x1, x2)
+    if condition.dtype is not tf.bool:
+        raise not_bools(condition.dtype.name)
+    return tf.where(condition, x1, x2)
 
 
 def _of_number(value: Any) -> Any:

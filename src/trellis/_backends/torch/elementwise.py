@@ -10,6 +10,7 @@ from torch import abs as torch_abs
 from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
+from ..._core.errors import DtypeError
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -33,22 +34,23 @@ from ._helpers import (
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
+
+# They are their own magnitudes.
+_NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 
 # Functions of one array ---------------------------------------------------------------------------
 
 # Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
 # `torch.tanh` is found some 90 ns later.
 
-ceil = torch.ceil
-floor = torch.floor
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
@@ -56,7 +58,6 @@ logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
 signbit = torch.signbit
-trunc = torch.trunc
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,6 +78,8 @@ atanh = _of_floats("atanh", torch.atanh)
 cos = _of_floats("cos", torch.cos)
 cosh = _of_floats("cosh", torch.cosh)
 erf = _of_floats("erf", torch.erf)
+erfc = _of_floats("erfc", torch.erfc)
+erfinv = _of_floats("erfinv", torch.erfinv)
 exp = _of_floats("exp", torch.exp)
 log = _of_floats("log", torch.log)
 log10 = _of_floats("log10", torch.log10)
@@ -87,6 +90,19 @@ sin = _of_floats("sin", torch.sin)
 sinh = _of_floats("sinh", torch.sinh)
 sqrt = _of_floats("sqrt", torch.sqrt)
 tan = _of_floats("tan", torch.tan)
+
+
+def cbrt(x: Any, /) -> Any:
+    """PyTorch has none: a power, and one step of Newton's method for its last digits."""
+    x = as_float(x)
+    size = torch.abs(x)
+    is_plain = (size > 0) & torch.isfinite(size)
+    size = torch.where(is_plain, size, 1.0)
+    root = torch.pow(size, 1 / 3)
+    root = torch.copysign(root - (root - size / (root * root)) / 3, x)
+    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
+    power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
+    return torch.where(is_plain, root, torch.where(x == 0, x - (power.detach() - power), x))
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,7 +162,19 @@ def log1p(x: Any, /) -> Any:
 
 
 def abs(x: Any, /) -> Any:
-    return x.clone() if x.dtype in FEW_KERNELS else torch_abs(x)
+    return x.clone() if x.dtype in _NEVER_BELOW_ZERO else torch_abs(x)
+
+
+def ceil(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.ceil(x)
+
+
+def floor(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.floor(x)
+
+
+def trunc(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.trunc(x)
 
 
 def conj(x: Any, /) -> Any:
@@ -161,10 +189,12 @@ def imag(x: Any, /) -> Any:
 def round(x: Any, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
-    return torch.round(x)
+    return x.clone() if x.dtype is torch.bool else torch.round(x)
 
 
 def sign(x: Any, /) -> Any:
+    if x.dtype is torch.bool:
+        raise DtypeError("sign() is for numbers, got an array of bool.")
     if x.dtype in FEW_KERNELS:
         return (x != 0).to(x.dtype)
     if x.dtype in INEXACT:
@@ -435,7 +465,15 @@ def _nextafter(x1: Any, x2: Any) -> Any:
 
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
-logaddexp = _floating("logaddexp", torch.logaddexp)
+
+
+def _real_logaddexp(x1: Any, x2: Any) -> Any:
+    if x1.dtype in COMPLEX or x2.dtype in COMPLEX:
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return torch.logaddexp(x1, x2)
+
+
+logaddexp = _floating("logaddexp", _real_logaddexp)
 nextafter = _floating("nextafter", _nextafter)
 
 

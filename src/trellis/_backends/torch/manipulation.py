@@ -51,6 +51,9 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    if x.ndim == 0:  # torch takes a scalar for a vector
+        normal_axes(source, 0)
+        normal_axes(destination, 0)
     return torch.movedim(x, source, destination)
 
 
