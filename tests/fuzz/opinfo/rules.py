@@ -23,8 +23,8 @@ UNARY = (
     "rsqrt sqrt square tan tanh trunc"
 )
 BINARY = (
-    "floor_divide fmod remainder maximum minimum atan2 hypot logaddexp copysign nextafter logical_and "
-    "logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+    "floor_divide fmod remainder maximum minimum atan2 hypot logaddexp copysign nextafter "
+    "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
     "bitwise_right_shift pow matmul"
 )
 RULES = {name: same(getattr(T, name)) for name in (UNARY + " " + BINARY).split()}

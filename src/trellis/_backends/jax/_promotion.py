@@ -61,10 +61,11 @@ def common(xs: Any) -> list[Any]:
     for x in xs:
         if type(x) in _numbers:
             dtype = default_of(type(x)) if dtype is None else beside_number(dtype, x)
-    return [
-        jnp.asarray(dtypes.fitted(x, dtype.name), dtype) if type(x) in _numbers else cast(x, dtype)
-        for x in xs
-    ]
+    return [_of_number(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
+
+
+def _of_number(number: Any, dtype: Any) -> Any:
+    return jnp.asarray(dtypes.fitted(number, dtype.name), dtype)
 
 
 def beside_number(dtype: Any, number: Any) -> Any:
