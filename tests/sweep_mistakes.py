@@ -1,4 +1,4 @@
-"""How much of the table of mistakes is clear on a framework: `python tests/sweep_mistakes.py numpy torch`."""
+"""How much of the table of mistakes is clear: `python tests/sweep_mistakes.py numpy torch`."""
 
 import os
 import sys
