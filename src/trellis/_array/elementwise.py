@@ -187,6 +187,16 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
         explain(error, bitwise_xor)
 
 
+def cbrt(x: A, /) -> A:
+    """Cube root, negative for negative numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cbrt(np.array([-8.0, 27.0]))
+    array([-2.,  3.])
+    """
+    return xp_of(x).cbrt(x)
+
+
 def ceil(x: A, /) -> A:
     """The nearest whole number that is not smaller; integers stay integers.
 
@@ -295,6 +305,26 @@ def erf(x: A, /) -> A:
         return xp_of(x).erf(x)
     except Exception as error:
         explain(error, erf)
+
+
+def erfc(x: A, /) -> A:
+    """One minus the error function, with all its digits where that is small.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfc(np.array([0.0, 10.0]))
+    array([1.00000000e+00, 2.08848758e-45])
+    """
+    return xp_of(x).erfc(x)
+
+
+def erfinv(x: A, /) -> A:
+    """Inverse of the error function; infinite at -1 and 1, nan outside.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfinv(np.array([0.0, 0.5]))
+    array([0.        , 0.47693628])
+    """
+    return xp_of(x).erfinv(x)
 
 
 def exp(x: A, /) -> A:
@@ -704,7 +734,7 @@ def positive(x: A, /) -> A:
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """x1 to the power of x2.
+    """x1 to the power of x2; of integers to negative powers the whole part.
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)

@@ -71,6 +71,13 @@ def flag(name: str, what: str, value: Any) -> bool:
     return value
 
 
+def number(name: str, what: str, value: Any) -> float:
+    """A Python number, or what can become one; bools and words raise."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
+    return float(value)
+
+
 def probability(name: str, what: str, value: Any) -> float:
     """A number from 0 to 1."""
     try:

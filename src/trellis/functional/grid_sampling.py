@@ -142,10 +142,7 @@ def _inside(xp: Any, place: Any, n: int, padding: str, align_corners: bool) -> A
 
 def _cubic_weights(rest: Any) -> list[Any]:
     """Of the elements at -1, 0, 1 and 2, for a place `rest` after the one at 0."""
-    weights = []
-    for d in (1 + rest, rest, 1 - rest, 2 - rest):
-        if len(weights) in (1, 2):
-            weights.append(((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1)
-        else:
-            weights.append(((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC)
-    return weights
+    a = _CUBIC
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (1 + rest, 2 - rest)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (rest, 1 - rest)]
+    return [far[0], *near, far[1]]

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import flag, per_axis
+from ._arguments import flag, number, per_axis
 from ._layout import along, checked_planes
 from ._precision import precise
 from ._sampling import COORDINATES, ROUNDINGS, Sampling, nearest, neighbours
@@ -187,7 +187,7 @@ def _checked(
         _METHODS[method][0],
         "align_corners" if align_corners else coordinates,
         rounding,
-        _number(name, "cubic_coefficient", cubic_coefficient),
+        number(name, "cubic_coefficient", cubic_coefficient),
         flag(name, "antialias", antialias),
         flag(name, "exclude_outside", excludes),
     )
@@ -199,16 +199,10 @@ def _scales(name: str, scale: Any, dims: int) -> tuple[float, ...]:
     scales = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * dims
     if len(scales) != dims:
         raise ArgumentError(f"{name}() expects one scale or {dims} of them, got {scale!r}.")
-    numbers = tuple([_number(name, "scale", s) for s in scales])
-    if not min(numbers) > 0:
+    factors = tuple([number(name, "scale", s) for s in scales])
+    if not min(factors) > 0:
         raise ArgumentError(f"{name}() expects a scale above 0, got {scale!r}.")
-    return numbers
-
-
-def _number(name: str, what: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
-    return float(value)
+    return factors
 
 
 def _resized(x: Any, sizes: Any, outs: Any, scales: Any, how: Sampling, first: bool) -> Any:

@@ -89,7 +89,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         return jax.random.bits(_typed(key), shape, dtype)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     return _keep(as_raw_key(key), jnp.uint32(threshold), shape)
 

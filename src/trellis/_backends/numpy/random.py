@@ -82,7 +82,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return blocks.bits(_words_of(key), prod(shape), dtype).reshape(shape)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     return blocks.keep(_words_of(key), prod(shape), threshold).reshape(shape)
 
