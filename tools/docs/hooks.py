@@ -1,0 +1,76 @@
+"""What mkdocs does beside turning pages into HTML: it writes the reference, draws the pictures, and
+brings in pages that live elsewhere in the repository."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "src")]
+
+import notebooks  # noqa: E402
+import pictures  # noqa: E402
+import public_names  # noqa: E402
+import reference  # noqa: E402
+from mkdocs.structure.files import File, Files  # noqa: E402
+
+# Pages that live beside what they describe, and their address on the site.
+ELSEWHERE = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "packages/board/docs/board.md": "board/index.md",
+    "packages/board/docs/others.md": "board/others.md",
+}
+
+
+def on_config(config: Any) -> Any:
+    """The groups of the reference stand in the navigation."""
+    groups = []
+    for name in public_names.all_names():
+        if name.group not in groups:
+            groups.append(name.group)
+    for entry in config.nav:
+        if "Reference" in entry:
+            entry["Reference"] += [
+                {public_names.GROUPS[group][0]: f"reference/{group}.md"} for group in groups
+            ]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """All pages, pictures and notebooks that are not files under docs/."""
+    for source, address in ELSEWHERE.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, address, content=text))
+    for address, text in reference.pages().items():
+        files.append(File.generated(config, address, content=text))
+    for address, content in pictures.all_pictures().items():
+        files.append(File.generated(config, address, content=content))
+    for address, content in notebooks.all_notebooks().items():
+        files.append(File.generated(config, address, content=content))
+    files.append(
+        File.generated(
+            config, "_site/trellis.css", content=(HERE / "trellis.css").read_text(encoding="utf-8")
+        )
+    )
+    return files
+
+
+# A link to a file of the repository that is no page: on the site, the name alone.
+_OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)(?:\.\./)+(?:src|recipes|tests|examples)[^)]*\)")
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links into the repository become text; a tutorial says where its notebook is."""
+    markdown = _OUTSIDE.sub(r"\1", markdown)
+    if page.file.src_uri in notebooks.TUTORIALS:
+        name = notebooks.address(page.file.src_uri).rpartition("/")[2]
+        up = "../" * page.file.src_uri.count("/")
+        line = f"[This page as a notebook]({up}notebooks/{name}){{ .notebook download }}"
+        title, _, rest = markdown.partition("\n")
+        markdown = f"{title}\n\n{line}\n{rest}"
+    return markdown
