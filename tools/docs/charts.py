@@ -107,8 +107,8 @@ def seed_cells() -> tuple[Counter[str], Counter[str], Counter[str]]:
 
 
 def ratios(title: str) -> list[tuple[str, dict[str, float]]]:
-    """The rows of a section of docs/benchmarks.md: what was measured, and each contestant's ratio to
-    the native code."""
+    """The rows of a section of docs/benchmarks.md: what was measured, and each contestant's ratio
+    to the native code."""
     text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     section = text.partition(f"\n## {title}")[2].partition("\n## ")[0]
     found: list[tuple[str, dict[str, float]]] = []

@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "src")]
 
+import name_tables  # noqa: E402
 import notebooks  # noqa: E402
 import pictures  # noqa: E402
 import public_names  # noqa: E402
@@ -66,7 +67,7 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)(?:\.\./)+(?:src|recipes|tests|
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links into the repository become text; a tutorial says where its notebook is."""
-    markdown = _OUTSIDE.sub(r"\1", markdown)
+    markdown = name_tables.filled(_OUTSIDE.sub(r"\1", markdown))
     if page.file.src_uri in notebooks.TUTORIALS:
         name = notebooks.address(page.file.src_uri).rpartition("/")[2]
         up = "../" * page.file.src_uri.count("/")

@@ -6,6 +6,7 @@ under the way that this file prefers; the others are said there.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from dataclasses import dataclass, field
@@ -202,6 +203,7 @@ def written_as() -> list[tuple[str, Any]]:
     return found
 
 
+@functools.cache
 def all_names() -> list[Name]:
     """Every public name once, sorted by group and alphabet."""
     by_identity: dict[Any, Name] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import tomllib
 from collections import defaultdict
@@ -22,6 +23,7 @@ COLUMNS = {
 }
 
 
+@functools.cache
 def counterparts() -> dict[str, dict[str, str]]:
     """The framework's own names beside ours, from docs/counterparts.toml."""
     return tomllib.loads(COUNTERPARTS.read_text(encoding="utf-8"))
