@@ -134,10 +134,10 @@ def training(colours: Palette) -> str:
     rows = [
         (label, row)
         for label, row in ratios("One training step with Adam, forward to update")
-        if label.startswith(("torch", "jax", "tensorflow")) and "keras" in row
+        if label.endswith((", eager", ", compiled")) and "keras" in row
     ]
     picture = Drawing(760, 74 + 30 * len(rows), colours, "A training step, beside native code")
-    left, width, most = 190, 480, 6.0
+    left, width, most = 220, 450, 6.0
     unit = width / most
     fills = {"trellis": colours.strong, "keras": colours.series[1]}
     for i, (name, fill) in enumerate(fills.items()):

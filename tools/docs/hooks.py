@@ -50,14 +50,15 @@ def on_files(files: Files, config: Any) -> Files:
     for address, text in reference.pages().items():
         files.append(File.generated(config, address, content=text))
     for address, content in pictures.all_pictures().items():
+        kept = files.get_file_from_path(address)  # the README's stand in docs/ too
+        if kept is not None:
+            files.remove(kept)
         files.append(File.generated(config, address, content=content))
     for address, content in notebooks.all_notebooks().items():
         files.append(File.generated(config, address, content=content))
-    files.append(
-        File.generated(
-            config, "_site/trellis.css", content=(HERE / "trellis.css").read_text(encoding="utf-8")
-        )
-    )
+    for name in ("trellis.css", "trellis.js"):
+        text = (HERE / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, f"_site/{name}", content=text))
     return files
 
 
@@ -75,3 +76,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         title, _, rest = markdown.partition("\n")
         markdown = f"{title}\n\n{line}\n{rest}"
     return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The empty corner of a table is no heading."""
+    return re.sub(r"<th[^>]*></th>", "<td></td>", html)

@@ -36,11 +36,11 @@ LABELS = {
 }
 HEAD = """# Where the frameworks differ
 
-*The same expression, four answers: what does each framework do by itself, and what does Trellis do?*
+*The same expression, four answers: what does each framework do by itself, and what does Trellis?*
 
-Every cell is the result of an expression that was run; the expressions stand below each table. The page is made by
-`python tools/docs/ledger.py`, and a test runs all of it again. Trellis was run on all four: one answer means that they
-agree.
+Every cell is the result of an expression that was run; the expressions stand below each table. The
+page is made by `python tools/docs/ledger.py`, and a test runs all of it again. Trellis was run on
+all four: one answer means that they agree.
 """
 
 
@@ -110,7 +110,7 @@ def cells(section: Section, row: Row) -> list[str]:
 
 
 def section_text(section: Section) -> str:
-    head = ["", *[LABELS[name] for name in section.columns], "Trellis"]
+    head = ["question", *[LABELS[name] for name in section.columns], "Trellis"]
     lines = [
         f"## {section.title}",
         "",
