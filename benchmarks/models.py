@@ -61,17 +61,20 @@ class Lstm(trellis.Module):
 
 
 class Transformer(trellis.Module):
-    """Two encoder layers of width 64 with 4 heads, over 32 tokens."""
+    """Encoder layers of width 64 with 4 heads, over 32 tokens."""
 
-    def __init__(self, **options):
+    def __init__(self, depth=2, **options):
         layer = {"num_heads": HEADS, "feedforward_channels": 256, "dropout": 0.0}
-        self._e0 = nn.TransformerEncoderLayer(64, **layer)
-        self._e1 = nn.TransformerEncoderLayer(64, **layer)
+        for i in range(depth):
+            setattr(self, f"_e{i}", nn.TransformerEncoderLayer(64, **layer))
+        self._depth = depth
         self._head = nn.Linear(64, CLASSES)
         super().__init__(**options)
 
     def _forward(self, x):
-        return self._head(trellis.mean(self._e1(self._e0(x)), axis=1))
+        for i in range(self._depth):
+            x = getattr(self, f"_e{i}")(x)
+        return self._head(trellis.mean(x, axis=1))
 
 
 def data(name, batch=None):
@@ -82,6 +85,7 @@ def data(name, batch=None):
         "cnn": (batch or 16, 32, 32, 3),
         "lstm": (batch or 16, 32, 32),
         "transformer": (batch or 16, 32, 64),
+        "deep_transformer": (batch or 16, 32, 64),
     }[name]
     return rng.standard_normal(shape).astype("float32"), rng.integers(0, CLASSES, shape[0])
 
@@ -92,6 +96,8 @@ def build(name, backend):
     with trellis.using_backend(backend):
         if name == "cnn":
             return Cnn("NCHW" if backend == "torch" else "NHWC")
+        if name == "deep_transformer":
+            return Transformer(depth=4)
         return {"mlp": Mlp, "lstm": Lstm, "transformer": Transformer}[name]()
 
 

@@ -19,6 +19,8 @@ NAMES = (
     "array_ops",
     "gradients",
     "training",
+    "compile_time",
+    "convert",
     "optimizers",
     "layers",
     "random_numbers",
@@ -30,7 +32,7 @@ NAMES = (
     "board_overhead",
 )
 # A short run has fewer rows and rounds, and leaves these out.
-LONG = ("loss_curves",)
+LONG = ("loss_curves", "compile_time")
 QUICK_LIMIT = 175
 
 

@@ -10,8 +10,14 @@ def mlp(np, p, x):
 
 
 def transformer(np, p, x, heads):
-    x = encoder(np, p["e1"], encoder(np, p["e0"], x, heads), heads)
+    for name in encoders(p):
+        x = encoder(np, p[name], x, heads)
     return np.mean(x, axis=1) @ p["head"]["w"].T + p["head"]["b"]
+
+
+def encoders(p):
+    """The names of the encoder layers, in order."""
+    return sorted([name for name in p if name.startswith("e")])
 
 
 def encoder(np, p, x, heads):

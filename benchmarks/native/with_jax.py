@@ -38,6 +38,7 @@ FORWARD = {
     "lstm": lstm,
     "transformer": lambda p, x: formulas.transformer(jnp, p, x, 4),
 }
+FORWARD["deep_transformer"] = FORWARD["transformer"]
 
 
 def steps(name, weights, x, y):
@@ -62,4 +63,5 @@ def steps(name, weights, x, y):
 
         return step
 
-    return {"eager": stepper(update), "compiled": stepper(jax.jit(update))}
+    compiled = stepper(jax.jit(update))
+    return {"eager": stepper(update), "compiled": compiled, "compiled whole": compiled}

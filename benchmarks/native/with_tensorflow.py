@@ -3,6 +3,8 @@ tf.function."""
 
 import tensorflow as tf
 
+from .formulas import encoders
+
 
 def dense(p, x):
     return tf.matmul(x, p["w"], transpose_b=True) + p["b"]
@@ -30,7 +32,8 @@ def lstm(p, x):
 
 
 def transformer(p, x):
-    x = encoder(p["e1"], encoder(p["e0"], x))
+    for name in encoders(p):
+        x = encoder(p[name], x)
     return dense(p["head"], tf.reduce_mean(x, 1))
 
 
@@ -64,6 +67,7 @@ def norm(p, x):
 
 
 FORWARD = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer}
+FORWARD["deep_transformer"] = transformer
 
 
 def steps(name, weights, x, y):
@@ -93,4 +97,5 @@ def steps(name, weights, x, y):
 
         return compiler(update)
 
-    return {"eager": stepper(lambda fn: fn), "compiled": stepper(tf.function)}
+    compiled = stepper(tf.function)
+    return {"eager": stepper(lambda fn: fn), "compiled": compiled, "compiled whole": compiled}

@@ -126,6 +126,7 @@ from ._array.elementwise import exp as exp
 from ._array.elementwise import expm1 as expm1
 from ._array.elementwise import floor as floor
 from ._array.elementwise import floor_divide as floor_divide
+from ._array.elementwise import fmod as fmod
 from ._array.elementwise import greater as greater
 from ._array.elementwise import greater_equal as greater_equal
 from ._array.elementwise import hypot as hypot
@@ -158,6 +159,7 @@ from ._array.elementwise import real as real
 from ._array.elementwise import reciprocal as reciprocal
 from ._array.elementwise import remainder as remainder
 from ._array.elementwise import round as round
+from ._array.elementwise import rsqrt as rsqrt
 from ._array.elementwise import sign as sign
 from ._array.elementwise import signbit as signbit
 from ._array.elementwise import sin as sin
@@ -168,9 +170,11 @@ from ._array.elementwise import subtract as subtract
 from ._array.elementwise import tan as tan
 from ._array.elementwise import tanh as tanh
 from ._array.elementwise import trunc as trunc
+from ._array.elementwise import truncate_divide as truncate_divide
 
 # Indexing
 from ._array.indexing import at as at
+from ._array.indexing import put_along_axis as put_along_axis
 from ._array.indexing import scatter as scatter
 from ._array.indexing import segment_sum as segment_sum
 from ._array.indexing import take as take
@@ -229,6 +233,7 @@ from ._random.seeded import shuffle as shuffle
 from ._array.searching import argmax as argmax
 from ._array.searching import argmin as argmin
 from ._array.searching import count_nonzero as count_nonzero
+from ._array.searching import histogram as histogram
 from ._array.searching import nonzero as nonzero
 from ._array.searching import searchsorted as searchsorted
 from ._array.searching import topk as topk
@@ -280,7 +285,9 @@ from ._core.lazy import enter as __getattr__  # noqa: F401
 from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
 if TYPE_CHECKING:
+    from . import convert as convert
     from . import functional as functional
+    from . import graph as graph
     from . import nn as nn
     from . import optim as optim
     from . import train as train

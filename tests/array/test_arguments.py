@@ -48,6 +48,25 @@ MISTAKES = [
      "fftn() needs s and axes of equal lengths, got 2 and 1."),
     ("scatter", [vector, index, vector[:1]], [], {"reduce": "sum"}, errors.ArgumentError,
      "scatter() expects reduce to be 'set', 'add', 'multiply', 'min' or 'max', got 'sum'."),
+    ("put_along_axis", [matrix, np.array([[0], [1], [0]], "int32")], [1.0], {}, errors.ShapeError,
+     "put_along_axis() expects indices with as many axes as x, none longer but axis 1, got (3, 1) "
+     "for x of (2, 3)."),
+    ("put_along_axis", [matrix, matrix], [1.0], {}, errors.DtypeError,
+     "put_along_axis() expects integer indices, got an array of float32. "
+     "Write astype(indices, 'int64')."),
+    ("put_along_axis", [matrix, index], [1.0], {"reduce": "mean"}, errors.ArgumentError,
+     "put_along_axis() expects reduce to be 'set', 'add', 'multiply', 'min' or 'max', got 'mean'."),
+    ("histogram", [vector], [0], {}, errors.ArgumentError,
+     "histogram() expects at least 1 bin, got 0."),
+    ("histogram", [vector], [2.5], {}, errors.ArgumentTypeError,
+     "histogram() expects the number of bins or an array of their edges, got 2.5."),
+    ("histogram", [vector], [[1.0, 0.0]], {}, errors.ArgumentError,
+     "histogram() expects edges in rising order, got [1.0, 0.0]."),
+    ("histogram", [vector], [3], {"range": (2, 1)}, errors.ArgumentError,
+     "histogram() expects a range of two finite numbers, the lower first, got (2, 1)."),
+    ("histogram", [vector * np.nan], [3], {}, errors.ArgumentError,
+     "histogram() cannot find the range of an array with nan or infinities. Write "
+     "range=(low, high)."),
     ("one_hot", [index], [3], {"axis": 5}, errors.AxisError,
      "axis 5 is out of range for an array of 2 dimensions."),
 ]  # fmt: skip

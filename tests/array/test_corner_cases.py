@@ -254,7 +254,9 @@ def test_integers_divided_by_zero(dtype, backend, array, x64):
     with x64(), np.errstate(divide="ignore"):
         x, y = array(np.array([7, 0, 7], dtype)), array(np.array([0, 0, 2], dtype))
         assert_close(trellis.floor_divide(x, y), np.array([0, 0, 3], dtype), backend=backend)
+        assert_close(trellis.truncate_divide(x, y), np.array([0, 0, 3], dtype), backend=backend)
         assert_close(trellis.remainder(x, y), np.array([0, 0, 1], dtype), backend=backend)
+        assert_close(trellis.fmod(x, y), np.array([0, 0, 1], dtype), backend=backend)
 
 
 @pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
@@ -359,6 +361,11 @@ def test_floor_divide_of_bfloat16(backend, array):
     assert_close(
         trellis.astype(found, "float32"), np.array([-19.0, 14.0], "float32"), backend=backend
     )
+    # 18.5 / 2.0625 is 8.97, which is 9 in bfloat16.
+    x, y = np.array([18.5, -18.5]).astype(native), np.array([2.0625] * 2).astype(native)
+    found = trellis.truncate_divide(array(x), array(y))
+    expected = np.array([8.0, -8.0], "float32")
+    assert_close(trellis.astype(found, "float32"), expected, backend=backend)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, 0.5])

@@ -55,6 +55,12 @@ FUNCTIONS = {
     "divide": (trellis.divide, number_types, as_float),
     "pow": (trellis.pow, number_types, same),
     "floor_divide": (trellis.floor_divide, lambda a, b: number_types(a, b) and real(a, b), same),
+    "fmod": (trellis.fmod, lambda a, b: number_types(a, b) and real(a, b), same),
+    "truncate_divide": (
+        trellis.truncate_divide,
+        lambda a, b: number_types(a, b) and real(a, b),
+        same,
+    ),
     "remainder": (trellis.remainder, lambda a, b: number_types(a, b) and real(a, b), same),
     "maximum": (trellis.maximum, lambda a, b: number_types(a, b) and real(a, b), same),
     "minimum": (trellis.minimum, lambda a, b: number_types(a, b) and real(a, b), same),

@@ -19,6 +19,26 @@ def _updated(x, index, value, ufunc=None):
     return x
 
 
+def _put(ufunc):
+    """torch's formula, element by element: x[indices[i, j], j] for axis 0."""
+
+    def of(x, indices, values, axis=-1):
+        out = np.array(x)
+        values = np.broadcast_to(values, indices.shape)
+        for place in np.ndindex(indices.shape):
+            target = list(place)
+            target[axis] = indices[place]
+            target = tuple(target)
+            out[target] = values[place] if ufunc is None else ufunc(out[target], values[place])
+        return out
+
+    return of
+
+
+# Repeated, negative, and only for the first two rows.
+columns = np.array([[2, 0, 2, 2], [-1, 1, -2, 1]])
+
+
 CASES = [
     Case(
         "at",
@@ -111,6 +131,37 @@ CASES = [
         about="integers",
         gradient=NO_FLOATS,
         call=lambda x, s: trellis.at(x, -1).add(s - 2),
+    ),
+    Case("put_along_axis", (x, columns, numbers(2, 4, seed=3)), _put(None)),
+    *[
+        Case(
+            "put_along_axis",
+            (x, columns, numbers(2, 4, seed=3)),
+            _put(ufunc),
+            about=reduce,
+            kwargs={"reduce": reduce},
+        )
+        for reduce, ufunc in [
+            ("add", np.add),
+            ("multiply", np.multiply),
+            ("min", np.minimum),
+            ("max", np.maximum),
+        ]
+    ],
+    Case(
+        "put_along_axis",
+        (numbers(3, 2, 2), np.array([[[1, 2]]]), 4.0),
+        lambda x, i, s: _put(None)(x, i, s, 0),
+        about="first axis, one number",
+        kwargs={"axis": 0},
+    ),
+    Case(
+        "put_along_axis",
+        (np.arange(4), np.array([3, 3, 0], "uint8"), np.array([10, 20, 30])),
+        [30, 1, 2, 33],
+        about="integers",
+        kwargs={"reduce": "add"},
+        gradient=NO_FLOATS,
     ),
     Case(
         "scatter", (x, np.array([3, 1]), numbers(2, 3, seed=2)), lambda x, i, u: _updated(x, i, u)

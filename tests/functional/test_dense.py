@@ -1,6 +1,7 @@
 """The rows `linear` and `dropout` on all four backends."""
 
 import numpy as np
+import pytest
 
 import trellis
 import vectors
@@ -12,6 +13,8 @@ from layer_checks import (
     check_types,
     check_vectors,
 )
+from trellis import functional as F
+from trellis.errors import ArgumentError, DtypeError, ShapeError
 from trellis.testing import assert_close, check_gradients
 
 
@@ -156,3 +159,28 @@ def test_dropout_mask(backend, array):
     check_compiled(
         lambda x: trellis.dropout(x, 0.3, seed=7), [array(np.ones(5001), "float32")], backend
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "weights", "sizes", "error", "message"),
+    [
+        ((4, 3), (2, 2, 5), [1, 1], ShapeError, "groups, in, out"),
+        ((4, 3), (2, 3, 5), [1, 1, 1], ShapeError, "groups, in, out"),
+        ((4, 3), (2, 3, 5), [3, 3], ShapeError, "6 rows together"),
+        ((4, 3), (2, 3, 5), [-1, 3], ArgumentError, "from 0 to 4, got -1"),
+        ((4, 3), (2, 3, 5), [1.0, 2.0], DtypeError, "integers"),
+    ],
+)
+def test_grouped_matmul_bad_input(rows, weights, sizes, error, message, array):
+    kind = "float32" if isinstance(sizes[0], float) else "int32"
+    with pytest.raises(error, match=message):
+        F.grouped_matmul(
+            array(np.ones(rows), "float32"), array(np.ones(weights), "float32"), array(sizes, kind)
+        )
+
+
+def test_grouped_matmul_of_halves(backend, array):
+    """Sums in float32: 4096 ones are 4096, where float16 would stop at 2048."""
+    x, weights = array(np.ones((2, 4096)), "float16"), array(np.ones((2, 4096, 1)), "float16")
+    y = F.grouped_matmul(x, weights, array([1, 1], "int32"))
+    assert_close(y, np.full((2, 1), 4096, "float16"), backend=backend)

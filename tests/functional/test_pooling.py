@@ -9,7 +9,7 @@ import trellis
 from oracles import torch
 from oracles import torch_functional as T
 from trellis import functional as F
-from trellis.errors import ArgumentError, ShapeError
+from trellis.errors import ArgumentError, ArgumentTypeError, ShapeError
 from trellis.testing import assert_close, check_gradients
 
 rng = np.random.default_rng(3)
@@ -136,6 +136,40 @@ def test_avg_pool(configuration, include, backend, array):
         )
 
 
+# The last window is kept, dropped (it would start in the padding), or wider than the input.
+PARTIAL = [((6,), 3, 2, 1), ((5,), 2, 3, 1), ((1,), 3, 3, 0), ((7, 6), (2, 3), (2, 3), 1),
+           ((8, 9), 3, (2, 5), 0), ((5, 4, 6), 2, 3, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sizes", "window", "strides", "padding"), PARTIAL)
+def test_ceil_mode(sizes, window, strides, padding, backend, array):
+    dims = len(sizes)
+    x = rng.normal(size=(2, 3, *sizes)).astype("float32")
+    options = {"ceil_mode": True, "data_format": FORMATS[dims][1]}
+    steps = (window, strides, padding)
+    values, places = getattr(T, f"max_pool{dims}d")(
+        torch.tensor(x), *steps, ceil_mode=True, return_indices=True
+    )
+    y, i = MAX[dims](array(x), *steps, **options, return_indices=True)
+    assert_close(y, values.numpy(), backend=backend)
+    assert_close(i, places.numpy(), dtype=False)
+    for include in (False, True):
+        expected = getattr(T, f"avg_pool{dims}d")(
+            torch.tensor(x), *steps, ceil_mode=True, count_include_pad=include
+        ).numpy()
+        y = AVG[dims](array(x), *steps, **options, count_include_pad=include)
+        # Sums of float32 in another order.
+        assert_close(y, expected, rtol=1e-5, atol=1e-6, backend=backend)
+
+
+@pytest.mark.parametrize("dilation", [2, 3])
+def test_ceil_mode_with_dilations(dilation, array):
+    x = rng.normal(size=(1, 2, 9)).astype("float32")
+    expected = T.max_pool1d(torch.tensor(x), 2, 4, 1, dilation, ceil_mode=True).numpy()
+    y = F.max_pool1d(array(x), 2, 4, 1, dilations=dilation, data_format="NCW", ceil_mode=True)
+    assert_close(y, expected)
+
+
 def test_gradient_of_ties_goes_to_the_first(array):
     x = np.zeros((1, 4, 4, 2), "float32")
     t = torch.zeros(1, 2, 4, 4, requires_grad=True)
@@ -243,6 +277,8 @@ def test_nests(array):
         (lambda x: F.max_pool2d(x, 2, 0, "VALID"), ArgumentError, "at least 1"),
         (lambda x: F.max_pool2d(x, 7, 1, "VALID"), ShapeError, "window spans 7"),
         (lambda x: F.max_pool2d(x, 2, 1, 2), ArgumentError, "padding alone"),
+        (lambda x: F.max_pool2d(x, 7, 2, "VALID", ceil_mode=True), ShapeError, "window spans 7"),
+        (lambda x: F.avg_pool2d(x, 2, 2, 0, ceil_mode="no"), ArgumentTypeError, "'no'"),
         (lambda x: F.avg_pool2d(x, 2, 1, -1), ArgumentError, "-1"),
         (lambda x: F.adaptive_avg_pool(x, (0, 1)), ArgumentError, r"\(0, 1\)"),
         (lambda x: F.global_avg_pool(x[0, 0]), ShapeError, "3 axes"),

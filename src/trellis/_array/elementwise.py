@@ -290,6 +290,18 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     return xp_of_pair(x1, x2).floor_divide(x1, x2)
 
 
+def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Remainder of a division rounded towards zero: it has the sign of `x1` (C, NumPy and torch).
+
+    `remainder` has the sign of `x2` instead. Integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.fmod(np.array([-7, 7]), 3)
+    array([-1,  1])
+    """
+    return xp_of_pair(x1, x2).fmod(x1, x2)
+
+
 def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
     """Whether the first is greater.
 
@@ -622,6 +634,16 @@ def round(x: A, /) -> A:
     return xp_of(x).round(x)
 
 
+def rsqrt(x: A, /) -> A:
+    """One over the square root; infinite at 0, nan for negative numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.rsqrt(np.array([4.0, 16.0]))
+    array([0.5 , 0.25])
+    """
+    return xp_of(x).rsqrt(x)
+
+
 def sign(x: A, /) -> A:
     """-1, 0 or 1; nan stays nan; for complex numbers x / abs(x).
 
@@ -720,3 +742,13 @@ def trunc(x: A, /) -> A:
     array([ 1., -1.])
     """
     return xp_of(x).trunc(x)
+
+
+def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
+    """Quotient rounded towards zero; `floor_divide` rounds down. Integers stay integers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.truncate_divide(np.array([-7, 7]), 2)
+    array([-3,  3])
+    """
+    return xp_of_pair(x1, x2).truncate_divide(x1, x2)

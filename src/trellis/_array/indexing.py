@@ -1,9 +1,10 @@
 """Reading and writing by index. Arrays are never modified: every update gives a new array."""
 
-from typing import Generic, Literal, get_args
+from typing import Any, Generic, Literal, get_args
 
 from .._core.dispatch import xp_of_all, xp_of_pair
-from .._core.leafwise import call_leafwise
+from .._core.errors import DtypeError, ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis, one_of
 from .._core.typing import A, Scalar
 
@@ -55,6 +56,64 @@ def at(x: A, idx: object = ..., /) -> At[A]:
     array([2., 0., 1.])
     """
     return At(x, idx)
+
+
+def put_along_axis(
+    x: A, indices: A, values: A | Scalar, /, *, axis: int = -1, reduce: _Reduction = "set"
+) -> A:
+    """`x` with one element changed per index: along `axis` the element `indices[i, j]` of row i
+    gets `values[i, j]`. The inverse of `take_along_axis`.
+
+    `indices` has as many axes as `x` and may be shorter along the other ones, where it then names
+    the first rows (torch.scatter, ONNX ScatterElements); negative indices count from the end.
+    `values` has the shape of `indices`, or broadcasts to it. With "set" the last of several values
+    for an element wins, otherwise they accumulate.
+
+    >>> import numpy as np, trellis
+    >>> trellis.put_along_axis(np.zeros((2, 3)), np.array([[2], [0]]), np.array([[5.0], [7.0]]))
+    array([[0., 0., 5.],
+           [7., 0., 0.]])
+    """
+    if has_nest(x, indices, values):
+        options = {"axis": axis, "reduce": reduce}
+        return call_leafwise(put_along_axis, (x, indices, values), options)
+    xp = xp_of_all(x, indices, values)
+    one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
+    axis = normal_axis(axis, len(x.shape))
+    _check_places("put_along_axis", xp, x, indices, axis)
+    # Small integers could not count the other axes, and torch takes uint8 for masks.
+    indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
+    places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
+    return getattr(At(x, tuple(places)), reduce)(values)
+
+
+def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
+    kind = xp.dtype_name(indices.dtype)
+    if not kind.startswith(("int", "uint")):
+        raise DtypeError(
+            f"{name}() expects integer indices, got an array of {kind}. "
+            "Write astype(indices, 'int64')."
+        )
+    sizes, shape = tuple(indices.shape), tuple(x.shape)
+    fits = len(sizes) == len(shape)
+    for i, (count, size) in enumerate(zip(sizes, shape, strict=False)):
+        if i != axis and count is not None and size is not None and count > size:
+            fits = False
+    if not fits:
+        raise ShapeError(
+            f"{name}() expects indices with as many axes as x, none longer but axis {axis}, "
+            f"got {sizes} for x of {shape}."
+        )
+
+
+def _counted(xp: Any, x: Any, axis: int) -> Any:
+    """0, 1, 2, ... along one axis of `x`, in a shape that broadcasts with it."""
+    size = x.shape[axis]
+    if size is None:  # not known while tracing: counted when the program runs
+        return xp.cumulative_sum(xp.ones_like(x), axis=axis) - 1
+    shape = [1] * len(x.shape)
+    shape[axis] = size
+    return xp.reshape(xp.arange(size, device=xp.device(x)), tuple(shape))
 
 
 def scatter(

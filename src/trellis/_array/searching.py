@@ -1,9 +1,13 @@
 """Where elements are, and which."""
 
-from typing import Literal
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from .._core.dispatch import xp_of, xp_of_all
-from .._core.leafwise import call_leafwise
+from .._core.dtypes import COMPLEX, FLOATING, default_dtype
+from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_count, normal_axis, one_of
 from .._core.typing import A, Scalar
 
@@ -40,6 +44,112 @@ def count_nonzero(
     array([1, 2])
     """
     return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+def histogram(
+    x: A,
+    bins: int | Sequence[float] | A,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: A | None = None,
+) -> tuple[A, A]:
+    """How many elements of `x` fall into each bin, and the edges of the bins, as NumPy counts them.
+
+    `bins` is the number of equal bins between the two ends of `range` (by default the smallest and
+    the largest element), or all the edges in rising order. A bin holds its lower edge, the last one
+    its upper edge too; what lies outside, and nan, is not counted. With `weights`, which have the
+    shape of `x`, each element counts as much as its weight; the counts are differentiable in them.
+
+    >>> import numpy as np, trellis
+    >>> trellis.histogram(np.array([0.0, 1.0, 1.5, 4.0]), 2)
+    (array([3, 1]), array([0., 2., 4.]))
+    """
+    if has_nest(x, bins, weights):
+        return call_leafwise(histogram, (x, bins), {"range": range, "weights": weights})
+    arrays = [each for each in (x, bins, weights) if not isinstance(each, (int, list, tuple))]
+    xp = xp_of_all(*arrays)
+    y = _flat_floats(xp, x)
+    edges = _edges(xp, y, bins, range)
+    count = edges.shape[0] - 1
+    is_inside = xp.logical_and(y >= edges[0], y <= edges[-1])
+    place = xp.searchsorted(xp.stop_gradient(edges), xp.stop_gradient(y), side="right") - 1
+    place = xp.where(is_inside, xp.clip(place, 0, count - 1), 0)
+    if weights is None:
+        amounts = xp.astype(is_inside, xp.arange(1).dtype)
+    else:
+        if tuple(weights.shape) != tuple(x.shape):
+            raise ShapeError(
+                f"histogram() expects weights of the shape of x, got {tuple(weights.shape)} for "
+                f"{tuple(x.shape)}."
+            )
+        amounts = xp.reshape(weights, (-1,))
+        amounts = xp.where(is_inside, amounts, xp.zeros_like(amounts))
+    return xp.segment_sum(amounts, place, num_segments=count), edges
+
+
+def _flat_floats(xp: Any, x: Any) -> Any:
+    kind = xp.dtype_name(x.dtype)
+    if kind in COMPLEX:
+        raise DtypeError(f"histogram() compares real numbers, got an array of {kind}.")
+    y = xp.reshape(x, (-1,))
+    return y if kind in FLOATING else xp.astype(y, str(default_dtype()))
+
+
+def _edges(xp: Any, y: Any, bins: Any, ends: Any) -> Any:
+    """The edges of the bins in the type of `y`."""
+    is_known = isinstance(bins, (int, list, tuple)) or hasattr(bins, "shape")
+    if not is_known or isinstance(bins, bool):
+        raise ArgumentTypeError(
+            f"histogram() expects the number of bins or an array of their edges, got {bins!r}."
+        )
+    if not isinstance(bins, int):
+        edges = xp.asarray(bins, dtype=y.dtype, device=xp.device(y))
+        if len(edges.shape) != 1 or edges.shape[0] is None or edges.shape[0] < 2:
+            raise ShapeError(
+                f"histogram() expects a vector of at least 2 edges, got {tuple(edges.shape)}."
+            )
+        if xp.is_concrete(edges) and not bool(xp.all(edges[1:] >= edges[:-1])):
+            raise ArgumentError(f"histogram() expects edges in rising order, got {bins!r}.")
+        return edges
+    if bins < 1:
+        raise ArgumentError(f"histogram() expects at least 1 bin, got {bins}.")
+    low, high = _ends(xp, y, ends)
+    steps = xp.arange(bins + 1, dtype=y.dtype, device=xp.device(y))
+    # The last edge is the end itself, whatever the product is rounded to.
+    inner = low + steps[:-1] * ((high - low) / bins)
+    return xp.concat([inner, xp.reshape(high, (1,))])
+
+
+def _ends(xp: Any, y: Any, ends: Any) -> tuple[Any, Any]:
+    if ends is not None:
+        low, high = _pair(ends)
+        low, high = [xp.asarray(end, dtype=y.dtype, device=xp.device(y)) for end in (low, high)]
+    elif y.shape[0] == 0:
+        low, high = [xp.asarray(end, dtype=y.dtype, device=xp.device(y)) for end in (0.0, 1.0)]
+    else:
+        low, high = xp.min(y), xp.max(y)
+        if xp.is_concrete(y) and not bool(xp.isfinite(low + high)):
+            raise ArgumentError(
+                "histogram() cannot find the range of an array with nan or infinities. Write "
+                "range=(low, high)."
+            )
+    is_point = low == high
+    return xp.where(is_point, low - 0.5, low), xp.where(is_point, high + 0.5, high)
+
+
+def _pair(ends: Any) -> tuple[float, float]:
+    try:
+        low, high = [float(end) for end in ends]
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"histogram() expects range as two numbers, got {ends!r}."
+        ) from None
+    if not (low <= high and math.isfinite(low) and math.isfinite(high)):
+        raise ArgumentError(
+            f"histogram() expects a range of two finite numbers, the lower first, got {ends!r}."
+        )
+    return low, high
 
 
 def nonzero(x: A, /) -> tuple[A, ...]:

@@ -172,6 +172,15 @@ class Arrays(Protocol):
     def erf(self, x: Native, /) -> Native:
         """The error function."""
 
+    def rsqrt(self, x: Native, /) -> Native:
+        """1 / sqrt(x)."""
+
+    def fmod(self, x1: Native, x2: Native, /) -> Native:
+        """The remainder with the sign of x1; integers by 0 give 0."""
+
+    def truncate_divide(self, x1: Native, x2: Native, /) -> Native:
+        """The quotient rounded towards zero; integers stay integers, and by 0 they give 0."""
+
     def isclose(
         self,
         x1: Native,
@@ -250,6 +259,9 @@ class Kernels(Protocol):
 
     def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
         """x @ weight + bias over the last axis."""
+
+    def grouped_matmul(self, x: Native, weights: Native, group_sizes: Native) -> Native:
+        """Consecutive groups of rows, each times its own matrix; rows after the last are zero."""
 
     def conv(self, x: Native, filters: Native, bias: Native | None, spec: ConvSpec) -> Native:
         """Convolution over 1 to 3 spatial axes; `spec` says how."""

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._array.casting import dtype
 from .._array.creation import asarray
 from .._array.device import to_device
+from .._array.interchange import to_numpy
 from .._core.container import Container
 from .._core.typing import Device, DTypeLike
 from ..graph import Graph, program_of
@@ -110,7 +112,14 @@ class ConvertedModule(Module):
         `name` is that of its class. Weights go from here to there with `save_weights` and
         `load_weights`.
         """
-        return source_of(self, name)
+        state = self.state_dict()
+        return source_of(
+            self.graph,
+            name=name or self.name,
+            source=self.source,
+            constants={name: to_numpy(x) for name, x in self._constants.items()},
+            dtypes={chain: str(dtype(state[chain])) for chain in state.key_chains()},
+        )
 
     def extra_repr(self) -> str:
         return f"from {self.source}, {len(self.graph.nodes)} calls"

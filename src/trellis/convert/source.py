@@ -1,71 +1,140 @@
 """A converted model as a file of readable Trellis code."""
 
+import base64
 import re
+import zlib
 from typing import Any
 
 import numpy as np
 
-from ..graph import Printer
+from ..graph import Graph, Printer
+from ..graph.graph import all_nodes, values_in
 
-# Constants up to this many numbers are written out; larger ones become buffers.
-_SMALL = 64
+# Constants up to this many numbers are written out beside their packed form.
+_SMALL = 16
 
 
-def source_of(model: Any, name: str | None = None) -> str:
-    """The text of a module class that computes what the converted `model` does.
+def source_of(
+    graph: Graph, *, name: str, source: str, constants: dict[str, Any], dtypes: dict[str, str]
+) -> str:
+    """The text of a module class that computes what the graph does.
 
-    Constants too large to be written out are among its buffers, under `constants/`, so that
-    `load_weights(path, strict=False)` or assigning `buffers` brings them along.
+    `constants` are NumPy arrays by name; `dtypes` the types of variables and buffers by key chain.
     """
-    graph = model.graph
-    title = name or re.sub(r"\W", "", model.name) or "Model"
+    title = re.sub(r"\W", "", name, flags=re.ASCII) or "Model"
+    title = title if title[0].isalpha() else f"Model{title}"
     printer = Printer(graph)
-    body = printer.body(graph, "        ")
-    arguments = [value.name for value in graph.inputs]
+    calls = printer.calls(graph, "        ")
+    inputs = ", ".join(["self", *[value.name for value in graph.inputs]])
+    first = [line for line in calls[:1] if line]  # no empty line at the top
+    return "\n".join(
+        [
+            f'"""{title}, converted from {source} by Trellis: `{title}(backend="numpy")`."""',
+            "",
+            *_imports(printer.imports, bool(constants)),
+            "",
+            "",
+            f"class {title}(nn.Module):",
+            '    """The variables begin at zero; `load_weights` or `v=` brings their values."""',
+            "",
+            *_build(constants),
+            "    def _create_variables(self, *, device, dtype):",
+            "        v = trellis.Container()",
+            "        for name, (shape, kind) in VARIABLES.items():",
+            "            v[name] = trellis.zeros(shape, dtype=kind, device=device)",
+            "        for name, (shape, kind) in BUFFERS.items():",
+            "            zeros = trellis.zeros(shape, dtype=kind, device=device)",
+            "            self.register_buffer(name, zeros)",
+            "        return v",
+            "",
+            f"    def _forward({inputs}):",
+            *_stored(graph, constants, printer.uses_backend),
+            *first,
+            *calls[1:],
+            *_updates(graph, printer),
+            f"        return {printer.text(graph.outputs)}",
+            "",
+            "",
+            *_table("VARIABLES", graph.variables, dtypes),
+            *_table("BUFFERS", graph.buffers, dtypes),
+            *_constants(constants),
+            "",
+        ]
+    )
+
+
+def unpacked(text: str, shape: tuple[int, ...], dtype: str, /) -> Any:
+    """The NumPy array that a printed model holds as text; the inverse of `packed`."""
+    kind = _numpy_dtype(dtype)
+    data = zlib.decompress(base64.b85decode(text))
+    return np.frombuffer(data, kind).reshape(shape).copy()
+
+
+def packed(array: Any, /) -> str:
+    """An array as text: its bytes, compressed."""
+    return base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
+
+
+def _numpy_dtype(name: str) -> Any:
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _imports(needed: set[str], has_constants: bool) -> list[str]:
+    lines = {*needed, "import trellis", "from trellis import nn"}
+    if has_constants:
+        lines.add("from trellis.convert.source import unpacked")
+    return sorted(lines, key=lambda line: (line.startswith("from"), line))
+
+
+def _build(constants: dict[str, Any]) -> list[str]:
+    if not constants:
+        return []
+    return [
+        "    def _build(self):",
+        "        self._constants = trellis.to_backend(CONSTANTS, trellis.current_backend())",
+        "",
+    ]
+
+
+def _stored(graph: Graph, constants: dict[str, Any], uses_backend: bool) -> list[str]:
+    lines = ["v = self.v"] if graph.variables else []
+    lines += ["buffers = self.buffers"] if graph.buffers else []
+    lines += ["constants = self._constants"] if constants else []
+    used = {x.name for node in all_nodes(graph) for x in values_in((node.args, node.attributes))}
+    lines += ["training = self.training"] if "training" in used else []
+    if uses_backend:
+        inputs = [value.name for value in graph.inputs]
+        found = f"backend_of({inputs[0]})" if inputs else "current_backend()"
+        lines.append(f"backend = trellis.{found}")
+    return [f"        {line}" for line in lines]
+
+
+def _updates(graph: Graph, printer: Printer) -> list[str]:
+    if not graph.updates:
+        return []
     lines = [
-        f'"""{model.name}, converted from {model.source} by Trellis."""',
-        "",
-        *sorted({*printer.imports, "import trellis", "from trellis import nn"}),
-        "",
-        "VARIABLES = {",
-        *[
-            f"    {chain!r}: ({value.shape!r}, {value.dtype!r}),"
-            for chain, value in graph.variables.items()
-        ],
-        "}",
-        "BUFFERS = {",
-        *[
-            f"    {chain!r}: ({value.shape!r}, {value.dtype!r}),"
-            for chain, value in graph.buffers.items()
-        ],
-        "}",
+        f"            self.register_buffer({printer.text(chain)}, {printer.text(x)})"
+        for chain, x in graph.updates.items()
     ]
-    lines += ["CONSTANTS = {", *_constants(graph.constants), "}", ""]
-    lines += [
-        "",
-        f"class {title}(nn.Module):",
-        f'    """The variables start at zero: `{title}().load_weights(path)` fills them."""',
-        "",
-        "    def _create_variables(self, *, device, dtype):",
-        "        for name, (shape, kind) in BUFFERS.items():",
-        "            self.register_buffer(name, trellis.zeros(shape, dtype=kind, device=device))",
-        "        v = trellis.Container()",
-        "        for name, (shape, kind) in VARIABLES.items():",
-        "            v[name] = trellis.zeros(shape, dtype=kind, device=device)",
-        "        return v",
-        "",
-        f"    def _forward(self, {', '.join(arguments)}):",
-        "        v, buffers, training = self.v, self.buffers, self.training",
-        *body,
-    ]
-    return "\n".join(lines) + "\n"
+    return ["        if self.training:", *lines]
+
+
+def _table(title: str, values: dict[str, Any], dtypes: dict[str, str]) -> list[str]:
+    if not values:
+        return [f"{title} = {{}}"]
+    rows = [f"    {chain!r}: ({x.shape!r}, {dtypes[chain]!r})," for chain, x in values.items()]
+    return [f"{title} = {{", *rows, "}"]
 
 
 def _constants(constants: dict[str, Any]) -> list[str]:
-    lines = []
+    if not constants:
+        return []
+    lines = ["CONSTANTS = {"]
     for name, array in constants.items():
         array = np.asarray(array)
-        lines.append(
-            f"    {name!r}: trellis.asarray({array.tolist()!r}, dtype={array.dtype.name!r}),"
-        )
-    return lines
+        call = f"{packed(array)!r}, {array.shape!r}, {array.dtype.name!r}"
+        remark = f"  # {array.tolist()}" if array.size <= _SMALL else ""
+        lines.append(f"    {name!r}: unpacked({call}),{remark}")
+    return [*lines, "}"]

@@ -33,8 +33,10 @@ from .convolution_transpose import conv2d_transpose as conv2d_transpose
 from .convolution_transpose import conv3d_transpose as conv3d_transpose
 from .convolution_transpose import conv_general_transpose as conv_general_transpose
 from .dense import dropout as dropout
+from .dense import grouped_matmul as grouped_matmul
 from .dense import linear as linear
 from .embedding import embedding as embedding
+from .grid_sampling import grid_sample as grid_sample
 from .loss_binary import binary_cross_entropy as binary_cross_entropy
 from .loss_binary import focal_loss as focal_loss
 from .loss_binary import hinge_loss as hinge_loss

@@ -57,6 +57,13 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
     return numbers if len(numbers) == dims else numbers * dims
 
 
+def flag(name: str, what: str, value: Any) -> bool:
+    """True or False; words and numbers raise, since "no" and "False" would count as true."""
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}() expects True or False for {what}, got {value!r}.")
+    return value
+
+
 def probability(name: str, what: str, value: Any) -> float:
     """A number from 0 to 1."""
     try:

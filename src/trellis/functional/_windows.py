@@ -29,13 +29,14 @@ def checked_windows(
     strides: Steps,
     padding: Padding,
     dilations: Steps,
+    ceil_mode: bool = False,
 ) -> Windows:
     """The windows on an input of spatial `sizes`, with all that a user says about them checked."""
     dims = len(sizes)
     window = per_axis(name, "window", window, dims)
     strides = per_axis(name, "strides", strides, dims)
     dilations = per_axis(name, "dilations", dilations, dims)
-    return windows_on(name, sizes, window, strides, padding, dilations)
+    return windows_on(name, sizes, window, strides, padding, dilations, ceil_mode)
 
 
 def windows_on(
@@ -45,19 +46,28 @@ def windows_on(
     strides: tuple[int, ...],
     padding: Padding,
     dilations: tuple[int, ...],
+    ceil_mode: bool = False,
 ) -> Windows:
-    """The same for clean sizes, strides and dilations; at least one window along every axis."""
+    """The same for clean sizes, strides and dilations; at least one window along every axis.
+
+    With `ceil_mode` a last window that reaches beyond the padded input counts too, if it starts
+    within the input or the padding before it.
+    """
     spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
     pairs = _pairs(name, padding, sizes, spans, strides)
     outs = []
     for n, span, s, (low, high) in zip(sizes, spans, strides, pairs, strict=True):
-        if n < 1 or n + low + high < span:
+        room = n + low + high - span
+        if n < 1 or room < (1 - s if ceil_mode else 0):
             raise ShapeError(
                 f"{name}() would have no output: a window spans {span} elements (size {window}, "
                 f"dilations {dilations}) and the padded input has {n + low + high}. "
                 "Use more padding or a smaller window."
             )
-        outs.append((n + low + high - span) // s + 1)
+        out = room // s + 1
+        if ceil_mode and room % s and out * s < n + low:
+            out += 1
+        outs.append(out)
     return Windows(window, strides, dilations, pairs, tuple(outs))
 
 

@@ -9,8 +9,9 @@ from .._core.errors import DtypeError, ShapeError
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A, DTypeLike
-from ._arguments import differ, known, probability
+from ._arguments import check_range, differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
+from ._precision import as_floats
 
 
 def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
@@ -51,6 +52,44 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     if bias is not None:
         y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
     return xp.reshape(y, (*outer, *known(*inner), out))
+
+
+def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
+    """Consecutive groups of rows, each multiplied by a matrix of its own: mixtures of experts.
+
+    x has shape (rows, in), weights (groups, in, out); the first group_sizes[0] rows are multiplied
+    by weights[0], the next group_sizes[1] by weights[1], and so on. Rows after the last group give
+    zeros. The sizes are an array of integers and may be known only when a compiled program runs.
+
+    >>> import numpy as np
+    >>> from trellis import functional as F
+    >>> x, weights = np.ones((3, 1)), np.array([[[2.0]], [[5.0]]])
+    >>> F.grouped_matmul(x, weights, np.array([1, 2])).ravel()
+    array([2., 5., 5.])
+    """
+    if has_nest(x, weights, group_sizes):
+        return call_leafwise(grouped_matmul, (x, weights, group_sizes), {})
+    xp = xp_of_all(x, weights, group_sizes)
+    shapes = tuple(x.shape), tuple(weights.shape), tuple(group_sizes.shape)
+    fits = [len(shape) for shape in shapes] == [2, 3, 1]
+    if not fits or differ(shapes[0][1], shapes[1][1]) or differ(shapes[1][0], shapes[2][0]):
+        raise ShapeError(
+            "grouped_matmul() expects x (rows, in), weights (groups, in, out) and group_sizes "
+            f"(groups,), got {shapes[0]}, {shapes[1]} and {shapes[2]}."
+        )
+    kind = xp.dtype_name(group_sizes.dtype)
+    if not kind.startswith(("int", "uint")):
+        raise DtypeError(f"grouped_matmul() expects integers as group_sizes, got {kind}.")
+    if xp.is_concrete(group_sizes) and shapes[0][0] is not None:
+        sentence = f"They count rows, and x has {shapes[0][0]}."
+        check_range("grouped_matmul", "group_sizes", group_sizes, 0, shapes[0][0], sentence)
+        total = int(xp.sum(group_sizes))
+        if total > shapes[0][0]:
+            raise ShapeError(
+                f"grouped_matmul() got groups of {total} rows together and x with {shapes[0][0]}."
+            )
+    x, weights = as_floats("grouped_matmul", xp, x, weights)
+    return xp.grouped_matmul(x, weights, group_sizes)
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:

@@ -11,12 +11,13 @@ from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
+from ._arguments import flag
 from ._layout import LETTERS, along, check_rank, is_first, spatial_pairs, spatial_sizes
 from ._precision import precise
-from ._windows import Padding, Steps, Windows, checked_windows
+from ._windows import Padding, Pairs, Steps, Windows, checked_windows
 
-# window, strides, padding and dilations, not checked yet
-_Given: TypeAlias = tuple[Steps, Steps, Padding, Steps]
+# window, strides, padding, dilations and ceil_mode, not checked yet
+_Given: TypeAlias = tuple[Steps, Steps, Padding, Steps, bool]
 
 
 def max_pool1d(
@@ -29,6 +30,7 @@ def max_pool1d(
     data_format: str = "NWC",
     dilations: Steps = 1,
     return_indices: bool = False,
+    ceil_mode: bool = False,
 ) -> A | tuple[A, A]:
     """The largest element of every window along one axis; see `max_pool2d`.
 
@@ -37,7 +39,7 @@ def max_pool1d(
     >>> F.max_pool1d(np.array([1.0, 3, 2, 5]).reshape(1, 4, 1), 2, 2, "VALID").ravel()
     array([3., 5.])
     """
-    given = (window, strides, padding, dilations)
+    given = (window, strides, padding, dilations, ceil_mode)
     return _max_pool("max_pool1d", 1, x, given, data_format, return_indices)
 
 
@@ -51,12 +53,14 @@ def max_pool2d(
     data_format: str = "NHWC",
     dilations: Steps = 1,
     return_indices: bool = False,
+    ceil_mode: bool = False,
 ) -> A | tuple[A, A]:
     """The largest element of every window along two axes.
 
     `padding` is "SAME", "VALID", an int or one (low, high) pair per spatial axis. With
     `return_indices` the result is (values, indices), where an index counts the positions of the
-    input plane, h * W + w, padding not included.
+    input plane, h * W + w, padding not included. With `ceil_mode` a last window that the input
+    fills only in part counts too, if it starts within the input or the padding before it (torch).
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -64,7 +68,7 @@ def max_pool2d(
     >>> y.ravel(), i.ravel()
     (array([ 5.,  7., 13., 15.]), array([ 5,  7, 13, 15]))
     """
-    given = (window, strides, padding, dilations)
+    given = (window, strides, padding, dilations, ceil_mode)
     return _max_pool("max_pool2d", 2, x, given, data_format, return_indices)
 
 
@@ -78,6 +82,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     dilations: Steps = 1,
     return_indices: bool = False,
+    ceil_mode: bool = False,
 ) -> A | tuple[A, A]:
     """The largest element of every window along three axes; see `max_pool2d`.
 
@@ -86,7 +91,7 @@ def max_pool3d(
     >>> F.max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2, 1, "VALID").ravel()
     array([7.])
     """
-    given = (window, strides, padding, dilations)
+    given = (window, strides, padding, dilations, ceil_mode)
     return _max_pool("max_pool3d", 3, x, given, data_format, return_indices)
 
 
@@ -99,6 +104,7 @@ def avg_pool1d(
     *,
     data_format: str = "NWC",
     count_include_pad: bool = False,
+    ceil_mode: bool = False,
 ) -> A:
     """The mean of every window along one axis; see `avg_pool2d`.
 
@@ -107,7 +113,7 @@ def avg_pool1d(
     >>> F.avg_pool1d(np.array([1.0, 3, 2, 6]).reshape(1, 4, 1), 2, 2, "VALID").ravel()
     array([2., 4.])
     """
-    given = (window, strides, padding, 1)
+    given = (window, strides, padding, 1, ceil_mode)
     return _avg_pool("avg_pool1d", 1, x, given, data_format, count_include_pad)
 
 
@@ -120,18 +126,20 @@ def avg_pool2d(
     *,
     data_format: str = "NHWC",
     count_include_pad: bool = False,
+    ceil_mode: bool = False,
 ) -> A:
     """The mean of every window along two axes, over the elements that are not padding.
 
     With `count_include_pad` the padding counts as zeros (torch's default; TensorFlow and Keras
-    never count it).
+    never count it). With `ceil_mode` a last window that the input fills only in part counts too, if
+    it starts within the input or the padding before it; what lies beyond the padding never counts.
 
     >>> import numpy as np
     >>> from trellis import functional as F
     >>> F.avg_pool2d(np.ones((1, 2, 2, 1)), 2, 2, 1, count_include_pad=True).ravel()
     array([0.25, 0.25, 0.25, 0.25])
     """
-    given = (window, strides, padding, 1)
+    given = (window, strides, padding, 1, ceil_mode)
     return _avg_pool("avg_pool2d", 2, x, given, data_format, count_include_pad)
 
 
@@ -144,6 +152,7 @@ def avg_pool3d(
     *,
     data_format: str = "NDHWC",
     count_include_pad: bool = False,
+    ceil_mode: bool = False,
 ) -> A:
     """The mean of every window along three axes; see `avg_pool2d`.
 
@@ -152,7 +161,7 @@ def avg_pool3d(
     >>> F.avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2, 1, "VALID").ravel()
     array([3.5])
     """
-    given = (window, strides, padding, 1)
+    given = (window, strides, padding, 1, ceil_mode)
     return _avg_pool("avg_pool3d", 3, x, given, data_format, count_include_pad)
 
 
@@ -164,8 +173,9 @@ def _max_pool(
             lambda leaf: _max_pool(name, dims, leaf, given, data_format, with_indices), (x,), {}
         )
     xp = xp_of(x)
-    first, _, windows = _checked(name, dims, x, given, data_format)
-    spec = WindowSpec(windows.window, windows.strides, windows.padding, windows.dilations, first)
+    first, sizes, windows = _checked(name, dims, x, given, data_format)
+    padding = _up_to_the_last(windows, sizes)
+    spec = WindowSpec(windows.window, windows.strides, padding, windows.dilations, first)
     y, kind = precise(name, xp, x)
     y, found = xp.max_pool(y, spec, indices=with_indices)
     y = xp.astype(y, kind, copy=False)
@@ -184,8 +194,9 @@ def _avg_pool(
     xp = xp_of(x)
     first, sizes, windows = _checked(name, dims, x, given, data_format)
     y, kind = precise(name, xp, x)
-    if any([pair != (0, 0) for pair in windows.padding]):
-        y = xp.pad(y, spatial_pairs(windows.padding, first))
+    padding = _up_to_the_last(windows, sizes)
+    if any([pair != (0, 0) for pair in padding]):
+        y = xp.pad(y, spatial_pairs(padding, first))
     # One axis after another: a mean of means is the mean, where every row of a window counts the
     # same.
     for i in range(dims):
@@ -195,11 +206,11 @@ def _avg_pool(
         y = parts[0]
         for part in parts[1:]:
             y = y + part
-        counts = (
-            [window] * out
-            if count_include_pad
-            else _counts(sizes[i], window, stride, windows.padding[i][0], out)
-        )
+        low, high = windows.padding[i]
+        if count_include_pad:
+            counts = _counts(sizes[i] + low + high, window, stride, 0, out)
+        else:
+            counts = _counts(sizes[i], window, stride, low, out)
         if min(counts) == max(counts):
             y = y / counts[0]
         else:
@@ -209,9 +220,19 @@ def _avg_pool(
 
 
 def _counts(size: int, window: int, stride: int, low: int, out: int) -> list[int]:
-    """How many elements of each window are not padding."""
+    """How many elements of each window lie within `size`, which starts at `low`."""
     starts = [i * stride - low for i in range(out)]
     return [min(start + window, size) - max(start, 0) for start in starts]
+
+
+def _up_to_the_last(windows: Windows, sizes: tuple[int, ...]) -> Pairs:
+    """The padding, with what the last window of `ceil_mode` needs beyond it."""
+    pairs = []
+    for i, (low, high) in enumerate(windows.padding):
+        span = (windows.window[i] - 1) * windows.dilations[i] + 1
+        end = (windows.outs[i] - 1) * windows.strides[i] + span
+        pairs.append((low, max(high, end - sizes[i] - low)))
+    return tuple(pairs)
 
 
 def _strided(x: Any, axis: int, start: int, count: int, step: int) -> Any:
@@ -225,6 +246,7 @@ def _checked(
     first = is_first(name, "data_format", data_format, LETTERS[dims])
     check_rank(name, x, dims, data_format)
     sizes = spatial_sizes(name, x, first)
+    flag(name, "ceil_mode", given[-1])
     windows = checked_windows(name, sizes, *given)
     for i, (low, high) in enumerate(windows.padding):
         if (low or high) and not _all_see_input(windows, i, sizes[i]):

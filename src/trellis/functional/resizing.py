@@ -2,10 +2,17 @@
 
 Convention: elements are squares whose centres lie at half-integers, so output i of `out` looks at
 the coordinate (i + 0.5) * n / out - 0.5 of the n inputs (torch's and TensorFlow's half-pixel
-centres). With `align_corners` the centres of the first and last elements coincide instead: i * (n -
-1) / (out - 1). Beyond the edge the edge is repeated. "nearest" takes the element in whose square
-the centre falls, floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic weights are Keys' with
-a = -0.75, as in torch and OpenCV. Nothing is smoothed before it is made smaller.
+centres). Other `coordinates`:
+
+- "align_corners": the centres of the first and last elements coincide, i * (n - 1) / (out - 1).
+- "asymmetric": the corners of the first elements coincide, i * n / out (torch's "nearest").
+- "pytorch_half_pixel": half-pixel, but 0 where one element is left.
+- "half_pixel_symmetric": half-pixel, with the middles of both axes over each other, where `scale`
+  times n is not a whole number.
+
+Beyond the edge the edge is repeated. "nearest" rounds the coordinate by `rounding`; half-pixel
+centres and "round_prefer_ceil" give floor((i + 0.5) * n / out) (torch's "nearest-exact"). Cubic
+weights are Keys' with a = -0.75 (torch, OpenCV) unless `cubic_coefficient` names another.
 """
 
 import math
@@ -13,12 +20,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError
+from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.leafwise import call_leafwise
+from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import per_axis
+from ._arguments import flag, per_axis
 from ._layout import along, checked_planes
 from ._precision import precise
+from ._sampling import COORDINATES, ROUNDINGS, Sampling, nearest, neighbours
 
 _METHODS = {
     "nearest": ("nearest", None),
@@ -29,7 +38,6 @@ _METHODS = {
     "bicubic": ("cubic", 2),
     "tricubic": ("cubic", 3),
 }
-_CUBIC = -0.75
 
 
 def resize(
@@ -40,12 +48,25 @@ def resize(
     method: str = "nearest",
     align_corners: bool = False,
     data_format: str = "channel_last",
+    coordinates: str = "half_pixel",
+    rounding: str = "round_prefer_ceil",
+    scale: float | Sequence[float] | None = None,
+    cubic_coefficient: float = -0.75,
+    antialias: bool = False,
+    exclude_outside: bool | None = None,
 ) -> A:
     """`x` with `size` elements along its 1 to 3 spatial axes.
 
     `method` is "nearest", or "linear" and "cubic" for one axis, "bilinear" and "bicubic" for two,
-    "trilinear" and "tricubic" for three. Centres are half-pixel ones unless `align_corners`; see
-    the head of this module.
+    "trilinear" and "tricubic" for three. Centres are half-pixel ones unless `align_corners` or
+    `coordinates` say otherwise, and `rounding` ("round_prefer_ceil", "round_prefer_floor", "floor",
+    "ceil") is that of "nearest"; see the head of this module. torch's "nearest" is
+    `coordinates="asymmetric", rounding="floor"`.
+
+    `scale` takes the place of size / n in the coordinates, where it is not the same (torch's
+    recompute_scale_factor=False, ONNX's scales). `antialias` makes the filter wider where the
+    axis shrinks. With `exclude_outside`, which is how `antialias` begins, what lies beyond the edge
+    has no weight; otherwise the edge is repeated.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -53,12 +74,23 @@ def resize(
     array([0., 1., 3., 4.])
     """
     if isinstance(x, dict):
-        options = {"method": method, "align_corners": align_corners, "data_format": data_format}
+        options = {
+            "method": method,
+            "align_corners": align_corners,
+            "data_format": data_format,
+            "coordinates": coordinates,
+            "rounding": rounding,
+            "scale": scale,
+            "cubic_coefficient": cubic_coefficient,
+            "antialias": antialias,
+            "exclude_outside": exclude_outside,
+        }
         return call_leafwise(resize, (x, size), options)
-    kind, first, sizes = _checked("resize", x, method, align_corners, data_format)
-    return _resized(
-        x, sizes, per_axis("resize", "size", size, len(sizes)), kind, align_corners, first
-    )
+    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+    how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
+    outs = per_axis("resize", "size", size, len(sizes))
+    scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
+    return _resized(x, sizes, outs, scales, how, first)
 
 
 def interpolate(
@@ -69,8 +101,17 @@ def interpolate(
     method: str = "nearest",
     align_corners: bool = False,
     data_format: str = "channel_last",
+    coordinates: str = "half_pixel",
+    rounding: str = "round_prefer_ceil",
+    keep_scale: bool = False,
+    cubic_coefficient: float = -0.75,
+    antialias: bool = False,
+    exclude_outside: bool | None = None,
 ) -> A:
     """`resize` by a factor for all spatial axes or one for each: to floor(n * scale) elements.
+
+    With `keep_scale` the factor itself serves for the coordinates; otherwise the ratio of the
+    sizes, which are rounded down. The other options are those of `resize`.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -78,27 +119,42 @@ def interpolate(
     array([1., 1., 2., 2.])
     """
     if isinstance(x, dict):
-        options = {"method": method, "align_corners": align_corners, "data_format": data_format}
+        options = {
+            "method": method,
+            "align_corners": align_corners,
+            "data_format": data_format,
+            "coordinates": coordinates,
+            "rounding": rounding,
+            "keep_scale": keep_scale,
+            "cubic_coefficient": cubic_coefficient,
+            "antialias": antialias,
+            "exclude_outside": exclude_outside,
+        }
         return call_leafwise(interpolate, (x, scale), options)
-    kind, first, sizes = _checked("interpolate", x, method, align_corners, data_format)
-    scales: tuple[Any, ...] = (
-        tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * len(sizes)
-    )
-    if len(scales) != len(sizes):
-        raise ArgumentError(
-            f"interpolate() expects one scale or {len(sizes)} of them, got {scale!r}."
-        )
+    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+    how, first, sizes = _checked("interpolate", x, data_format, *given, antialias, exclude_outside)
+    scales = _scales("interpolate", scale, len(sizes))
     outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
     if min(outs) < 1:
         raise ArgumentError(
             f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
         )
-    return _resized(x, sizes, outs, kind, align_corners, first)
+    kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
+    return _resized(x, sizes, outs, kept, how, first)
 
 
 def _checked(
-    name: str, x: Any, method: Any, align_corners: bool, data_format: str
-) -> tuple[str, bool, tuple[int, ...]]:
+    name: str,
+    x: Any,
+    data_format: str,
+    method: Any,
+    align_corners: bool,
+    coordinates: str,
+    rounding: str,
+    cubic_coefficient: Any,
+    antialias: bool,
+    exclude_outside: bool | None,
+) -> tuple[Sampling, bool, tuple[int, ...]]:
     first, sizes = checked_planes(name, x, data_format)
     known = [key for key, (_, dims) in _METHODS.items() if dims in (None, len(sizes))]
     if not isinstance(method, str) or method not in known:
@@ -106,66 +162,82 @@ def _checked(
             f"{name}() knows the methods {', '.join(map(repr, known))} for x with {len(x.shape)} "
             f"axes, got {method!r}."
         )
-    if method == "nearest" and align_corners:
+    if method == "nearest" and (align_corners or antialias):
         raise ArgumentError(
-            f"{name}() has align_corners for the linear and cubic methods only, got method "
-            "'nearest'."
+            f"{name}() has align_corners and antialias for the linear and cubic methods only, got "
+            "method 'nearest'."
         )
-    return _METHODS[method][0], first, sizes
+    one_of(name, "coordinates", coordinates, COORDINATES)
+    one_of(name, "rounding", rounding, ROUNDINGS)
+    if align_corners and coordinates not in ("half_pixel", "align_corners"):
+        raise ArgumentError(
+            f"{name}() got align_corners and other coordinates, {coordinates!r}. Write one of them."
+        )
+    excludes = antialias if exclude_outside is None else exclude_outside
+    how = Sampling(
+        _METHODS[method][0],
+        "align_corners" if align_corners else coordinates,
+        rounding,
+        _number(name, "cubic_coefficient", cubic_coefficient),
+        flag(name, "antialias", antialias),
+        flag(name, "exclude_outside", excludes),
+    )
+    return how, first, sizes
 
 
-def _resized(x: Any, sizes: Any, outs: Any, kind: str, align_corners: bool, first: bool) -> Any:
+def _scales(name: str, scale: Any, dims: int) -> tuple[float, ...]:
+    """One positive factor per spatial axis."""
+    scales = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * dims
+    if len(scales) != dims:
+        raise ArgumentError(f"{name}() expects one scale or {dims} of them, got {scale!r}.")
+    numbers = tuple([_number(name, "scale", s) for s in scales])
+    if not min(numbers) > 0:
+        raise ArgumentError(f"{name}() expects a scale above 0, got {scale!r}.")
+    return numbers
+
+
+def _number(name: str, what: str, value: Any) -> float:
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
+    return float(value)
+
+
+def _resized(x: Any, sizes: Any, outs: Any, scales: Any, how: Sampling, first: bool) -> Any:
     xp = xp_of(x)
-    if kind == "nearest":
-        y = x
-        for i, (n, out) in enumerate(zip(sizes, outs, strict=True)):
-            if n != out:
-                y = _picked(
-                    xp,
-                    y,
-                    [(2 * k + 1) * n // (2 * out) for k in range(out)],
-                    i + (2 if first else 1),
-                )
-        return y
-    y, dtype = precise("resize", xp, x)
-    for i, (n, out) in enumerate(zip(sizes, outs, strict=True)):
-        if n != out:
-            y = _mixed(xp, y, n, _coordinates(n, out, align_corners), kind, i + (2 if first else 1))
+    y, dtype = (x, x.dtype) if how.kind == "nearest" else precise("resize", xp, x)
+    for i, (n, out, scale) in enumerate(zip(sizes, outs, scales, strict=True)):
+        axis = i + (2 if first else 1)
+        if n == out and scale in (None, 1.0):
+            continue
+        if how.kind == "nearest":
+            y = _picked(xp, y, nearest(how, n, out, scale), axis)
+        else:
+            y = _mixed(xp, y, *neighbours(how, n, out, scale), axis)
     return xp.astype(y, dtype, copy=False)
 
 
-def _coordinates(n: int, out: int, align_corners: bool) -> list[float]:
-    if align_corners:
-        return [i * ((n - 1) / (out - 1)) if out > 1 else 0.0 for i in range(out)]
-    return [(i + 0.5) * (n / out) - 0.5 for i in range(out)]
-
-
-def _mixed(xp: Any, x: Any, n: int, coordinates: list[float], kind: str, axis: int) -> Any:
-    """A weighted sum of 2 or 4 neighbours along one axis."""
-    if kind == "linear":
-        coordinates = [min(max(c, 0.0), n - 1.0) for c in coordinates]
-    lows = [math.floor(c) for c in coordinates]
-    rests = [c - low for c, low in zip(coordinates, lows, strict=True)]
-    rows = [[1 - r, r] if kind == "linear" else _cubic_weights(r) for r in rests]
+def _mixed(xp: Any, x: Any, places: list[list[int]], weights: list[list[float]], axis: int) -> Any:
+    """Weighted sums of neighbours along one axis: few of them one by one, many by a matrix."""
+    if len(places[0]) > 4:
+        return _multiplied(xp, x, places, weights, axis)
     total = None
-    for j in range(len(rows[0])):
-        offset = j if kind == "linear" else j - 1
-        part = _picked(xp, x, [min(max(low + offset, 0), n - 1) for low in lows], axis)
-        weights = xp.asarray([row[j] for row in rows], dtype=x.dtype, device=xp.device(x))
-        part = part * along(xp, weights, (axis,), len(x.shape))
+    for j in range(len(places[0])):
+        part = _picked(xp, x, [row[j] for row in places], axis)
+        column = xp.asarray([row[j] for row in weights], dtype=x.dtype, device=xp.device(x))
+        part = part * along(xp, column, (axis,), len(x.shape))
         total = part if total is None else total + part
     return total
 
 
-def _cubic_weights(r: float) -> list[float]:
-    distances = [1 + r, r, 1 - r, 2 - r]
-    weights = []
-    for d in distances:
-        if d <= 1:
-            weights.append(((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1)
-        else:
-            weights.append(((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC)
-    return weights
+def _multiplied(
+    xp: Any, x: Any, places: list[list[int]], weights: list[list[float]], axis: int
+) -> Any:
+    matrix = [[0.0] * len(places) for _ in range(x.shape[axis])]
+    for i, (row, factors) in enumerate(zip(places, weights, strict=True)):
+        for place, factor in zip(row, factors, strict=True):
+            matrix[place][i] += factor
+    table = xp.asarray(matrix, dtype=x.dtype, device=xp.device(x))
+    return xp.moveaxis(xp.tensordot(x, table, axes=((axis,), (0,))), -1, axis)
 
 
 def _picked(xp: Any, x: Any, indices: list[int], axis: int) -> Any:

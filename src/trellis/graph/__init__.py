@@ -1,6 +1,7 @@
 """Programs as data: graphs of calls of public functions, run, folded and printed as source."""
 
 from .builder import Builder as Builder
+from .draw import to_dot as to_dot
 from .graph import Function as Function
 from .graph import Graph as Graph
 from .graph import Node as Node

@@ -15,7 +15,7 @@ from .graph import Function, Graph, Node, Shape, Value
 # Names that the printed program uses for other things.
 RESERVED = frozenset(
     {"trellis", "F", "nn", "semantics", "math", "operator", "np"}
-    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "float"}
+    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "float", "backend"}
 )
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .graph import Function, Graph, Node, Value, free_values, values_in
+from .graph import Function, Graph, Node, Value, free_values, functions_in, values_in
 
 _WIDTH = 100
 _INFIX = {
@@ -38,6 +38,8 @@ class Printer:
     """Writes the lines of a graph and notes which names they need.
 
     `globals` maps those names to what they stand for, `imports` are the lines that import them.
+    With `with_del` the lines are those that run: each value is let go after its last use. Without,
+    they are for reading, and what has no array to go by is made on `backend`, whichever that is.
     """
 
     def __init__(self, graph: Graph, with_del: bool = False):
@@ -51,26 +53,29 @@ class Printer:
             self._stored[name] = f"constants[{_quoted(name)}]"
         self.globals: dict[str, Any] = {}
         self.imports: set[str] = set()
+        self.uses_backend = False
 
     def body(self, function: Function, indent: str = "    ") -> list[str]:
         """The lines between `def` and the end of the function, `return` among them."""
+        lines = self.calls(function, indent)
+        outputs = self.text(function.outputs)
+        if isinstance(function, Graph) and function.updates:
+            outputs = f"{outputs}, {self.text(function.updates)}"
+        return [*lines, f"{indent}return {outputs}"]
+
+    def calls(self, function: Function, indent: str) -> list[str]:
+        """One assignment for each node; with a comment where the place in the source changes."""
         lines: list[str] = []
         last_uses = self._last_uses(function) if self._with_del else {}
         where = ""
         for i, node in enumerate(function.nodes):
             if node.where != where and not self._with_del:
                 where = node.where
-                lines.append(f"{indent}# {_comment(where)}" if where else "")
+                lines += ["", f"{indent}# {_comment(where)}"] if where else [""]
             lines += self._inner_functions(node, indent)
             lines += self._assignment(node, indent)
             if i in last_uses:
                 lines.append(f"{indent}del {', '.join(last_uses[i])}")
-        if isinstance(function, Graph) and function.updates:
-            pairs = [f"{_quoted(chain)}: {self.text(x)}" for chain, x in function.updates.items()]
-            lines.append(f"{indent}updates = {{{', '.join(pairs)}}}")
-            lines.append(f"{indent}return {self.text(function.outputs)}, updates")
-        else:
-            lines.append(f"{indent}return {self.text(function.outputs)}")
         return lines
 
     def text(self, x: Any) -> str:
@@ -84,16 +89,29 @@ class Printer:
         if isinstance(x, list):
             return f"[{', '.join([self.text(i) for i in x])}]"
         if isinstance(x, dict):
-            return f"{{{', '.join([f'{k!r}: {self.text(i)}' for k, i in x.items()])}}}"
+            pairs = [f"{_quoted(key)}: {self.text(item)}" for key, item in x.items()]
+            return f"{{{', '.join(pairs)}}}"
         if isinstance(x, slice):
             return f"slice({self.text(x.start)}, {self.text(x.stop)}, {self.text(x.step)})"
         if isinstance(x, float) and not math.isfinite(x):
             return f'float("{x}")'
         if x is Ellipsis:
             return "..."
-        if x is None or type(x) in (bool, int, float, complex, str):
+        if type(x) is str:
+            return _quoted(x)
+        if x is None or type(x) in (bool, int, float, complex):
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
+
+    def _subscript(self, key: Any) -> str:
+        """What stands between brackets: `:, 1:-1, 0`."""
+        if isinstance(key, tuple) and key:
+            inner = ", ".join([self._subscript(item) for item in key])
+            return inner + ("," if len(key) == 1 else "")
+        if not isinstance(key, slice):
+            return self.text(key)
+        parts = ["" if x is None else self.text(x) for x in (key.start, key.stop)]
+        return ":".join(parts) + ("" if key.step is None else f":{self.text(key.step)}")
 
     def name_of(self, op: Callable[..., Any]) -> str:
         """How the program calls a function; remembers what has to be imported for it."""
@@ -117,10 +135,13 @@ class Printer:
         start = f"{indent}{node.result.name} = "
         args = [self.text(x) for x in node.args]
         if node.op is operator.getitem:
-            return [f"{start}{args[0]}[{args[1]}]"]
+            return [f"{start}{args[0]}[{self._subscript(node.args[1])}]"]
         if node.op in _INFIX and not node.attributes:
             return [f"{start}{args[0]} {_INFIX[node.op]} {args[1]}"]
-        args += [f"{key}={self.text(x)}" for key, x in node.attributes.items()]
+        for key, x in node.attributes.items():
+            is_target = key == "backend" and not self._with_del
+            args.append("backend=backend" if is_target else f"{key}={self.text(x)}")
+            self.uses_backend |= is_target
         name = self.name_of(node.op)
         line = f"{start}{name}({', '.join(args)})"
         if len(line) <= _WIDTH:
@@ -129,12 +150,10 @@ class Printer:
 
     def _inner_functions(self, node: Node, indent: str) -> list[str]:
         lines: list[str] = []
-        for x in (*node.args, *node.attributes.values()):
-            for inner in x if isinstance(x, (tuple, list)) else [x]:
-                if isinstance(inner, Function):
-                    names = ", ".join([value.name for value in inner.inputs])
-                    lines.append(f"{indent}def {_function_name(inner)}({names}):")
-                    lines += self.body(inner, indent + "    ")
+        for inner in functions_in((*node.args, *node.attributes.values())):
+            names = ", ".join([value.name for value in inner.inputs])
+            lines += ["", f"{indent}def {_function_name(inner)}({names}):"]
+            lines += [*self.body(inner, indent + "    "), ""]
         return lines
 
     def _last_uses(self, function: Function) -> dict[int, list[str]]:
@@ -146,10 +165,8 @@ class Printer:
             kept |= {value.name for value in function.updates.values()}
         # A name that an inner function takes from here lives as long as that function may.
         for node in function.nodes:
-            for x in (*node.args, *node.attributes.values()):
-                for inner in x if isinstance(x, (tuple, list)) else [x]:
-                    if isinstance(inner, Function):
-                        kept |= {value.name for value in free_values(inner)}
+            for inner in functions_in((*node.args, *node.attributes.values())):
+                kept |= {value.name for value in free_values(inner)}
         last: dict[str, int] = {}
         for i, node in enumerate(function.nodes):
             last[node.result.name] = i

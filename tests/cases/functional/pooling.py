@@ -58,9 +58,26 @@ CASES = [
         then=lambda result: result[1],
         gradient="integers come out",
     ),
+    case(
+        "max_pool1d",
+        (line, 4, 3, "VALID"),
+        lambda x, k, s, p: np.stack([x[:, 0:4].max(1), x[:, 3:6].max(1)], 1),
+        about="ceil_mode",
+        kwargs={"ceil_mode": True},
+    ),
     case("max_pool3d", (volume, 2, 1, "VALID"), largest),
     case("avg_pool1d", (line, 3, 2, "VALID"), middle),
     case("avg_pool1d", (line, 3, 2, 1), padded_mean, about="padding does not count"),
+    case(
+        "avg_pool1d",
+        (line, 4, 3, 1),
+        # The padded input ends at 7; the windows are [-1, 3), [2, 6) and [5, 9).
+        lambda x, k, s, p: np.stack(
+            [x[:, 0:3].sum(1) / 4, x[:, 2:6].sum(1) / 4, x[:, 5:6].sum(1) / 2], 1
+        ),
+        about="ceil_mode, padding counts",
+        kwargs={"ceil_mode": True, "count_include_pad": True},
+    ),
     case("avg_pool2d", (image, 2, 2, "VALID"), middle),
     case("avg_pool3d", (volume, 2, 1, "VALID"), middle),
     case("global_avg_pool", (image,), lambda x: x.mean((1, 2))),

@@ -40,11 +40,30 @@ def linear(x, out):
     return x[:, low] * (1 - rest) + x[:, low + 1] * rest
 
 
+def sampled(x, grid):
+    """Tents over all elements: what lies outside has no weight."""
+    sizes = x.shape[1:-1]
+    y = np.zeros((*grid.shape[:-1], x.shape[-1]))
+    for out in np.ndindex(grid.shape[:-1]):
+        for at in np.ndindex(sizes):
+            places = [((c + 1) * n - 1) / 2 for c, n in zip(grid[out][::-1], sizes, strict=True)]
+            tents = [max(1 - abs(p - i), 0) for p, i in zip(places, at, strict=True)]
+            y[out] += np.prod(tents) * x[(out[0], *at)]
+    return y
+
+
 def case(name, args, expected, **more):
     return Case(f"functional.{name}", args, expected, **more)
 
 
 CASES = [
+    case("grid_sample", (numbers(2, 3, 4, 2), numbers(2, 3, 2, 2, low=-1.2, high=1.2)), sampled),
+    case(
+        "grid_sample",
+        (numbers(1, 2, 3, 2, 2), numbers(1, 1, 2, 2, 3, low=-1.2, high=1.2)),
+        sampled,
+        about="volume",
+    ),
     case("pixel_shuffle", (image, 2), shuffled),
     case("pixel_unshuffle", (fine, 2), unshuffled),
     case("unfold", (line, 2, 1, "VALID"), windows),

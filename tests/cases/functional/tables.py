@@ -35,7 +35,32 @@ def case(name, args, expected, **more):
     return Case(f"functional.{name}", args, expected, **more)
 
 
+def by_groups(x, weights, sizes):
+    y = np.zeros((len(x), weights.shape[2]))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    for row, group in enumerate(owner):
+        y[row] = x[row] @ weights[group]
+    return y
+
+
 CASES = [
+    case(
+        "grouped_matmul",
+        (numbers(6, 3), numbers(4, 3, 2, seed=1), np.array([2, 0, 1, 3])),
+        by_groups,
+    ),
+    case(
+        "grouped_matmul",
+        (numbers(5, 3), numbers(2, 3, 2, seed=1), np.array([1, 2])),
+        by_groups,
+        about="rows without a group",
+    ),
+    case(
+        "grouped_matmul",
+        (numbers(2, 3), numbers(2, 3, 2, seed=1), np.array([0, 0])),
+        by_groups,
+        about="empty groups",
+    ),
     case("linear", (x, w), lambda x, w: x @ w.T),
     case(
         "linear",

@@ -15,12 +15,12 @@ __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isclose", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
-    "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "trunc",
+    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
+    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
+    "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
@@ -64,6 +64,7 @@ erf = _of_floats(jax_erf, "erf")
 log10 = _of_floats(jnp.log10, "log10")
 log2 = _of_floats(jnp.log2, "log2")
 reciprocal = _of_floats(jnp.reciprocal, "reciprocal")
+rsqrt = _of_floats(jax.lax.rsqrt, "rsqrt")
 sin = _of_floats(jnp.sin, "sin")
 tan = _of_floats(jnp.tan, "tan")
 
@@ -226,6 +227,16 @@ def _floor_divide(x1: Any, x2: Any) -> Any:
     return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
 
 
+def fmod(x1: Any, x2: Any, /) -> Any:
+    return _fmod(*pair(x1, x2))
+
+
+@_compiled
+def _fmod(x1: Any, x2: Any) -> Any:
+    y = jnp.fmod(x1, x2)
+    return jnp.where(x2 == 0, 0, y) if y.dtype.kind in "iub" else y
+
+
 def greater(x1: Any, x2: Any, /) -> Any:
     return jnp.greater(*pair(x1, x2))
 
@@ -353,6 +364,22 @@ def _(primals: Any, tangents: Any) -> Any:
 
 def subtract(x1: Any, x2: Any, /) -> Any:
     return jnp.subtract(*pair(x1, x2))
+
+
+def truncate_divide(x1: Any, x2: Any, /) -> Any:
+    return _truncate_divide(*pair(x1, x2))
+
+
+@_compiled
+def _truncate_divide(x1: Any, x2: Any) -> Any:
+    dtype = jnp.result_type(x1, x2)
+    x1, x2 = jnp.broadcast_arrays(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
+    if x1.dtype.kind in "iub":
+        return jnp.where(x2 == 0, 0, jax.lax.div(x1, x2))
+    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        quotient = jnp.divide(x1.astype("float32"), x2.astype("float32"))
+        return jnp.trunc(quotient).astype(x1.dtype)
+    return jnp.trunc(jnp.divide(x1, x2))
 
 
 def isclose(

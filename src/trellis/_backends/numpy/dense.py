@@ -1,10 +1,13 @@
 """Dense layers on BLAS."""
 
+import sys
 from typing import Any
 
 import numpy as np
 
-__all__ = ["linear"]
+from ..shared.grouped import multiplied_by_groups
+
+__all__ = ["grouped_matmul", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -20,3 +23,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         return y.astype(dtype)
     y = x @ weight.T
     return y if bias is None else y + bias
+
+
+def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
+    """Each group of rows times its own matrix."""
+    return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)

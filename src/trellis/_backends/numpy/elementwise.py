@@ -16,12 +16,12 @@ __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isclose", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
-    "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "trunc",
+    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
+    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
+    "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
@@ -72,6 +72,15 @@ sin = _of_floats("sin", np.sin)
 sinh = _of_floats("sinh", np.sinh)
 sqrt = _of_floats("sqrt", np.sqrt)
 tan = _of_floats("tan", np.tan)
+
+
+def _plain_rsqrt(x: Any) -> Any:
+    if x.dtype.itemsize < 4:  # the 16-bit types are rounded once
+        return np.reciprocal(np.sqrt(x.astype(FLOAT32))).astype(x.dtype)
+    return np.reciprocal(np.sqrt(x))
+
+
+rsqrt = _of_floats("rsqrt", _plain_rsqrt)
 
 
 _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`
@@ -189,6 +198,7 @@ bitwise_or = _promoting("bitwise_or", np.bitwise_or)
 bitwise_right_shift = _promoting("bitwise_right_shift", np.bitwise_right_shift)
 bitwise_xor = _promoting("bitwise_xor", np.bitwise_xor)
 equal = _promoting("equal", np.equal)
+fmod = _promoting("fmod", np.fmod)
 greater = _promoting("greater", np.greater)
 greater_equal = _promoting("greater_equal", np.greater_equal)
 less = _promoting("less", np.less)
@@ -224,6 +234,19 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         return quotient
     with np.errstate(invalid="ignore"):
         return np.where(is_infinite, np.floor(np.divide(x1, x2)), quotient)
+
+
+def truncate_divide(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = pair(x1, x2)
+    dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
+    if dtype.kind in "iub":
+        quotient = np.floor_divide(x1, x2)
+        # The floor of a negative quotient lies one below, unless nothing remains.
+        is_below = ((x1 < 0) != (x2 < 0)) & (quotient * x2 != x1) & (x2 != 0)
+        return quotient + is_below.astype(dtype)
+    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        x1, x2 = [x.astype(FLOAT32) if hasattr(x, "dtype") else x for x in (x1, x2)]
+    return cast(np.trunc(np.divide(x1, x2)), dtype)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

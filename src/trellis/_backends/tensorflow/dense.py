@@ -1,10 +1,13 @@
 """Dense layers by one matrix product."""
 
+import sys
 from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["linear"]
+from ..shared.grouped import multiplied_by_groups
+
+__all__ = ["grouped_matmul", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -32,3 +35,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         return tf.reshape(y, shape)
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
     return tf.ensure_shape(y, shape)
+
+
+def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
+    """Each group of rows times its own matrix."""
+    return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)

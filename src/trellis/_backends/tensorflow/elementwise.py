@@ -28,12 +28,12 @@ __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isclose", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
-    "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "trunc",
+    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
+    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
+    "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
@@ -105,6 +105,35 @@ def _zero_signed_by(x: Any, divisor: Any) -> Any:
     return tf.where(tf.equal(x, zero), signed, x), grad
 
 
+def fmod(x1: Any, x2: Any, /) -> Any:
+    """Of positive numbers both remainders are the same; the sign of x1 is taken off and put back.
+
+    `TruncateMod` has no gradient, and no kernel for most of the types.
+    """
+    x1, x2 = pair(x1, x2)
+    if x1.dtype in FLOATING:
+        is_negative = signbit(x1)
+        rest = tf.math.floormod(tf.where(is_negative, -x1, x1), tf.abs(x2))
+        return tf.where(is_negative, -rest, rest)
+    rest, zero = _by_nonzero(x1, x2, tf.math.floormod), tf.zeros([], x1.dtype)
+    is_above = tf.not_equal(rest, zero) & tf.not_equal(x1 < zero, x2 < zero)
+    return tf.where(is_above, rest - x2, rest)
+
+
+def truncate_divide(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype not in FLOATING:
+        return _by_nonzero(x1, x2, _truncated_quotient)
+    if x1.dtype.size < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        wide = tf.cast(x1, tf.float32) / tf.cast(x2, tf.float32)
+        return tf.cast(trunc(wide), x1.dtype)
+    return trunc(x1 / x2)
+
+
+def _truncated_quotient(x1: Any, x2: Any) -> Any:
+    return _raw.TruncateDiv(x=x1, y=x2)
+
+
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
     if x1.dtype in UNSIGNED:
@@ -158,6 +187,10 @@ def square(x: Any, /) -> Any:
 
 def sqrt(x: Any, /) -> Any:
     return _raw.Sqrt(x=floating(x))
+
+
+def rsqrt(x: Any, /) -> Any:
+    return _raw.Rsqrt(x=floating(x))
 
 
 def reciprocal(x: Any, /) -> Any:

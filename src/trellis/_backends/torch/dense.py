@@ -1,12 +1,20 @@
 """Dense layers by PyTorch's own function."""
 
+import sys
 from typing import Any
 
 import torch.nn.functional as F
 
-__all__ = ["linear"]
+from ..shared.grouped import multiplied_by_groups
+
+__all__ = ["grouped_matmul", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
     return F.linear(x, weight, bias)
+
+
+def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
+    """Each group of rows times its own matrix."""
+    return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)

@@ -29,12 +29,12 @@ __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isclose", "isfinite",
-    "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
-    "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "trunc",
+    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
+    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
+    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
+    "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
@@ -77,6 +77,7 @@ log = _of_floats("log", torch.log)
 log10 = _of_floats("log10", torch.log10)
 log2 = _of_floats("log2", torch.log2)
 reciprocal = _of_floats("reciprocal", torch.reciprocal)
+rsqrt = _of_floats("rsqrt", torch.rsqrt)
 sin = _of_floats("sin", torch.sin)
 sinh = _of_floats("sinh", torch.sinh)
 sqrt = _of_floats("sqrt", torch.sqrt)
@@ -359,6 +360,18 @@ def _remainder(x1: Any, x2: Any, /) -> Any:
     return torch.where(rest == 0, zero, rest)
 
 
+def _fmod(x1: Any, x2: Any, /) -> Any:
+    return torch.fmod(x1, x2) if x1.dtype in FLOATING else _by_nonzero(x1, x2, torch.fmod)
+
+
+def _truncate_divide(x1: Any, x2: Any, /) -> Any:
+    if x1.dtype not in FLOATING:
+        return _by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="trunc"))
+    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        return torch.div(x1.float(), x2.float(), rounding_mode="trunc").to(x1.dtype)
+    return torch.div(x1, x2, rounding_mode="trunc")
+
+
 def _hypot(x1: Any, x2: Any) -> Any:
     """The gradient at (0, 0) is 0, not nan."""
     is_zero = (x1 == 0) & (x2 == 0)
@@ -370,6 +383,8 @@ subtract = _binary("subtract", torch.sub, _carried(torch.sub))
 multiply = _binary("multiply", torch.mul, _carried(torch.mul))
 divide = _binary("divide", _divide, _divide_as_floats)
 floor_divide = _tensors_only("floor_divide", _floor_divide, _divide_unsigned)
+fmod = _tensors_only("fmod", _fmod, _remainder_unsigned)
+truncate_divide = _tensors_only("truncate_divide", _truncate_divide, _divide_unsigned)
 remainder = _tensors_only("remainder", _remainder, _remainder_unsigned)
 pow = _binary("pow", torch.pow, _carried(torch.pow))
 bitwise_and = _binary("bitwise_and", torch.bitwise_and, torch.bitwise_and)

@@ -151,6 +151,7 @@ _binary(
 )
 # The next number is as far away for all neighbours: the derivative is 1 by x, 0 by the direction.
 _binary(np.nextafter, lambda g, ans, x, y: g, lambda g, ans, x, y: np.zeros_like(g))
+_binary(np.fmod, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.trunc(x / y))
 _binary(np.remainder, lambda g, ans, x, y: g, lambda g, ans, x, y: -g * np.floor(x / y))
 
 

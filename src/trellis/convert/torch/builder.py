@@ -1,0 +1,123 @@
+"""The builder that the rules for torch get: it knows the target, and the types torch recorded."""
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+from ..._core.dtypes import COMPLEX, FLOATING, PROMOTION
+from ...graph import Builder, Value
+from .. import semantics
+from ..module import has_64_bits
+from ..reading import Notes
+
+_NARROW = {"int64": "int32", "uint64": "uint32"}
+
+
+class TorchBuilder(Builder):
+    """A builder with what every rule may ask for.
+
+    `out` is what the operation that is being read gives in torch (its shape and data type), `outs`
+    all of it where there is more than one. `to` is the framework that the model is for. Buffers
+    that the operation changes go into `graph.updates`.
+    """
+
+    def __init__(self, to: str, train: bool, notes: Notes):
+        super().__init__(semantics)
+        self.to, self.train, self.notes = to, train, notes
+        self.outs: tuple[Value, ...] = ()
+        self.training = Value("training")
+        self._is_wide = has_64_bits(to)
+
+    @property
+    def out(self) -> Value:
+        return self.outs[0]
+
+    def dtype(self, name: str | None) -> str | None:
+        """A data type as the target has it: without 64-bit integers where there are none."""
+        if self._is_wide or name not in _NARROW:
+            return name
+        self.notes.narrowed += 1
+        return _NARROW[name]
+
+    def cast(self, x: Any, dtype: str | None) -> Any:
+        """An array in that type; plain numbers, and arrays that have it, stay as they are."""
+        if not isinstance(x, Value) or dtype is None or x.dtype in (None, dtype):
+            return x
+        self.notes.casts[f"{x.dtype} to {dtype}"] += 1
+        return self.noted(self.t.astype(x, self.dtype(dtype)), x.shape, dtype)
+
+    def noted(self, value: Any, shape: Any, dtype: str | None) -> Any:
+        """The value with its shape and type, noted at its call where that is the last one."""
+        value = replace(value, shape=shape, dtype=dtype)
+        nodes = self._functions[-1].nodes
+        if nodes and nodes[-1].result == value:
+            nodes[-1].result = value
+        return value
+
+    def item(self, x: Value, key: Any) -> Value:
+        """`x[key]`: an element of a tuple, or a plain slice of an array."""
+        return self.call(operator.getitem, x, key)
+
+    def alike(self, *xs: Any, dtype: str | None = None) -> tuple[Any, ...]:
+        """The arguments of an elementwise operation, cast where torch's promotion to `dtype`
+        (that of the result if None) is not what Trellis would do."""
+        wanted = dtype or self.out.dtype
+        kinds = [x.dtype for x in xs if isinstance(x, Value) and x.dtype]
+        found: str | None = kinds[0] if kinds else None
+        for kind in kinds[1:]:
+            found = PROMOTION.get((found, kind)) if found else None
+        if found == wanted:
+            return xs
+        return tuple([self.cast(x, wanted) for x in xs])
+
+    def promoted(self, *xs: Any) -> str | None:
+        """The type in which torch computes with these: arrays with axes decide before those
+        without, and these before plain numbers; within one kind."""
+        best: str | None = None
+        for group in _by_rank(xs):
+            kind = _joined(group)
+            if best is None or (kind is not None and _level(kind) > _level(best)):
+                best = kind
+        return best
+
+    def update(self, buffer: Value, value: Value) -> None:
+        """Note what a buffer becomes."""
+        for chain, kept in self.graph.buffers.items():
+            if kept == buffer:
+                self.graph.updates[chain] = value
+
+    def created(self) -> dict[str, Any]:
+        """The options of calls that make arrays out of nothing."""
+        return {"dtype": self.dtype(self.out.dtype), "backend": self.to}
+
+
+def _by_rank(xs: Any) -> list[list[str]]:
+    """Data types of arrays with axes, of arrays without, of plain numbers."""
+    groups: list[list[str]] = [[], [], []]
+    for x in xs:
+        if isinstance(x, Value) and x.dtype is not None:
+            groups[0 if x.shape else 1].append(x.dtype)
+        elif isinstance(x, bool):
+            groups[2].append("bool")
+        elif isinstance(x, (int, Value)):
+            groups[2].append("int64")
+        elif isinstance(x, float):
+            groups[2].append("float32")
+        elif isinstance(x, complex):
+            groups[2].append("complex64")
+    return groups
+
+
+def _joined(kinds: list[str]) -> str | None:
+    found = kinds[0] if kinds else None
+    for kind in kinds[1:]:
+        found = PROMOTION.get((found, kind), found) if found else kind
+    return found
+
+
+def _level(dtype: str | None) -> int:
+    if dtype is None:
+        return -1
+    if dtype in COMPLEX:
+        return 3
+    return 2 if dtype in FLOATING else 0 if dtype == "bool" else 1

@@ -1,0 +1,308 @@
+"""Reading models of PyTorch."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..._core.errors import ArgumentTypeError, ConversionError
+from ..._core.dispatch import current_backend
+from ...graph import Value
+from ..finish import finish
+from ..inputs import Inputs
+from ..module import ConvertedModule, narrowed
+from ..reading import Notes, Reading
+from ..rules import refuse_missing
+from .builder import TorchBuilder
+from .capture import Captured, Position, capture, captured
+from .control import CONTROL
+from .inplace import needs_functionalization
+from .nests import simplified
+from .translate import (
+    Translator,
+    as_numpy,
+    described,
+    find_rule,
+    is_assertion,
+    live_nodes,
+    names_of,
+    source_line,
+)
+
+
+def from_torch(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str | None = None,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    train: bool = False,
+    verify: bool = True,
+) -> ConvertedModule:
+    """A `torch.nn.Module`, or a `torch.export.ExportedProgram`, as a module of any framework.
+
+    `args` and `kwargs` are example arguments: their shapes, and all that are not tensors, are
+    fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` keeps axes open, by the name of the
+    argument. `to` is the framework of the variables, the default one if None. With `train` dropout
+    and batch normalisation behave as in training while `model.training`; otherwise the model is as
+    in evaluation. `verify` compares the outputs for the example with torch's.
+
+    >>> import torch, trellis
+    >>> layer = torch.nn.Linear(3, 2)
+    >>> model = trellis.convert.from_torch(layer, (torch.ones(4, 3),), to="numpy")
+    >>> list(model.v)
+    ['bias', 'weight']
+    >>> model(trellis.ones((4, 3), backend="numpy")).shape
+    (4, 2)
+    """
+    to = to or current_backend()
+    if isinstance(module, torch.export.ExportedProgram):
+        if args or kwargs or dynamic:
+            raise ArgumentTypeError(
+                "from_torch() takes no arguments for an ExportedProgram: it has its own."
+            )
+        found = captured(module)
+    elif isinstance(module, torch.nn.Module):
+        found = capture(module, args, kwargs or {}, dynamic or {}, train)
+    else:
+        raise ArgumentTypeError(
+            "from_torch() expects a torch.nn.Module or a torch.export.ExportedProgram, got "
+            f"{type(module).__name__}."
+        )
+    found.program = _readable(found.program)
+    notes = Notes()
+    if found.left_out:
+        notes.remarks.append(f"left out of the outputs: {', '.join(found.left_out)}")
+    g = TorchBuilder(to, train, notes)
+    reading = _Reader(found, g, dynamic or {}).reading(_name(module))
+    model = finish(reading, to=to, with_verification=verify)
+    if train:
+        model.train()
+    return model
+
+
+def _name(module: Any) -> str:
+    return "ExportedProgram" if not isinstance(module, torch.nn.Module) else type(module).__name__
+
+
+def _readable(program: Any) -> Any:
+    """The program with operations that there are rules for: where there are none torch may take
+    them apart, and where views are written into it makes them new ones."""
+    missing = _missing(program.graph_module)
+    if not missing and not _any_graph(program.graph_module, needs_functionalization):
+        return program
+    parts = torch.export.default_decompositions()
+    table = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
+    decomposed = program.run_decompositions(table)
+    missing = _missing(decomposed.graph_module)
+    again = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
+    if again:  # what came out of taking apart
+        decomposed = decomposed.run_decompositions(again | table)
+        missing = _missing(decomposed.graph_module)
+    refuse_missing(
+        "torch",
+        [(names_of(node.target)[-1], _place(node)) for node, _ in missing],
+    )
+    return decomposed
+
+
+def _missing(graph_module: Any) -> list[tuple[Any, Any]]:
+    found = []
+    for each in graph_module.modules():
+        if not hasattr(each, "graph"):
+            continue
+        for node in live_nodes(each.graph):
+            if node.op != "call_function" or is_assertion(node.target):
+                continue
+            name = getattr(node.target, "__name__", "")
+            if name in CONTROL or name == "getitem" or find_rule(node.target) is not None:
+                continue
+            found.append((node, each))
+    return found
+
+
+def _any_graph(graph_module: Any, holds: Any) -> bool:
+    return any([holds(x.graph) for x in graph_module.modules() if hasattr(x, "graph")])
+
+
+def _place(node: Any) -> str:
+    stack = node.meta.get("nn_module_stack") or {}
+    path = [value[0] for value in stack.values()][-1:]
+    return " ".join([*path, source_line(node)]).strip()
+
+
+class _Reader:
+    """One program on its way into a graph."""
+
+    def __init__(self, found: Captured, g: TorchBuilder, dynamic: Any):
+        self._found, self._g, self._dynamic = found, g, dynamic
+        self._program = found.program
+        self._variables: dict[str, Any] = {}
+        self._buffers: dict[str, Any] = {}
+        self._aliases: dict[str, str] = {}
+        self._inputs: list[Value] = []
+
+    def reading(self, name: str) -> Reading:
+        found, g, program = self._found, self._g, self._program
+        translator = Translator(g, found.prefix)
+        owner = program.graph_module
+        known = self._placeholders()
+        out = translator.read(owner.graph, owner, known)
+        signature = program.graph_signature
+        count = len(list(signature.output_specs)) - len(list(signature.user_outputs))
+        for spec, value in zip(signature.output_specs, out):
+            if spec.kind.name == "BUFFER_MUTATION" and isinstance(value, Value):
+                chain = self._chain(spec.target)
+                if chain in g.graph.buffers:
+                    g.graph.updates[chain] = value
+        users = out[count:] if count else out
+        g.graph.outputs = _placed(found.structure, list(users))
+        inputs = Inputs(
+            found.names,
+            tuple([(path, value) for (path, _), value in zip(found.tensors, self._inputs)]),
+            tuple(found.fixed),
+        )
+        return Reading(
+            name=name,
+            source="torch",
+            graph=g.graph,
+            inputs=inputs,
+            variables=self._variables,
+            buffers=self._buffers,
+            example=[as_numpy(x) for _, x in found.tensors],
+            outputs=self._outputs if found.module is not None else None,
+            values=lambda: self._values(translator),
+            aliases=self._aliases,
+            notes=g.notes,
+        )
+
+    def _chain(self, name: str) -> str:
+        return name.removeprefix(self._found.prefix).replace(".", "/")
+
+    def _placeholders(self) -> dict[Any, Any]:
+        """Values for what goes into the program: parameters, buffers, constants, inputs."""
+        g, program = self._g, self._program
+        known: dict[Any, Any] = {}
+        nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
+        users = iter(self._found.tensors)
+        shared: dict[Any, str] = {}
+        for node, spec in zip(nodes, program.graph_signature.input_specs):
+            kind = spec.kind.name
+            if kind == "USER_INPUT":
+                if isinstance(node.meta.get("val"), torch.Tensor):
+                    path, _ = next(users)
+                    known[node] = self._input(node, path)
+                else:
+                    known[node] = node.meta.get("val")
+            elif kind == "PARAMETER":
+                known[node] = self._parameter(spec.target, shared)
+            elif kind == "BUFFER" and spec.persistent:
+                known[node] = self._buffer(spec.target, shared)
+            elif kind in ("BUFFER", "CONSTANT_TENSOR"):
+                tensor = self._tensor(spec.target)
+                known[node] = g.constant(as_numpy(tensor), spec.target.rpartition(".")[2])
+            else:
+                raise ConversionError(
+                    f"from_torch() cannot read an input of the kind {kind}: {spec.target}."
+                )
+        return known
+
+    def _tensor(self, name: str) -> torch.Tensor:
+        program = self._program
+        if name in program.state_dict:
+            return program.state_dict[name]
+        return program.constants[name]
+
+    def _input(self, node: Any, path: Any) -> Value:
+        recorded = described(node.meta["val"])
+        words = self._dynamic.get(str(path[0]) + "".join([f"[{k!r}]" for k in path[1:]]), {})
+        ndim = len(recorded.shape or ())
+        words = {axis % ndim: word for axis, word in words.items()}
+        shape = tuple([
+            size if isinstance(size, int) else words.get(i, size)
+            for i, size in enumerate(recorded.shape or ())
+        ])  # fmt: skip
+        for axis, word in words.items():
+            if isinstance(shape[axis], int):
+                raise ConversionError(
+                    f"from_torch() cannot keep axis {axis} ({word}) of {path[0]} open: the model "
+                    f"works for size {shape[axis]} alone."
+                )
+        value = self._g.input(_hint(path), shape, recorded.dtype)
+        self._inputs.append(value)
+        # Inside the program the sizes have torch's names, under which results mention them.
+        return Value(value.name, recorded.shape, recorded.dtype)
+
+    def _parameter(self, name: str, shared: dict[Any, str]) -> Value:
+        chain, tensor = self._chain(name), self._tensor(name)
+        same = _identity(tensor)
+        if same in shared:
+            self._aliases[chain] = shared[same]
+            chain = shared[same]
+        else:
+            shared[same] = chain
+            self._variables[chain] = as_numpy(tensor)
+        recorded = described(tensor)
+        value = self._g.variable(chain, recorded.shape, recorded.dtype)
+        if tensor.requires_grad:
+            return value
+        # Frozen in torch: it stays as it is here too.
+        g = self._g
+        return g.noted(g.t.stop_gradient(value), recorded.shape, recorded.dtype)
+
+    def _buffer(self, name: str, shared: dict[Any, str]) -> Value:
+        chain, tensor = self._chain(name), self._tensor(name)
+        recorded = described(tensor)
+        self._buffers[chain] = as_numpy(tensor)
+        return self._g.buffer(chain, recorded.shape, recorded.dtype)
+
+    def _outputs(self) -> Any:
+        found = self._found
+        before = [(each, each.training) for each in found.module.modules()]
+        try:
+            if found.prefix:  # a module of the user's; a program has its mode built in
+                found.module.eval()
+            with torch.no_grad():
+                out = found.module(*found.args, **found.kwargs)
+        finally:
+            for each, mode in before:
+                each.training = mode
+        return simplified(out, as_numpy, [])
+
+    def _values(self, translator: Translator) -> dict[str, Any]:
+        """What each node gives when torch runs the program."""
+        found: dict[str, Any] = {}
+
+        class Watch(torch.fx.Interpreter):
+            def run_node(self, n: Any) -> Any:
+                result = super().run_node(n)
+                name = translator.seen.get(n.name)
+                if name is not None and isinstance(result, torch.Tensor):
+                    found[name] = as_numpy(result)
+                return result
+
+        module = self._program.module(check_guards=False)
+        with torch.no_grad():
+            Watch(module).run(*[x for _, x in self._found.tensors])
+        return found
+
+
+def _identity(tensor: torch.Tensor) -> Any:
+    if tensor.numel() == 0:
+        return id(tensor)
+    return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+
+
+def _hint(path: Any) -> str:
+    return "_".join([str(key) for key in path])
+
+
+def _placed(structure: Any, values: list[Any]) -> Any:
+    if isinstance(structure, Position):
+        return values[structure.index]
+    if isinstance(structure, dict):
+        return {key: _placed(x, values) for key, x in structure.items()}
+    if isinstance(structure, (tuple, list)):
+        return type(structure)([_placed(x, values) for x in structure])
+    return structure

@@ -1,0 +1,193 @@
+"""Sums, extremes, orders."""
+
+from typing import Any
+
+from .builder import TorchBuilder
+from .rules_elementwise import as_bool
+from .rules_shapes import axes_of
+from .table import rule
+
+
+def _axes(x: Any, dim: Any) -> Any:
+    """torch's `dim` as `axis`: no axis at all means all of them."""
+    if dim is None or dim == [] or dim == ():
+        return None
+    axes = axes_of(dim, len(x.shape))
+    return axes[0] if len(axes) == 1 else axes
+
+
+def _reduced(name: str) -> Any:
+    def convert(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
+        return _call(g, name, g.cast(x, g.out.dtype), dim, keepdim)
+
+    return convert
+
+
+def _call(g: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, **options: Any) -> Any:
+    if not x.shape:
+        dim = None
+    if keepdim:
+        options["keepdims"] = True
+    axis = _axes(x, dim)
+    if axis is not None:
+        options["axis"] = axis
+    return getattr(g.t, name)(x, **options)
+
+
+for _source, _name in {
+    "sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "prod": "prod",
+    "logsumexp": "logsumexp", "special_logsumexp": "logsumexp", "nansum": "sum",
+}.items():  # fmt: skip
+    rule(f"aten.{_source}")(_reduced(_name))
+
+
+@rule("aten.any", "aten.all")
+def any_or_all(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _call(g, "any" if "any" in g.source else "all", as_bool(g, x), dim, keepdim)
+
+
+@rule("aten.argmax", "aten.argmin")
+def arg_extreme(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _call(g, "argmax" if "argmax" in g.source else "argmin", x, dim, keepdim)
+
+
+@rule("aten.max", "aten.min")
+def extreme(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    name = "max" if "aten.max" in g.source else "min"
+    values = _call(g, name, x, dim, keepdim)
+    if dim is None:
+        return values
+    return values, _call(g, f"arg{name}", x, dim, keepdim)
+
+
+@rule("aten.aminmax")
+def aminmax(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _call(g, "min", x, dim, keepdim), _call(g, "max", x, dim, keepdim)
+
+
+@rule("aten.var", "aten.std", "aten.var_mean", "aten.std_mean")
+def variance(g: TorchBuilder, x: Any, dim: Any = None, unbiased: Any = True, keepdim: Any = False,
+             correction: Any = None) -> Any:  # fmt: skip
+    if isinstance(dim, bool):  # var(x, unbiased)
+        dim, unbiased = None, dim
+    correction = (1 if unbiased else 0) if correction is None else correction
+    name = "std" if "std" in g.source else "var"
+    found = _call(g, name, x, dim, keepdim, correction=float(correction))
+    return (found, _call(g, "mean", x, dim, keepdim)) if "_mean" in g.source else found
+
+
+@rule("aten.norm", "aten.linalg_vector_norm", "aten.frobenius_norm")
+def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any):
+    x = g.cast(x, g.out.dtype)
+    if "frobenius" in g.source:
+        ord, dim, keepdim = 2, ord, dim or False
+    options: dict[str, Any] = {"keepdims": True} if keepdim else {}
+    axis = _axes(x, dim)
+    if axis is not None:
+        options["axis"] = axis
+    if ord not in (None, 2):
+        options["ord"] = float(ord)
+    return g.linalg.vector_norm(x, **options)
+
+
+@rule("aten.linalg_norm", "aten.linalg_matrix_norm")
+def linalg_norm(g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False):
+    if ord is None or len(x.shape) == 1:
+        return norm(g, x, ord, dim, keepdim)
+    return g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+
+
+@rule("aten.cumsum", "aten.cumprod")
+def cumulative(g: TorchBuilder, x: Any, dim: int, **_: Any) -> Any:
+    x = g.cast(x, g.out.dtype)
+    if not x.shape:
+        return x
+    call = g.t.cumulative_sum if "cumsum" in g.source else g.t.cumulative_prod
+    return call(x, axis=dim)
+
+
+@rule("aten.logcumsumexp")
+def logcumsumexp(g: TorchBuilder, x: Any, dim: int) -> Any:
+    largest = g.t.stop_gradient(g.t.max(x, axis=dim, keepdims=True))
+    total = g.t.cumulative_sum(g.t.exp(g.t.subtract(x, largest)), axis=dim)
+    return g.t.add(g.t.log(total), largest)
+
+
+@rule("aten.cummax", "aten.cummin")
+def cummax(g: TorchBuilder, x: Any, dim: int) -> Any:
+    return g.s.cumulative_extreme(x, axis=dim, largest="max" in g.source), None
+
+
+@rule("aten.diff")
+def diff(g: TorchBuilder, x: Any, n: int = 1, dim: int = -1, prepend: Any = None,
+         append: Any = None) -> Any:  # fmt: skip
+    options = {"prepend": prepend, "append": append}
+    return g.t.diff(x, n=n, axis=dim, **{k: v for k, v in options.items() if v is not None})
+
+
+@rule("aten.sort")
+def sort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+    # `sort(x, dim, descending)` and `sort.stable(x, *, stable, dim, descending)`
+    dims = [a for a in args if type(a) is int]
+    flags = [a for a in args if type(a) is bool]
+    dim = options.get("dim", dims[0] if dims else -1)
+    descending = options.get("descending", flags[-1] if flags else False)
+    order = g.t.argsort(x, axis=dim, descending=descending)
+    return g.t.take_along_axis(x, order, axis=dim), order
+
+
+@rule("aten.argsort")
+def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+    dims = [a for a in args if type(a) is int]
+    flags = [a for a in args if type(a) is bool]
+    dim = options.get("dim", dims[0] if dims else -1)
+    descending = options.get("descending", flags[-1] if flags else False)
+    return g.t.argsort(x, axis=dim, descending=descending)
+
+
+@rule("aten.topk")
+def topk(g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True):
+    found = g.t.topk(x, k, axis=dim, largest=largest)
+    return g.item(found, 0), g.item(found, 1)
+
+
+@rule("aten.kthvalue", "aten.median.dim")
+def kthvalue(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+    if "median" in g.source:
+        dim = args[0] if args else options.get("dim", -1)
+        k = (x.shape[dim] + 1) // 2
+    else:
+        k, dim = args[0], args[1] if len(args) > 1 else options.get("dim", -1)
+    keep = g.out.shape is not None and len(g.out.shape) == len(x.shape)
+    order = g.t.argsort(x, axis=dim)
+    place = (slice(None),) * (dim % len(x.shape)) + (slice(k - 1, k),)
+    index = g.item(order, place)
+    value = g.t.take_along_axis(x, index, axis=dim)
+    return (value, index) if keep else (g.t.squeeze(value, axis=dim), g.t.squeeze(index, axis=dim))
+
+
+@rule("aten.count_nonzero")
+def count_nonzero(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
+    return _call(g, "count_nonzero", x, dim, False)
+
+
+@rule("aten.histc")
+def histc(g: TorchBuilder, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    return g.s.histogram(x, bins=bins, low=min, high=max, dtype=g.dtype(g.out.dtype))
+
+
+@rule("aten.bincount")
+def bincount(g: TorchBuilder, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    return g.s.bincount(x, weights, minlength=minlength, dtype=g.dtype(g.out.dtype))
+
+
+@rule("aten.searchsorted", "aten.bucketize")
+def searchsorted(g: TorchBuilder, x: Any, y: Any, *_: Any, right: bool = False, **__: Any) -> Any:
+    edges, values = (y, x) if "bucketize" in g.source else (x, y)
+    return g.t.searchsorted(edges, values, side="right" if right else "left")
+
+
+@rule("aten._unique2")
+def unique(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
+    found = g.t.unique_all(x)
+    return g.item(found, 0), g.item(found, 2), g.item(found, 3)

@@ -1,0 +1,244 @@
+"""From the operations of an exported program to calls of Trellis, one rule after another."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..._core.errors import ConversionError, TrellisError
+from ...graph import Value
+from ..rules import Rule
+from . import (  # noqa: F401  (each adds its rules to the table)
+    rules_activation,
+    rules_creation,
+    rules_elementwise,
+    rules_indexing,
+    rules_layers,
+    rules_products,
+    rules_reduction,
+    rules_shapes,
+)
+from .builder import TorchBuilder
+from .control import CONTROL
+from .inplace import base_of, is_view
+from .table import rule
+
+# Options about places in memory, which have no meaning here.
+_MEMORY = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "generator")
+_ASSERTS = ("_assert", "sym_constrain", "_check", "_functional_sym_constrain", "_functional_assert")
+
+
+def names_of(target: Any) -> tuple[str, ...]:
+    """Under which names a rule for an operation may be found, the most exact one first."""
+    if isinstance(target, torch._ops.OpOverload):
+        full = str(target)  # aten.add.Tensor
+        base = full.rpartition(".")[0]
+        space, _, name = base.partition(".")
+        return (full, f"{space}::{name}.{target._overloadname}", base, f"{space}::{name}")
+    name = getattr(target, "__name__", str(target))
+    if getattr(operator, name, None) is target:
+        return (f"operator.{name}",)
+    home = getattr(target, "__module__", None) or ""
+    if home.startswith("math"):
+        return (f"math.{name}",)
+    if "sym_" in name:
+        return (f"torch.{name}", f"operator.{name}")
+    return (f"{home}.{name}", name)
+
+
+def outplace(target: Any) -> tuple[str, ...]:
+    """The same for an operation that writes into its first argument, without its last `_`."""
+    found = []
+    for name in names_of(target):
+        space, dot, rest = name.partition("::" if "::" in name else ".")
+        word, tail_dot, tail = rest.partition(".")
+        found.append(f"{space}{dot}{word.rstrip('_')}{tail_dot}{tail}")
+    return tuple(found)
+
+
+def find_rule(target: Any) -> Rule | None:
+    """The rule for an operation, if there is one."""
+    found = rule.find(*names_of(target))
+    if found is None and is_inplace(target):
+        found = rule.find(*outplace(target))
+    return found
+
+
+def is_inplace(target: Any) -> bool:
+    schema = getattr(target, "_schema", None)
+    return schema is not None and schema.is_mutable and schema.name.endswith("_")
+
+
+def is_assertion(target: Any) -> bool:
+    name = names_of(target)[0].partition(".")[2]
+    return name.startswith(_ASSERTS)
+
+
+def live_nodes(graph: torch.fx.Graph) -> list[Node]:
+    """The nodes that the outputs need, and those that change what others hold."""
+    needed: set[Node] = set()
+    for node in reversed(list(graph.nodes)):
+        is_root = node.op in ("output", "placeholder") or (
+            node.op == "call_function" and is_inplace(node.target) and bool(node.args)
+        )
+        if is_root or node in needed:
+            needed.add(node)
+            needed.update(node.all_input_nodes)
+    return [node for node in graph.nodes if node in needed]
+
+
+class Translator:
+    """Reads the nodes of a graph in order; `known` maps them to values of ours.
+
+    `seen` maps the names of nodes to the names of their values, for comparisons.
+    """
+
+    def __init__(self, g: TorchBuilder, prefix: str = ""):
+        self.g = g
+        self.known: dict[Node, Any] = {}
+        self.seen: dict[str, str] = {}
+        self._prefix = prefix
+
+    def read(self, graph: torch.fx.Graph, owner: GraphModule, inputs: dict[Node, Any]) -> Any:
+        """All nodes of a graph; returns what it gives."""
+        self.known.update(inputs)
+        out: Any = None
+        for node in live_nodes(graph):
+            if node.op == "output":
+                out = self.argument(node.args[0])
+            elif node.op == "get_attr":
+                self.known[node] = _attribute(owner, str(node.target))
+            elif node.op == "call_function":
+                self._call(node, owner)
+        return out
+
+    def argument(self, x: Any) -> Any:
+        """An argument of a node as one of a rule."""
+        if isinstance(x, Node):
+            found = self.known[x]
+            if isinstance(found, torch.Tensor):
+                found = self.known[x] = self.g.constant(as_numpy(found), x.name)
+            return found
+        if isinstance(x, (list, tuple)):
+            return type(x)([self.argument(i) for i in x]) if type(x) is tuple else [
+                self.argument(i) for i in x
+            ]  # fmt: skip
+        if isinstance(x, dict):
+            return {k: self.argument(i) for k, i in x.items()}
+        if isinstance(x, slice):
+            return slice(*[self.argument(i) for i in (x.start, x.stop, x.step)])
+        if isinstance(x, torch.dtype):
+            return str(x).removeprefix("torch.")
+        if isinstance(x, (torch.device, torch.layout, torch.memory_format)):
+            return None
+        if isinstance(x, torch.SymInt):
+            return int(x)
+        return x
+
+    def _call(self, node: Node, owner: GraphModule) -> None:
+        g, target = self.g, node.target
+        g.source, g.where = names_of(target)[0], self._where(node)
+        control = CONTROL.get(getattr(target, "__name__", ""))
+        if control is not None:
+            self.known[node] = control(self, node, owner)
+            return
+        if target is operator.getitem:
+            source = self.argument(node.args[0])
+            key = node.args[1]
+            self.known[node] = (
+                source[key] if isinstance(source, (tuple, list)) else g.item(source, key)
+            )
+            return
+        if is_assertion(target):
+            self.known[node] = None
+            return
+        g.outs = _results(node)
+        g.notes.operations[g.source] += 1
+        convert = find_rule(target)
+        assert convert is not None, target
+        args = [self.argument(x) for x in node.args]
+        kwargs = {k: self.argument(x) for k, x in node.kwargs.items() if k not in _MEMORY}
+        result = self._converted(convert, args, kwargs)
+        if isinstance(result, Value):
+            result = g.noted(result, g.out.shape, g.out.dtype)
+            self.seen[node.name] = result.name
+        elif isinstance(result, (tuple, list)):
+            result = tuple([
+                x if not isinstance(x, Value) else g.noted(x, out.shape, out.dtype)
+                for x, out in zip(result, g.outs)
+            ])  # fmt: skip
+        self.known[node] = result
+        if is_inplace(target):
+            self._overwrite(node.args[0], result)
+
+    def _converted(self, convert: Rule, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        try:
+            return convert(self.g, *args, **kwargs)
+        except TrellisError:
+            raise
+        except Exception as error:
+            raise ConversionError(
+                f"from_torch() could not read {self.g.source} at {self.g.where or 'the top'}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def _overwrite(self, target: Any, result: Any) -> None:
+        """What an in-place operation wrote into is, from here on, its result."""
+        before = self.known[target]
+        self.known[target] = result
+        if isinstance(before, Value):
+            self.g.update(before, result)
+
+    def _where(self, node: Node) -> str:
+        """The module that a node comes from, as `layers.0.attention (model.py, line 12)`."""
+        stack = node.meta.get("nn_module_stack") or {}
+        path = ""
+        for value in stack.values():
+            path = value[0]
+        path = path.removeprefix("L['self'].").removeprefix("L__self___")
+        path = "" if f"{path}." == self._prefix else path.removeprefix(self._prefix)
+        return path
+
+
+def source_line(node: Node) -> str:
+    """The user's line that a node comes from."""
+    lines = [x.strip() for x in (node.meta.get("stack_trace") or "").splitlines() if "File " in x]
+    if not lines:
+        return ""
+    return lines[-1].replace("File ", "").replace('"', "").rpartition(", in ")[0]
+
+
+def _results(node: Node) -> tuple[Value, ...]:
+    """What a node gives in torch, as values without names that matter."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple([described(x) for x in values])
+
+
+def described(x: Any) -> Value:
+    """The shape and type of a tensor that torch recorded; sizes that are open have names."""
+    if not isinstance(x, torch.Tensor):
+        return Value("")
+    shape = tuple([size if isinstance(size, int) else str(size) for size in x.shape])
+    return Value("", shape, str(x.dtype).removeprefix("torch."))
+
+
+def as_numpy(x: torch.Tensor) -> Any:
+    """A tensor as a NumPy array; bfloat16 needs the type of ml_dtypes."""
+    x = x.detach().cpu().resolve_conj().resolve_neg()
+    if x.dtype == torch.bfloat16:
+        import ml_dtypes
+
+        return x.float().numpy().astype(ml_dtypes.bfloat16)
+    return x.numpy().copy()
+
+
+def _attribute(owner: Any, path: str) -> Any:
+    for name in path.split("."):
+        owner = getattr(owner, name)
+    return owner
+
+
+Control = Callable[[Translator, Node, GraphModule], Any]
