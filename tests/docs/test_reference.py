@@ -85,6 +85,7 @@ WITHOUT = {"errors", "graph", "convert", "testing", "tree", "train", "optim", "b
 def test_names_have_counterparts():
     """A name without one is one that no framework has; a new one must be thought about."""
     lacking = {path for path, name in NAMES.items() if name.group not in WITHOUT}
+    # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
     assert lacking - set(COUNTERPARTS) == {
         "trellis.compilation.Compiled",
         "trellis.functional.geglu",
