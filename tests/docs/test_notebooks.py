@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "tools" / "docs"))
 pytest.importorskip("nbclient", reason="the extra `docs` is not installed")
 
 import code_blocks  # noqa: E402
+import nbformat  # noqa: E402
 import notebooks  # noqa: E402
 
 # jupyter_client warns of its own future, and a kernel's sockets are closed by the collector.
@@ -29,8 +30,7 @@ def run(page):
 
     made = notebooks.notebook(ROOT / "docs" / page)
     setting = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r})"
-    made.cells.insert(0, type(made.cells[0])(cell_type="code", source=setting, metadata={},
-                                             outputs=[], execution_count=None, id="path"))  # fmt: skip
+    made.cells.insert(0, nbformat.v4.new_code_cell(setting))
     NotebookClient(made, timeout=300, kernel_name="python3").execute()
     return made
 

@@ -78,6 +78,26 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return markdown
 
 
+def _part_of_reference(nav: Any) -> Any:
+    return next(item for item in nav.items if item.title == "Reference")
+
+
+def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
+    """The page of a name shows the groups of the reference beside it."""
+    if page.file.src_uri.startswith("reference/"):
+        _part_of_reference(nav).active = True
+        config.extra["open_section"] = _part_of_reference(nav)
+    return context
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """The next page begins with a closed navigation."""
+    section = config.extra.pop("open_section", None)
+    if section is not None:
+        section.active = False
+    return output
+
+
 def on_page_content(html: str, **_: Any) -> str:
     """The empty corner of a table is no heading."""
     return re.sub(r"<th[^>]*></th>", "<td></td>", html)
