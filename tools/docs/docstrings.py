@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import griffe
+from prose import escaped
 
 
 def fenced(text: str) -> str:
     """A docstring whose examples stand in fences.
 
-    >>> print(fenced("Twice.\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
-    Twice.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    More.
+    >>> fenced("Twice.\\n\\n>>> 1 + 1\\n2\\n\\nMore.").split("\\n")
+    ['Twice.', '', '```pycon', '>>> 1 + 1', '2', '```', '', 'More.']
     """
     paragraphs: list[str] = []
     is_code = False
@@ -35,7 +29,7 @@ def fenced(text: str) -> str:
                 paragraphs.append("\n".join([f"{indent}```pycon", *shown, f"{indent}```"]))
             is_code = True
         else:
-            paragraphs.append(paragraph)
+            paragraphs.append(escaped(paragraph))
             is_code = False
     return "\n\n".join(paragraphs)
 

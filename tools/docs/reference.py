@@ -11,6 +11,7 @@ from typing import Any
 
 import public_names
 from board_lines import Line, lines
+from prose import escaped
 from public_names import GROUPS, Name
 
 HERE = Path(__file__).parent
@@ -147,7 +148,7 @@ def page_of_group(group: str, members: list[Name]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return escaped(text.replace("|", "\\|"))
 
 
 def page_of_all(by_group: dict[str, list[Name]]) -> str:
