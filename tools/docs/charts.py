@@ -150,9 +150,8 @@ def training(colours: Palette) -> str:
         for j, (name, fill) in enumerate(fills.items()):
             length = min(row[name], most) * unit
             picture.rectangle(left, y + 12 * j, length, 10, fill, round=2)
-            picture.text(
-                left + length + 5, y + 9 + 12 * j, f"{row[name]:.2f}", anchor="start", size=11
-            )
+            words = f"{row[name]:.2f}" + (" (cut)" if row[name] > most else "")
+            picture.text(left + length + 5, y + 9 + 12 * j, words, anchor="start", size=11)
     x = left + unit
     picture.line(x, 40, x, 50 + 30 * len(rows), dashed=True)
     picture.text(x, 66 + 30 * len(rows), "1 = native code", size=12)
