@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._core import tree
 from .._core.container import Container
 from .._core.errors import ArgumentTypeError
+from .._core.explain import explain
 from .._core.typing import Nest, T
 from .engine import Rule, RuleChain
 
@@ -121,5 +122,8 @@ def apply_updates(params: T, updates: Nest, /) -> T:
     >>> optim.apply_updates({"w": np.array([1.0, 2.0])}, {"w": np.array([-0.5, 0.5])})
     {'w': array([0.5, 2.5])}
     """
-    new: T = tree.map(lambda w, u: w + u, params, updates)
-    return new
+    try:
+        new: T = tree.map(lambda w, u: w + u, params, updates)
+        return new
+    except Exception as error:
+        explain(error, apply_updates)

@@ -61,7 +61,10 @@ def common(xs: Any) -> list[Any]:
     for x in xs:
         if type(x) in _numbers:
             dtype = default_of(type(x)) if dtype is None else beside_number(dtype, x)
-    return [jnp.asarray(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
+    return [
+        jnp.asarray(dtypes.fitted(x, dtype.name), dtype) if type(x) in _numbers else cast(x, dtype)
+        for x in xs
+    ]
 
 
 def beside_number(dtype: Any, number: Any) -> Any:
@@ -75,6 +78,8 @@ def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "iub" and type(number) in (float, complex):
         dtype = default_of(type(number))
         return cast(x, dtype), jnp.asarray(number, dtype)
+    if type(number) is int and x.dtype.kind in "iu":
+        return x, dtypes.fitted(number, x.dtype.name)
     return x, number  # JAX's own rule for Python numbers is the table's
 
 

@@ -120,21 +120,6 @@ def bincount(x: Any, weights: Any = None, /, *, minlength: int = 0, dtype: Any =
     return trellis.segment_sum(given, x, num_segments=count)
 
 
-def histogram(x: Any, /, *, bins: int, low: float, high: float, dtype: Any = None) -> Any:
-    """How many elements fall into each of `bins` equal intervals from `low` to `high`; those
-    outside count nowhere, and `high` itself in the last."""
-    x = trellis.stop_gradient(trellis.reshape(x, (-1,)))
-    if low == high == 0:
-        low, high = trellis.min(x), trellis.max(x)
-    width = (high - low) / bins
-    place = trellis.astype(trellis.floor(trellis.divide(trellis.subtract(
-        trellis.astype(x, "float32"), low), width)), "int32")  # fmt: skip
-    inside = trellis.logical_and(trellis.greater_equal(x, low), trellis.less_equal(x, high))
-    place = trellis.clip(place, 0, bins - 1)
-    ones = trellis.astype(inside, dtype or "float32")
-    return trellis.segment_sum(ones, place, num_segments=bins)
-
-
 def _without_masks(x: Any, indices: Any) -> list[Any]:
     """One item for each axis: an array of integers, or None."""
     items: list[Any] = []

@@ -156,8 +156,10 @@ def _open_axes(paths: Any, dynamic: Mapping[str, Mapping[int, str]]) -> tuple[An
             )
     shapes = []
     for path, x in paths:
-        axes = {axis % max(x.ndim, 1): word for axis, word in dynamic.get(_written(path), {}).items()}
-        shapes.append({axis: torch.export.Dim.DYNAMIC for axis in axes} or None)
+        axes = {
+            axis % max(x.ndim, 1): word for axis, word in dynamic.get(_written(path), {}).items()
+        }
+        shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
     if not dynamic:
         return None, {}
     return (tuple(shapes),), {}

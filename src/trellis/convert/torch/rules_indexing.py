@@ -135,9 +135,7 @@ def scatter(g: TorchBuilder, x: Any, dim: int, index: Any, src: Any, reduce: str
         src = _front(g, g.cast(src, x.dtype), index)
     if reduce in names and include_self:
         return g.t.put_along_axis(x, index, src, axis=dim, reduce=names[reduce])
-    return g.s.reduced_along_axis(
-        x, index, src, axis=dim, reduce=reduce, include_self=include_self
-    )
+    return g.s.reduced_along_axis(x, index, src, axis=dim, reduce=reduce, include_self=include_self)
 
 
 def _front(g: TorchBuilder, src: Any, index: Any) -> Any:

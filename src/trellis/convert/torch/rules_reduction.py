@@ -92,9 +92,13 @@ def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
 def linalg_norm(g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False):
-    if ord is None or len(x.shape) == 1:
+    dims = axes_of(dim, len(x.shape)) if dim is not None else tuple(range(len(x.shape)))
+    if ord is None or len(dims) == 1:
         return norm(g, x, ord, dim, keepdim)
-    return g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+    if dims != (len(x.shape) - 2, len(x.shape) - 1):
+        x = g.t.moveaxis(x, dims, (-2, -1))
+    y = g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+    return g.t.moveaxis(y, (-2, -1), dims) if keepdim else y
 
 
 @rule("aten.cumsum", "aten.cumprod")
@@ -173,7 +177,9 @@ def count_nonzero(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
 
 @rule("aten.histc")
 def histc(g: TorchBuilder, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    return g.s.histogram(x, bins=bins, low=min, high=max, dtype=g.dtype(g.out.dtype))
+    options = {} if min == max == 0 else {"range": (float(min), float(max))}
+    counts = g.item(g.t.histogram(g.t.stop_gradient(x), bins, **options), 0)
+    return g.t.astype(counts, g.dtype(g.out.dtype))
 
 
 @rule("aten.bincount")
