@@ -21,7 +21,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 PYTHONS         ?= python3.12 python3.13
 
 .PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
-	board board-onnx board-others bench bench-quick release clean
+	board board-onnx board-others bench bench-quick docs docs-serve docs-data release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -147,6 +147,21 @@ bench: $(VENV)/.all
 
 bench-quick: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py --quick
+
+# The documentation site, into build/site. It fails on a warning, a broken link, a name without a page.
+docs: $(VENV)/.all
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python tools/docs/check_site.py build/site
+
+# The same at http://127.0.0.1:8000, built anew when a page changes.
+docs-serve: $(VENV)/.all
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --watch src
+
+# What the site shows of runs on all four frameworks: loss curves and the table of differences.
+docs-data: $(VENV)/.all
+	$(BIN)/python tools/docs/demo_curves.py
+	$(BIN)/python tools/docs/ledger.py
+	$(BIN)/python tools/dtypes_page.py
 
 # Wheel and sdist of both distributions, and a first program with nothing but the wheels installed.
 release: $(VENV)/.all

@@ -1,5 +1,9 @@
 """Keras models on all frameworks: Keras itself says what comes out."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -243,3 +247,37 @@ def test_examples_are_asked_for():
     assert worst(found(normal(4, 3)), normal(4, 3) * 2) == 0
     with pytest.raises(errors.ArgumentTypeError, match="Keras model or layer"):
         convert.from_keras(3, to="numpy")
+
+
+def test_source_computes_the_same(backend):
+    model, x = made(cnn), normal(2, 12, 12, 3)
+    found = convert.from_keras(model, (x,), to=backend)
+    space = {}
+    exec(found.to_source("Network"), space)
+    again = space["Network"](backend=backend, v=found.v, buffers=found.buffers)
+    assert worst(again(native(x, backend)), model(x).numpy()) <= OUTPUTS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_keras_on_other_backends(library):
+    """Keras runs on one backend in a process, so that each has its own."""
+    program = """
+import numpy as np
+import keras
+from trellis import convert
+
+x = np.random.default_rng(0).normal(size=(2, 6)).astype("float32")
+layers = [keras.layers.Dense(4, "gelu"), keras.layers.BatchNormalization()]
+model = keras.Sequential([keras.layers.Input((6,)), *layers, keras.layers.Dense(3, "softmax")])
+found = convert.from_keras(model, (x,), to="numpy")
+expected = keras.ops.convert_to_numpy(model(x))
+assert np.abs(found(x) - expected).max() < 1e-6, found(x) - expected
+print(sorted(found.graph.variables))
+"""
+    environment = {**os.environ, "KERAS_BACKEND": library, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("kernel") == 2 and done.stdout.count("gamma") == 1

@@ -20,12 +20,24 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="the extra 'convert' is 
 pytestmark = pytest.mark.long
 
 
+LETTERS = """
+10001 11111 10000 10000 01110
+10001 10000 10000 10000 10001
+10001 10000 10000 10000 10001
+11111 11110 10000 10000 10001
+10001 10000 10000 10000 10001
+10001 10000 10000 10000 10001
+10001 11111 11111 11111 01110"""
+
+
 def an_image(rows, columns, count=1):
-    """Dark bars on a light page, as letters are, in the range that the models were trained on."""
-    page = np.full((count, 3, rows, columns), 0.9, "float32")
-    bars = np.tile([-0.9, -0.9, 0.9], columns)
-    page[:, :, rows // 3 : 2 * rows // 3, 8:-8] = bars[8 : columns - 8]
-    return page + np.random.default_rng(0).standard_normal(page.shape).astype("float32") * 0.05
+    """The word HELLO, dark on a light page of numbers from -1 to 1."""
+    ink = [[int(c) for c in line.replace(" ", "0")] for line in LETTERS.split("\n")[1:]]
+    ink = np.kron(np.array(ink), np.ones((3, 3)))
+    top, left = (rows - ink.shape[0]) // 2, (columns - ink.shape[1]) // 2
+    page = np.ones((rows, columns), "float32")
+    page[top : top + ink.shape[0], left : left + ink.shape[1]] -= 2 * ink
+    return np.tile(page, (count, 3, 1, 1))
 
 
 def a_sound(*shape):
@@ -90,7 +102,7 @@ def test_a_real_file(name, backend):
     assert len(found) == len(expected)
     for x, y in zip(found, expected):
         scale = np.abs(y).max()
-        assert scale > 1e-3
+        assert scale > 1e-4
         # float32 through up to 70 layers, of which onnxruntime joins some
         np.testing.assert_allclose(trellis.to_numpy(x) / scale, y / scale, atol=2e-4)
     assert len(model.v.key_chains()) > 10

@@ -194,7 +194,10 @@ def cbrt(x: A, /) -> A:
     >>> trellis.cbrt(np.array([-8.0, 27.0]))
     array([-2.,  3.])
     """
-    return xp_of(x).cbrt(x)
+    try:
+        return xp_of(x).cbrt(x)
+    except Exception as error:
+        explain(error, cbrt)
 
 
 def ceil(x: A, /) -> A:
@@ -314,7 +317,10 @@ def erfc(x: A, /) -> A:
     >>> trellis.erfc(np.array([0.0, 10.0]))
     array([1.00000000e+00, 2.08848758e-45])
     """
-    return xp_of(x).erfc(x)
+    try:
+        return xp_of(x).erfc(x)
+    except Exception as error:
+        explain(error, erfc)
 
 
 def erfinv(x: A, /) -> A:
@@ -324,7 +330,10 @@ def erfinv(x: A, /) -> A:
     >>> trellis.erfinv(np.array([0.0, 0.5]))
     array([0.        , 0.47693628])
     """
-    return xp_of(x).erfinv(x)
+    try:
+        return xp_of(x).erfinv(x)
+    except Exception as error:
+        explain(error, erfinv)
 
 
 def exp(x: A, /) -> A:

@@ -98,21 +98,26 @@ def _from_jax(
     model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
 ) -> ConvertedModule:
     """Keras on JAX: its stateless call is a function of weights and statistics."""
-    from .jax import from_jax
+    from .jax.reader import from_stateful
 
-    example = _example(model) if args is None else tuple(args)
     trained = [v.path for v in model.trainable_variables]
     others = [v.path for v in model.non_trainable_variables]
 
     def call(weights: Any, statistics: Any, *xs: Any) -> Any:
         values = [weights[path] for path in trained], [statistics[path] for path in others]
-        return model.stateless_call(*values, *xs, training=train)[0]
+        out, new = model.stateless_call(*values, *xs, training=train)
+        return out, dict(zip(others, new))
 
-    arrays = [
-        {v.path: v.value for v in model.variables if v.path in paths} for paths in (trained, others)
-    ]
-    return from_jax(
-        call, (*arrays, *example), variables=(0, 1), to=to, dynamic=dynamic, verify=verify
+    now = {v.path: v.value for v in model.variables}
+    return from_stateful(
+        call,
+        {path: now[path] for path in trained},
+        {path: now[path] for path in others},
+        _example(model) if args is None else tuple(args),
+        name=model.name,
+        to=to,
+        dynamic=dynamic,
+        verify=verify,
     )
 
 
@@ -120,7 +125,10 @@ def _from_torch(
     model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
 ) -> ConvertedModule:
     """Keras on torch: a model is a torch module."""
+    import keras
+
     from .torch import from_torch
 
     example = _example(model) if args is None else tuple(args)
-    return from_torch(model, example, to=to, dynamic=dynamic, train=train, verify=verify)
+    tensors = keras.tree.map_structure(keras.ops.convert_to_tensor, example)
+    return from_torch(model, tensors, to=to, dynamic=dynamic, train=train, verify=verify)

@@ -331,12 +331,11 @@ def _matmul(m: Matcher, node: Node) -> Call | None:
 def _scaled(factor: Any) -> AnyOf:
     """`x` less its mean, times a factor, plus a bias: as flax writes it, and as Keras does."""
     moved = ("multiply", ("subtract", "?x", "?mean"), factor)
-    folded = (
-        "add",
-        ("multiply", "?x", factor),
+    rest = AnyOf(
         ("subtract", "?bias", ("multiply", "?mean", factor)),
+        ("add", "?bias", ("multiply", ("negative", "?mean"), factor)),
     )
-    return AnyOf(("add", moved, "?bias"), folded)
+    return AnyOf(("add", moved, "?bias"), ("add", ("multiply", "?x", factor), rest))
 
 
 def _layer_norm(m: Matcher, node: Node) -> Call | None:

@@ -94,7 +94,7 @@ def _orders(inner: Any, outer: Any, weights_first: bool) -> list[tuple[int, ...]
     weights, value = (left, right) if weights_first else (right, left)
     if any([len(term) != 4 for term in (query, key, scores, weights, value, result)]):
         return None
-    batch, head, q, k = scores
+    batch, head, q, k = list(scores)
     feature = [c for c in query if c not in scores]
     if len(feature) != 1 or set(query) != {batch, head, q, feature[0]}:
         return None

@@ -54,7 +54,31 @@ def from_jax(
         raise ArgumentTypeError(
             f"from_jax() expects a function, linen's module.apply or a model of nnx, got {fn!r}."
         )
-    reader = _Reader(fn, tuple(args), dict(kwargs or {}), variables, dynamic or {})
+    if flax.is_nnx_module(fn):
+        pure, trained, others = flax.split_nnx(fn)
+        names = names_of(fn, len(args), ())
+        reader = _Reader(pure, (trained, others, *args), dict(kwargs or {}), (0, 1), dynamic or {})
+        reader.with_state(type(fn).__name__, names)
+    else:
+        reader = _Reader(fn, tuple(args), dict(kwargs or {}), variables, dynamic or {})
+    return finish(reader.read(to), to=to, with_verification=verify)
+
+
+def from_stateful(
+    fn: Callable[..., Any],
+    trained: Any,
+    others: Any,
+    args: Sequence[Any],
+    *,
+    name: str,
+    to: str,
+    dynamic: Dynamic | None = None,
+    verify: bool = True,
+) -> ConvertedModule:
+    """A pure function `fn(trained, others, *args)` that gives its outputs and the new `others`:
+    these become buffers, the others `v`."""
+    reader = _Reader(fn, (trained, others, *args), {}, (0, 1), dynamic or {})
+    reader.with_state(name, ["x"] if len(args) == 1 else [f"x{i}" for i in range(len(args))])
     return finish(reader.read(to), to=to, with_verification=verify)
 
 
@@ -69,17 +93,11 @@ class _Reader:
         variables: int | Sequence[int],
         dynamic: Dynamic,
     ):
-        self.name = type(fn).__name__ if flax.is_nnx_module(fn) else flax.name_of(fn)
-        self.is_nnx = flax.is_nnx_module(fn)
-        if self.is_nnx:
-            names = names_of(fn, len(args), ())
-            self.fn, trained, others = flax.split_nnx(fn)
-            args, stored, names = (trained, others, *args), (0, 1), ["v", "buffers", *names]
-        else:
-            stored = (variables,) if isinstance(variables, int) else tuple(variables)
-            stored = tuple([i + len(args) if i < 0 else i for i in stored])
-            self.fn = fn
-            names = self._names(fn, args, stored)
+        self.name, self.fn = flax.name_of(fn), fn
+        self.has_state = False
+        stored = (variables,) if isinstance(variables, int) else tuple(variables)
+        stored = tuple([i + len(args) if i < 0 else i for i in stored])
+        names = self._names(fn, args, stored)
         if any([i >= len(args) for i in stored]):
             raise ArgumentError(
                 f"from_jax() got variables={variables!r}, but {len(args)} arguments in args. "
@@ -89,6 +107,12 @@ class _Reader:
         self.leaves = [leaves_of(name, x) for name, x in zip(names, args)]
         self.named_leaves = {name: leaves_of(name, x) for name, x in kwargs.items()}
         self.dynamic = dynamic
+
+    def with_state(self, name: str, names: Sequence[str]) -> None:
+        """The second argument is a state that the function returns anew beside its outputs."""
+        self.name, self.has_state = name, True
+        self.names = ["v", "buffers", *names]
+        self.leaves = [leaves_of(name, x) for name, x in zip(self.names, self.args)]
 
     @staticmethod
     def _names(fn: Any, args: tuple[Any, ...], stored: tuple[int, ...]) -> list[str]:
@@ -139,14 +163,14 @@ class _Reader:
         tree = jax.tree_util.tree_structure(out_shape)
         graph = g.graph
         outputs = jax.tree_util.tree_unflatten(tree, results)
-        if self.is_nnx:
+        if self.has_state:
             outputs, after = outputs
             for leaf in leaves_of("buffers", after):
                 if leaf.value != graph.buffers.get(leaf.chain):
                     graph.updates[leaf.chain] = leaf.value
         graph.outputs = plain_structure(outputs)
         g.notes.dropped += drop_unused(graph)
-        if self.is_nnx:  # keys of layers that draw nothing now
+        if self.has_state:  # keys of layers that draw nothing now
             used = used_values(graph)
             graph.buffers = {k: x for k, x in graph.buffers.items() if x.name in used}
             kept = {k: x for k, x in kept.items() if k in {*graph.buffers, *graph.updates}}
@@ -183,7 +207,7 @@ class _Reader:
     def _place(self, i: int, leaf: Leaf) -> tuple[str, str]:
         """Whether a leaf is a variable or a buffer, and its name."""
         chain = leaf.chain
-        if self.is_nnx:
+        if self.has_state:
             return ("buffer" if i == 1 else "variable"), chain
         if len(self.stored) > 1:
             chain = "/".join([str(key) for key in leaf.path])
@@ -242,7 +266,7 @@ class _Reader:
 
     def _run(self) -> Any:
         out = self._on_arrays(*[jax.numpy.asarray(leaf.value) for leaf in self.arrays])
-        if self.is_nnx:
+        if self.has_state:
             out = out[0]
         leaves, tree = jax.tree_util.tree_flatten(out)
         arrays = [numpy_of(x) for x in leaves]

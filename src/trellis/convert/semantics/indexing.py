@@ -63,7 +63,13 @@ def reduced_along_axis(
 ) -> Any:
     """Like `trellis.put_along_axis`, where `x` itself counts as a value only if `include_self`;
     "mean" is known too."""
-    names = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "max", "amin": "min"}
+    names: dict[str, Any] = {
+        "sum": "add",
+        "mean": "add",
+        "prod": "multiply",
+        "amax": "max",
+        "amin": "min",
+    }
     neutral = {"add": 0, "multiply": 1, "max": float("-inf"), "min": float("inf")}[names[reduce]]
     put = trellis.put_along_axis
     touched = trellis.not_equal(put(trellis.zeros_like(x), indices, 1, axis=axis), 0)

@@ -109,8 +109,8 @@ class CountedLoop:
         last, ys = g.items(g.t.scan(step, _packed(init), _packed(xs)), 2)
         after = list(args)
         finals = [last] if len(carried) == 1 else g.items(last, len(carried))
-        for i, x, first in zip(carried, finals, init):
-            after[i] = g.described(x, first.shape, first.dtype)
+        for i, x, before in zip(carried, finals, init):
+            after[i] = g.described(x, before.shape, before.dtype)
         columns = [ys] if len(self.written) == 1 else g.items(ys, len(self.written))
         for i, x in zip(self.written, columns):
             if i in self.last_only:

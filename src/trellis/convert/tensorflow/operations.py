@@ -29,7 +29,8 @@ class Operations:
     def __init__(self, to: str, graph: Any):
         self.g = TensorFlowBuilder(to, self.inline)
         self.g.graph_of = self._graph_of
-        self._graph, self._library = graph, {}
+        self._graph = graph
+        self._library: dict[str, Any] = {}
 
     def inline(
         self, graph: Any, args: Sequence[Any], outputs: Sequence[Any] | None = None

@@ -231,7 +231,7 @@ def parameter_names(fn: Any, count: int) -> list[str]:
 def _spec(x: Any, name: str, open_axes: Mapping[int, str]) -> Any:
     """What a function is traced with: shape and type, with open axes."""
     if isinstance(x, Mapping):
-        return type(x)({key: _spec(item, name, open_axes) for key, item in x.items()})
+        return {key: _spec(item, name, open_axes) for key, item in x.items()}
     if isinstance(x, (tuple, list)):
         return type(x)([_spec(item, name, open_axes) for item in x])
     if isinstance(x, (bool, int, float, str)) or x is None:

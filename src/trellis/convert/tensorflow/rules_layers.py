@@ -96,8 +96,9 @@ def conv(
     if set(steps) != {1}:
         options["dilations"] = steps
     is_first = data_format.startswith("NC")
-    channels = (x.shape or ())[1 if is_first else -1]
-    inner = (filters.shape or ())[-2]
+    x_shape: Any = x.shape
+    filter_shape: Any = filters.shape
+    channels, inner = x_shape[1 if is_first else -1], filter_shape[-2]
     around = _padding(data_format, padding, explicit_paddings)
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner:
         if is_first:
@@ -126,7 +127,8 @@ def depthwise_conv(
     **_: Any,
 ) -> Value:
     x, filters = g.array(x), g.array(filters)
-    height, width, channels, times = filters.shape or ()
+    filter_shape: Any = filters.shape
+    height, width, channels, times = filter_shape
     around = _padding(data_format, padding, explicit_paddings)
     options: dict[str, Any] = {}
     steps = _spatial(data_format, dilations)
@@ -138,7 +140,7 @@ def depthwise_conv(
         if is_first:
             options["data_format"] = data_format
         return g.F.depthwise_conv2d(x, filters, strides, around, **options)
-    rows = g.t.reshape(filters, (height, width, 1, channels * times))  # type: ignore[operator]
+    rows = g.t.reshape(filters, (height, width, 1, channels * times))
     if is_first:
         options["data_format"] = "channel_first"
     return g.F.conv_general_dilated(

@@ -102,7 +102,7 @@ def fill(g: TensorFlowBuilder, shape: Any, value: Any, **_: Any) -> Any:
 @static_rules("Prod", "Max", "Min", "Sum")
 def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, **_: Any) -> Any:
     if x.dtype != object:
-        fn = {"Prod": np.prod, "Max": np.max, "Min": np.min, "Sum": np.sum}[g.source]
+        fn: Any = {"Prod": np.prod, "Max": np.max, "Min": np.min, "Sum": np.sum}[g.source]
         if axes.size == 0:
             return x
         found = fn(x, axis=tuple(axes.ravel().tolist()), keepdims=keep_dims)

@@ -24,14 +24,15 @@ class TorchBuilder(Builder):
     def __init__(self, to: str, train: bool, notes: Notes):
         super().__init__(semantics)
         self.to, self.train, self.notes = to, train, notes
-        self.outs: tuple[Value, ...] = ()
+        self.outs: tuple[Any, ...] = ()
         self.training = Value("training")
         self.latest: dict[str, Value] = {}  # what buffers have become, by their names
         self._chains: dict[str, str] = {}
         self._is_wide = has_64_bits(to)
 
     @property
-    def out(self) -> Value:
+    def out(self) -> Any:
+        """What the operation gives in torch: a value with its shape and type."""
         return self.outs[0]
 
     def dtype(self, name: str | None) -> str | None:

@@ -282,7 +282,7 @@ class _Reader:
         """What each node gives when torch runs the program."""
         found: dict[str, Any] = {}
 
-        class Watch(torch.fx.Interpreter):
+        class Watch(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Any) -> Any:
                 result = super().run_node(n)
                 name = translator.seen.get(n.name)

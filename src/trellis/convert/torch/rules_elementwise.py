@@ -226,7 +226,9 @@ def masked_fill(g: TorchBuilder, x: Any, mask: Any, value: Any) -> Any:
 
 
 @rule("aten.nan_to_num")
-def nan_to_num(g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None):
+def nan_to_num(
+    g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None
+) -> Any:
     return g.t.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 

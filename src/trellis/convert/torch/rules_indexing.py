@@ -91,7 +91,9 @@ def take(g: TorchBuilder, x: Any, indices: Any) -> Any:
 
 
 @rule("aten.index_add", "aten.index_copy", "aten.index_fill")
-def index_write(g: TorchBuilder, x: Any, dim: int, indices: Any, source: Any, alpha: Any = 1):
+def index_write(
+    g: TorchBuilder, x: Any, dim: int, indices: Any, source: Any, alpha: Any = 1
+) -> Any:
     source = g.cast(source, x.dtype)
     if alpha != 1:
         source = g.t.multiply(source, alpha)

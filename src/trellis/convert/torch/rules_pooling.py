@@ -28,7 +28,7 @@ def max_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: An
         x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
         **options,
     )  # fmt: skip
-    found = (g.item(y, 0), g.item(y, 1)) if with_indices else (y,)
+    found: tuple[Any, ...] = (g.item(y, 0), g.item(y, 1)) if with_indices else (y,)
     found = found if batched else tuple([g.t.squeeze(i, axis=0) for i in found])
     return found if with_indices else found[0]
 

@@ -77,7 +77,9 @@ def variance(g: TorchBuilder, x: Any, dim: Any = None, unbiased: Any = True, kee
 
 
 @rule("aten.norm", "aten.linalg_vector_norm", "aten.frobenius_norm")
-def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any):
+def norm(
+    g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any
+) -> Any:
     x = g.cast(x, g.out.dtype)
     if "frobenius" in g.source:
         ord, dim, keepdim = 2, ord, dim or False
@@ -91,7 +93,9 @@ def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
-def linalg_norm(g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False):
+def linalg_norm(
+    g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False
+) -> Any:
     dims = axes_of(dim, len(x.shape)) if dim is not None else tuple(range(len(x.shape)))
     if ord is None or len(dims) == 1:
         return norm(g, x, ord, dim, keepdim)
@@ -150,7 +154,9 @@ def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
 
 
 @rule("aten.topk")
-def topk(g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True):
+def topk(
+    g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
     found = g.t.topk(x, k, axis=dim, largest=largest)
     return g.item(found, 0), g.item(found, 1)
 

@@ -145,7 +145,7 @@ def expand(g: TorchBuilder, x: Any, sizes: Any, **_: Any) -> Any:
     if is_static(wanted):
         return g.t.broadcast_to(x, wanted)
     lead = len(wanted) - len(x.shape)
-    shape = []
+    shape: list[Any] = []
     for i, size in enumerate(wanted):
         if isinstance(size, int):
             shape.append(size)
@@ -225,7 +225,9 @@ def repeat(g: TorchBuilder, x: Any, repeats: Any) -> Any:
 
 
 @rule("aten.repeat_interleave")
-def repeat_interleave(g: TorchBuilder, x: Any, repeats: Any = None, dim: Any = None, **_: Any):
+def repeat_interleave(
+    g: TorchBuilder, x: Any, repeats: Any = None, dim: Any = None, **_: Any
+) -> Any:
     if repeats is None:  # how often each index is wanted
         return g.t.repeat(g.t.arange(x.shape[0], **g.created()), x)
     return g.t.repeat(x, repeats, axis=dim)
