@@ -20,6 +20,7 @@ NAMES = (
     "gradients",
     "training",
     "compile_time",
+    "convert",
     "optimizers",
     "layers",
     "random_numbers",

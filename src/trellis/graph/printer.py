@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .graph import Function, Graph, Node, Value, free_values, functions_in, values_in
+from .graph import Function, Graph, Node, Value, all_nodes, free_values, functions_in, values_in
 
 _WIDTH = 100
 _INFIX = {
@@ -51,6 +51,8 @@ class Printer:
             self._stored[value.name] = f"buffers[{_quoted(chain)}]"
         for name in graph.constants:
             self._stored[name] = f"constants[{_quoted(name)}]"
+        # Functions from elsewhere must not have the names of values.
+        self._taken = {x.name for x in graph.inputs} | {x.result.name for x in all_nodes(graph)}
         self.globals: dict[str, Any] = {}
         self.imports: set[str] = set()
         self.uses_backend = False
@@ -125,7 +127,7 @@ class Printer:
             self.imports.add(_import_line(home, alias))
             return f"{alias}.{name}"
         alias = name
-        while self.globals.get(alias, op) is not op:
+        while self.globals.get(alias, op) is not op or alias in self._taken:
             alias += "_"
         self.globals[alias] = op
         self.imports.add(f"from {op.__module__} import {name} as {alias}")
@@ -183,6 +185,7 @@ def _public_home(op: Callable[..., Any]) -> str | None:
     """The module that a reader would import a function from: the outermost one that shows it."""
     parts = op.__module__.split(".")
     above = [".".join(parts[:i]) for i in range(1, len(parts) + 1)]
+    above = [home for home in above if "._" not in home]
     for home in [*above, "trellis.linalg", "trellis.fft", "trellis.random"]:
         if getattr(sys.modules.get(home), op.__name__, None) is op:
             return home
@@ -202,7 +205,9 @@ def _quoted(text: str) -> str:
 
 
 def _function_name(function: Function) -> str:
-    """Inner functions have no name of their own: that of their first value is unique."""
+    """The name of an inner function; if it has none, that of its first value is unique."""
+    if function.name:
+        return function.name
     for value in (*function.inputs, *[node.result for node in function.nodes]):
         return f"with_{value.name}"
     return "with_nothing"

@@ -3,7 +3,6 @@
 Each is an ordinary function of arrays, for any framework, compiled or not.
 """
 
-from .attention import matmul_by_group as matmul_by_group
 from .boxes import boxes_kept as boxes_kept
 from .boxes import roi_aligned as roi_aligned
 from .convolution import convolution as convolution
@@ -16,7 +15,6 @@ from .drawing import random_uniform as random_uniform
 from .drawing import shape as shape
 from .indexing import bincount as bincount
 from .indexing import diagonal_matrix as diagonal_matrix
-from .indexing import histogram as histogram
 from .indexing import index as index
 from .indexing import reduced_along_axis as reduced_along_axis
 from .indexing import with_diagonal as with_diagonal
@@ -27,8 +25,23 @@ from .integers import axes_of as axes_of
 from .integers import integer as integer
 from .integers import integers as integers
 from .integers import number as number
+from .lax import dynamic_slice as dynamic_slice
+from .lax import dynamic_update_slice as dynamic_update_slice
+from .lax import gather_slices as gather_slices
+from .lax import scatter_slices as scatter_slices
+from .lax import take_within as take_within
 from .looping import choose as choose
 from .looping import loop as loop
+from .matrices import lu as lu
+from .matrices import pivots_to_permutation as pivots_to_permutation
+from .matrices import symmetric_from as symmetric_from
+from .matrices import triangular_solve as triangular_solve
+from .numbers import accumulate as accumulate
+from .numbers import bitcast as bitcast
+from .numbers import complex_of as complex_of
+from .numbers import equal_with_nan as equal_with_nan
+from .numbers import less_equal_with_nan as less_equal_with_nan
+from .numbers import less_with_nan as less_with_nan
 from .picking import compressed as compressed
 from .picking import counted_grams as counted_grams
 from .picking import gathered as gathered
@@ -96,7 +109,29 @@ from .small_types import bit_cast as bit_cast
 from .small_types import cast_like as cast_like
 from .small_types import cast_small as cast_small
 from .small_types import shifted as shifted
+from .special import digamma as digamma
+from .special import lgamma as lgamma
+from .special import polygamma as polygamma
+from .special import regularized_incomplete_beta as regularized_incomplete_beta
 from .statistics import batch_norm_training as batch_norm_training
 from .statistics import dropout as dropout
 from .statistics import local_response_norm as local_response_norm
-from .upsampling import resize_like_torch as resize_like_torch
+from .tensors import batch_normalized as batch_normalized
+from .tensors import batch_to_space as batch_to_space
+from .tensors import count_along as count_along
+from .tensors import depth_to_space_last as depth_to_space_last
+from .tensors import draw as draw
+from .tensors import gather_points as gather_points
+from .tensors import pad_symmetric as pad_symmetric
+from .tensors import resize_images as resize_images
+from .tensors import scatter_points as scatter_points
+from .tensors import set_row as set_row
+from .tensors import slice_any as slice_any
+from .tensors import space_to_batch as space_to_batch
+from .tensors import space_to_depth_last as space_to_depth_last
+from .tensors import split_evenly as split_evenly
+from .tensors import take_in_batches as take_in_batches
+from .windows import batch_groups_to_channels as batch_groups_to_channels
+from .windows import pad_dilated as pad_dilated
+from .windows import reduce_window as reduce_window
+from .windows import select_and_scatter_add as select_and_scatter_add
