@@ -2,7 +2,7 @@
 
 `mistakes.py` makes the mistakes in the good calls of `good_calls.py`. A call must raise an error of
 our tree (or Python's own about the signature), or answer; and where it raises on NumPy, it raises
-on every framework. `python tests/contract/sweep.py jax` runs the whole table on one framework and
+on every framework. `python tests/sweep_mistakes.py jax` runs the whole table on one framework and
 says how much of it is clear; here the slower ones run a part of it, each function another one.
 """
 
@@ -10,27 +10,14 @@ import zlib
 
 import numpy as np
 import pytest
-from good_calls import all_calls
-from mistakes import is_clear, mistakes_in, outcome
 
 import trellis
+from good_calls import all_calls
+from mistakes import KNOWN, Mistake, is_clear, mistakes_in, outcome
 
 CALLS = all_calls()
 # Every n-th mistake: JAX compiles most calls that it answers.
 STEP = {"numpy": 1, "torch": 3, "tensorflow": 3, "jax": 8}
-
-# What is not compared, and why.
-ENDLESS = "so many epochs are what was asked for"
-OWN_FUNCTION = "the error of the user's own function, which passes as it is"
-BY_VALUE = "JAX does not look at the values of indices"
-KNOWN = {
-    ("train.fit", "epochs: huge"): ENDLESS,
-    ("cond", "operands[0]: none"): OWN_FUNCTION,
-    ("cond", "operands[0]: list"): OWN_FUNCTION,
-    ("while_loop", "init: number"): "JAX makes an array of the number",
-    ("while_loop", "init: other framework"): OWN_FUNCTION,
-    ("take", "x: rank + 1"): BY_VALUE,
-}
 
 
 def part(name, backend):
@@ -90,7 +77,7 @@ def test_table_is_whole():
         for name in public_names()
         if name not in {*CALLS, *WITHOUT_MISTAKES, *ELSEWHERE} and operator_of(name) not in tried
     ]
-    assert missing == [], "write a good call in tests/contract/good_calls.py"
+    assert missing == [], "write a good call in tests/good_calls.py"
 
 
 def operator_of(name):
@@ -103,8 +90,6 @@ def operator_of(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_good_call_answers(name):
     """The mistakes are made in calls that are right."""
-    from mistakes import Mistake
-
     call = CALLS[name]
     found = outcome(call, Mistake("none", call.args, call.kwargs), "numpy", None)
     assert not isinstance(found, Exception), found

@@ -194,7 +194,10 @@ def cbrt(x: A, /) -> A:
     >>> trellis.cbrt(np.array([-8.0, 27.0]))
     array([-2.,  3.])
     """
-    return xp_of(x).cbrt(x)
+    try:
+        return xp_of(x).cbrt(x)
+    except Exception as error:
+        explain(error, cbrt)
 
 
 def ceil(x: A, /) -> A:
@@ -314,7 +317,10 @@ def erfc(x: A, /) -> A:
     >>> trellis.erfc(np.array([0.0, 10.0]))
     array([1.00000000e+00, 2.08848758e-45])
     """
-    return xp_of(x).erfc(x)
+    try:
+        return xp_of(x).erfc(x)
+    except Exception as error:
+        explain(error, erfc)
 
 
 def erfinv(x: A, /) -> A:
@@ -324,7 +330,10 @@ def erfinv(x: A, /) -> A:
     >>> trellis.erfinv(np.array([0.0, 0.5]))
     array([0.        , 0.47693628])
     """
-    return xp_of(x).erfinv(x)
+    try:
+        return xp_of(x).erfinv(x)
+    except Exception as error:
+        explain(error, erfinv)
 
 
 def exp(x: A, /) -> A:
@@ -734,7 +743,7 @@ def positive(x: A, /) -> A:
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """x1 to the power of x2.
+    """x1 to the power of x2; of integers to negative powers the whole part.
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)

@@ -137,7 +137,7 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         return _along_axes("fftn", x, s, axes, norm)
     except Exception as error:
@@ -153,7 +153,7 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         return _along_axes("ifftn", x, s, axes, norm)
     except Exception as error:
@@ -169,7 +169,7 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         return _along_axes("rfftn", x, s, axes, norm)
     except Exception as error:
@@ -185,7 +185,7 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
            [1., 1.]])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         return _along_axes("irfftn", x, s, axes, norm)
     except Exception as error:
@@ -250,7 +250,7 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         if not isinstance(x, dict):
             check_array(x)
@@ -268,7 +268,7 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
-        if axes is not None and type(axes) is not int:
+        if axes is not None:
             check_axes(axes)
         if not isinstance(x, dict):
             check_array(x)

@@ -111,6 +111,7 @@ def put_along_axis(
         one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
         axis = normal_axis(axis, len(x.shape))
         _check_places("put_along_axis", xp, x, indices, axis)
+        _check_values("put_along_axis", "values", values, tuple(indices.shape))
         # Small integers could not count the other axes, and torch takes uint8 for masks.
         indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
         places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
@@ -181,15 +182,19 @@ def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
     """Raise unless the updates broadcast to the slices that they go to."""
     shape = tuple(x.shape)
     slices = (*shape[:axis], *tuple(indices.shape), *shape[axis + 1 :])
-    given = tuple(getattr(updates, "shape", ()))
-    fits = len(given) <= len(slices)
-    for n, size in zip(reversed(given), reversed(slices), strict=False):
+    if shape[axis] == 0 and 0 not in slices:
+        raise ShapeError(f"scatter() into axis {axis} of x {shape} has no place to write to.")
+    _check_values("scatter", "updates", updates, slices)
+
+
+def _check_values(name: str, what: str, values: Any, places: tuple[Any, ...]) -> None:
+    """Raise unless the values broadcast to the places that they go to."""
+    given = tuple(getattr(values, "shape", ()))
+    fits = len(given) <= len(places)
+    for n, size in zip(reversed(given), reversed(places), strict=False):
         fits = fits and (n == size or n == 1 or n is None or size is None)
-    if not fits or (shape[axis] == 0 and 0 not in slices):
-        raise ShapeError(
-            f"scatter() into axis {axis} of x {shape} by indices {tuple(indices.shape)} needs "
-            f"updates that broadcast to {slices}, got {given}."
-        )
+    if not fits:
+        raise ShapeError(f"{name}() needs {what} that broadcast to {places}, got {given}.")
 
 
 def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:

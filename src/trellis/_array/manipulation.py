@@ -44,8 +44,7 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
            [1, 2]])
     """
     try:
-        if type(shape) is not int:
-            check_whole(shape)
+        check_whole(shape)
         return xp_of(x).broadcast_to(x, shape)
     except Exception as error:
         explain(error, broadcast_to)
@@ -178,8 +177,7 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
            [3, 4]])
     """
     try:
-        if type(shape) is not int:
-            check_whole(shape)
+        check_whole(shape)
         if copy is not None:
             check_flag(copy)
         return xp_of(x).reshape(x, shape, copy=copy)
@@ -265,8 +263,7 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
            [1, 2, 1, 2]])
     """
     try:
-        if type(repetitions) is not int:
-            check_whole(repetitions)
+        check_whole(repetitions)
         return xp_of(x).tile(x, repetitions)
     except Exception as error:
         explain(error, tile)

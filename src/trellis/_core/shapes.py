@@ -95,7 +95,7 @@ def check_points(n: int) -> None:
 def check_order(n: int) -> None:
     """Refuse a negative number of differences."""
     if not 0 <= n < 2**31:
-        raise ArgumentError(f"diff() takes differences n times, from 0 to 2**31, got n={n}.")
+        raise ArgumentError(f"diff() takes differences n >= 0 times, below 2**31, got n={n}.")
 
 
 def check_new_axis(axis: int, ndim: int) -> None:

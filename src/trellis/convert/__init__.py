@@ -23,15 +23,15 @@ from .weights_back import state_dict as state_dict
 
 if TYPE_CHECKING:
     from .jax import from_jax as from_jax
+    from .keras import from_keras as from_keras
     from .onnx import from_onnx as from_onnx
-    from .tensorflow import from_keras as from_keras
     from .tensorflow import from_tensorflow as from_tensorflow
     from .torch import from_torch as from_torch
 
 # Where a name lives whose file imports a framework: opened when somebody asks for it.
 _HOMES = {
     "from_jax": "jax",
-    "from_keras": "tensorflow",
+    "from_keras": "keras",
     "from_onnx": "onnx",
     "from_tensorflow": "tensorflow",
     "from_torch": "torch",

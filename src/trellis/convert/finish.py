@@ -1,7 +1,7 @@
 """From what a reader found to a module: made smaller, built, compared with its source."""
 
 from .._core.typing import Device
-from ..graph import drop_unused, fold_constants
+from ..graph import drop_unused, fold_constants, fuse, inline_numbers
 from .module import ConvertedModule
 from .reading import Reading
 from .verify import verify
@@ -14,6 +14,8 @@ def finish(
     notes = reading.notes
     notes.dropped += drop_unused(reading.graph)
     notes.folded += fold_constants(reading.graph)
+    notes.folded += inline_numbers(reading.graph)
+    notes.fused += fuse(reading.graph)
     notes.dropped += drop_unused(reading.graph)
     model = ConvertedModule(reading, to=to, device=device)
     if with_verification:

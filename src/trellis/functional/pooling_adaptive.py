@@ -67,7 +67,8 @@ def adaptive_max_pool(
         check_real("adaptive_max_pool", xp, x)
         first, sizes, outs = _adaptive("adaptive_max_pool", x, output_size, data_format)
         start = 2 if first else 1
-        if all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):
+        is_float = xp.isdtype(x.dtype, "real floating")  # integers stay so, and have no kernels
+        if is_float and all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):
             window = tuple([size // out for size, out in zip(sizes, outs, strict=True)])
             none, ones = ((0, 0),) * len(sizes), (1,) * len(sizes)
             spec = WindowSpec(window, window, none, ones, first)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError, TracingError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes, one_of
 from .._core.typing import A
@@ -45,37 +46,40 @@ def roi_align(
     >>> F.roi_align(x, box, np.array([0]), output_size=2, sampling_ratio=2).ravel()
     array([ 2.5,  4.5, 10.5, 12.5])
     """
-    if has_nest(x, boxes, batch_indices):
-        options = {
-            "output_size": output_size,
-            "spatial_scale": spatial_scale,
-            "sampling_ratio": sampling_ratio,
-            "aligned": aligned,
-            "mode": mode,
-            "data_format": data_format,
-        }
-        return call_leafwise(roi_align, (x, boxes, batch_indices), options)
-    xp = xp_of_all(x, boxes, batch_indices)
-    one_of("roi_align", "mode", mode, ("avg", "max"))
-    flag("roi_align", "aligned", aligned)
-    first = is_first("roi_align", "data_format", data_format, {**LETTERS[2], **WORDS})
-    check_rank("roi_align", x, 2, data_format)
-    outs = per_axis("roi_align", "output_size", output_size, 2)
-    ratio = whole_number("roi_align", "sampling_ratio", sampling_ratio, least=0)
-    scale = number("roi_align", "spatial_scale", spatial_scale)
-    _check_boxes(x, boxes, batch_indices)
-    (x, boxes), kind = all_precise("roi_align", xp, x, boxes)
-    sizes = spatial_sizes("roi_align", x, first)
-    x = xp.moveaxis(x, 1, -1) if first else x
-    # Along the height and along the width: (boxes, positions, points) each.
-    axes = []
-    for i in range(2):
-        start, end = [boxes[:, j] * scale - (0.5 if aligned else 0.0) for j in (1 - i, 3 - i)]
-        length = end - start if aligned else xp.maximum(end - start, 1.0)
-        axes.append(_points(xp, start, length / outs[i], outs[i], ratio))
-    y = _read(xp, x, batch_indices, sizes, outs, axes, mode)
-    y = xp.moveaxis(y, -1, 1) if first else y
-    return xp.astype(y, kind, copy=False)
+    try:
+        if has_nest(x, boxes, batch_indices):
+            options = {
+                "output_size": output_size,
+                "spatial_scale": spatial_scale,
+                "sampling_ratio": sampling_ratio,
+                "aligned": aligned,
+                "mode": mode,
+                "data_format": data_format,
+            }
+            return call_leafwise(roi_align, (x, boxes, batch_indices), options)
+        xp = xp_of_all(x, boxes, batch_indices)
+        one_of("roi_align", "mode", mode, ("avg", "max"))
+        flag("roi_align", "aligned", aligned)
+        first = is_first("roi_align", "data_format", data_format, {**LETTERS[2], **WORDS})
+        check_rank("roi_align", x, 2, data_format)
+        outs = per_axis("roi_align", "output_size", output_size, 2)
+        ratio = whole_number("roi_align", "sampling_ratio", sampling_ratio, least=0)
+        scale = number("roi_align", "spatial_scale", spatial_scale)
+        _check_boxes(x, boxes, batch_indices)
+        (x, boxes), kind = all_precise("roi_align", xp, x, boxes)
+        sizes = spatial_sizes("roi_align", x, first)
+        x = xp.moveaxis(x, 1, -1) if first else x
+        # Along the height and along the width: (boxes, positions, points) each.
+        axes = []
+        for i in range(2):
+            start, end = [boxes[:, j] * scale - (0.5 if aligned else 0.0) for j in (1 - i, 3 - i)]
+            length = end - start if aligned else xp.maximum(end - start, 1.0)
+            axes.append(_points(xp, start, length / outs[i], outs[i], ratio))
+        y = _read(xp, x, batch_indices, sizes, outs, axes, mode)
+        y = xp.moveaxis(y, -1, 1) if first else y
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, roi_align)
 
 
 def _check_boxes(x: Any, boxes: Any, batch_indices: Any) -> None:
@@ -198,35 +202,45 @@ def non_max_suppression(
     >>> chosen, int(count)
     (array([ 1,  2, -1]), 2)
     """
-    if has_nest(boxes, scores):
-        options = {
-            "max_output": max_output,
-            "iou_threshold": iou_threshold,
-            "score_threshold": score_threshold,
-            "box_format": box_format,
-        }
-        return call_leafwise(non_max_suppression, (boxes, scores), options)
-    name = "non_max_suppression"
-    xp = xp_of_all(boxes, scores)
-    one_of(name, "box_format", box_format, ("corners", "center"))
-    most = whole_number(name, "max_output", max_output, least=1)
-    threshold = number(name, "iou_threshold", iou_threshold)
-    least = -xp.inf if score_threshold is None else number(name, "score_threshold", score_threshold)
-    shape, outer = tuple(boxes.shape), tuple(scores.shape)[:-1]
-    if len(shape) < 2 or shape[-1] != 4 or not scores.shape or differ(shape[-2], scores.shape[-1]):
-        raise ShapeError(
-            f"{name}() expects boxes of shape (..., boxes, 4) and scores of (..., boxes), got "
-            f"{shape} and {tuple(scores.shape)}."
+    try:
+        if has_nest(boxes, scores):
+            options = {
+                "max_output": max_output,
+                "iou_threshold": iou_threshold,
+                "score_threshold": score_threshold,
+                "box_format": box_format,
+            }
+            return call_leafwise(non_max_suppression, (boxes, scores), options)
+        name = "non_max_suppression"
+        xp = xp_of_all(boxes, scores)
+        one_of(name, "box_format", box_format, ("corners", "center"))
+        most = whole_number(name, "max_output", max_output, least=1)
+        threshold = number(name, "iou_threshold", iou_threshold)
+        least = (
+            -xp.inf if score_threshold is None else number(name, "score_threshold", score_threshold)
         )
-    outer = broadcast_shapes(shape[:-2], outer, function=name)
-    if None in (*outer, shape[-2]):
-        raise ShapeError(f"{name}() needs known sizes while tracing, got {shape}.")
-    (boxes, scores), _ = all_precise(name, xp, boxes, scores)
-    boxes, scores = xp.stop_gradient(boxes), xp.stop_gradient(scores)
-    scores = xp.broadcast_to(scores, (*outer, shape[-2]))
-    corners = [xp.broadcast_to(c, scores.shape) for c in _corners(xp, boxes, box_format)]
-    chosen = _chosen(xp, corners, scores, most, threshold, least)
-    return chosen, xp.sum(xp.astype(chosen >= 0, chosen.dtype), axis=-1)
+        shape, outer = tuple(boxes.shape), tuple(scores.shape)[:-1]
+        if (
+            len(shape) < 2
+            or shape[-1] != 4
+            or not scores.shape
+            or differ(shape[-2], scores.shape[-1])
+        ):
+            raise ShapeError(
+                f"{name}() expects boxes of shape (..., boxes, 4) and scores of (..., boxes), got "
+                f"{shape} and {tuple(scores.shape)}."
+            )
+        outer = broadcast_shapes(shape[:-2], outer, function=name)
+        if None in (*outer, shape[-2]):
+            raise ShapeError(f"{name}() needs known sizes while tracing, got {shape}.")
+        (boxes, scores), _ = all_precise(name, xp, boxes, scores)
+        boxes, scores = xp.stop_gradient(boxes), xp.stop_gradient(scores)
+        scores = xp.broadcast_to(scores, (*outer, shape[-2]))
+        corners = [xp.broadcast_to(c, scores.shape) for c in _corners(xp, boxes, box_format)]
+        chosen = _chosen(xp, corners, scores, most, threshold, least)
+        return chosen, xp.sum(xp.astype(chosen >= 0, chosen.dtype), axis=-1)
+    except Exception as error:
+        explain(error, non_max_suppression)
 
 
 def _corners(xp: Any, boxes: Any, box_format: str) -> list[Any]:

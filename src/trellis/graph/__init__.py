@@ -2,12 +2,14 @@
 
 from .builder import Builder as Builder
 from .draw import to_dot as to_dot
+from .fuse import fuse as fuse
 from .graph import Function as Function
 from .graph import Graph as Graph
 from .graph import Node as Node
 from .graph import Value as Value
 from .passes import drop_unused as drop_unused
 from .passes import fold_constants as fold_constants
+from .passes import inline_numbers as inline_numbers
 from .printer import Printer as Printer
 from .program import program_of as program_of
 from .program import run as run

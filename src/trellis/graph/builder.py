@@ -16,8 +16,9 @@ from .graph import Function, Graph, Node, Shape, Value
 # Names that the printed program uses for other things.
 RESERVED = frozenset(
     {"trellis", "F", "nn", "semantics", "math", "operator", "np"}
-    | {"v", "buffers", "constants", "training", "updates", "self", "forward", "backend", "fft"}
-    | {"linalg", "random", *dir(builtins)}
+    | {"random", "linalg", "fft", "backend"}
+    | {"v", "buffers", "constants", "training", "updates", "self", "forward"}
+    | set(dir(builtins))
 )
 
 
@@ -81,9 +82,9 @@ class Builder:
         return value
 
     @contextmanager
-    def function(self) -> Iterator[Function]:
+    def function(self, name: str = "inner") -> Iterator[Function]:
         """Inside the block, inputs and calls go into a new function, to be given to a call."""
-        made = Function()
+        made = Function(name=self.new_name(name))
         self._functions.append(made)
         try:
             yield made

@@ -42,6 +42,7 @@ class Function:
     inputs: list[Value] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     outputs: Any = None
+    name: str = ""  # how the program calls it
 
 
 @dataclass(slots=True)

@@ -48,6 +48,14 @@ def fold_constants(graph: Graph) -> int:
     return folded
 
 
+def used_values(graph: Graph) -> set[str]:
+    """The names of all values that calls, outputs and updates mention."""
+    used = {x.name for x in values_in((graph.outputs, graph.updates))}
+    for node in graph.nodes:
+        used |= {x.name for x in values_in((node.args, node.attributes))}
+    return used
+
+
 def drop_unused(graph: Graph) -> int:
     """Leave out calls whose results nobody uses; returns how many there were."""
     used = {x.name for x in values_in((graph.outputs, graph.updates))}
@@ -60,6 +68,38 @@ def drop_unused(graph: Graph) -> int:
     graph.nodes = kept[::-1]
     graph.constants = {name: x for name, x in graph.constants.items() if name in used}
     return dropped
+
+
+_ELEMENTWISE = frozenset(
+    {"add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "remainder"}
+    | {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "floor_divide"}
+)
+
+
+def inline_numbers(graph: Graph) -> int:
+    """Write single numbers into the calls that use them, beside an array of the same data type;
+    returns how many there were."""
+    numbers = {
+        name: array
+        for name, array in graph.constants.items()
+        if np.ndim(array) == 0 and np.asarray(array).dtype.kind in "fiu"
+    }
+    count = 0
+    for node in graph.nodes:
+        if node.op.__name__ not in _ELEMENTWISE or len(node.args) != 2 or node.attributes:
+            continue
+        for i, x in enumerate(node.args):
+            other = node.args[1 - i]
+            if not isinstance(x, Value) or not isinstance(other, Value):
+                continue
+            if x.name not in numbers or other.name in numbers:
+                continue
+            array = np.asarray(numbers[x.name])
+            if other.dtype == array.dtype.name:
+                short = array.item() if array.dtype.kind in "iu" else float(str(array[()]))
+                node.args = (short, other) if i == 0 else (other, short)
+                count += 1
+    return count
 
 
 def replace_value(graph: Graph, old: Value, new: Any) -> None:

@@ -185,6 +185,7 @@ def _public_home(op: Callable[..., Any]) -> str | None:
     """The module that a reader would import a function from: the outermost one that shows it."""
     parts = op.__module__.split(".")
     above = [".".join(parts[:i]) for i in range(1, len(parts) + 1)]
+    above = [home for home in above if "._" not in home]
     for home in [*above, "trellis.linalg", "trellis.fft", "trellis.random"]:
         if getattr(sys.modules.get(home), op.__name__, None) is op:
             return home
@@ -204,7 +205,9 @@ def _quoted(text: str) -> str:
 
 
 def _function_name(function: Function) -> str:
-    """Inner functions have no name of their own: that of their first value is unique."""
+    """The name of an inner function; if it has none, that of its first value is unique."""
+    if function.name:
+        return function.name
     for value in (*function.inputs, *[node.result for node in function.nodes]):
         return f"with_{value.name}"
     return "with_nothing"

@@ -21,7 +21,7 @@ class Transformation(NamedTuple):
     Both can be compiled. Your own pair chains with those of the library: the third member is
     theirs.
 
-    Args:
+    Attributes:
         init: From the parameters to the first state, a nest of arrays.
         update: From gradients, state and parameters to updates and the new state.
         rules: What the library's own transformations are made of; leave it out.

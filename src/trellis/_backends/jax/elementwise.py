@@ -10,10 +10,11 @@ from jax.scipy.special import erf as jax_erf
 from jax.scipy.special import erfc as jax_erfc
 from jax.scipy.special import erfinv as jax_erfinv
 
+from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from . import _complex
-from ._promotion import floating, floating_pair, pair, refuse_others
+from ._promotion import floating, floating_pair, pair, promote, refuse_others
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
@@ -364,9 +365,17 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
 
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
-        return jnp.pow(x1, x2)
-    return _pow(x1, x2)
+    kind = "number" if isinstance(x2, (int, float)) else jnp.result_type(x1, x2).kind
+    if kind == "i":
+        return _whole_pow(x1, x2)
+    return _pow(x1, x2) if kind == "f" else jnp.pow(x1, x2)
+
+
+@_compiled
+def _whole_pow(x1: Any, x2: Any) -> Any:
+    """The whole part of 1 / x**n where the exponent is negative, as PyTorch has it."""
+    of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
+    return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
 
 
 @_compiled
@@ -425,8 +434,12 @@ def isclose(
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 
-@_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    return _clip(x, _bound(min, x), _bound(max, x))
+
+
+@_compiled
+def _clip(x: Any, min: Any, max: Any) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
     # NaN.
     y = jnp.asarray(x)
@@ -439,6 +452,15 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         y = jnp.where((y > max) | (max != max), jnp.asarray(max, y.dtype), y)
     return y
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """A number must fit the type of x, an array of integers must have a type in common with it."""
+    if hasattr(bound, "dtype"):
+        if bound.dtype.kind in "iu" and x.dtype.kind in "iu":
+            promote(bound.dtype, x.dtype)
+        return bound
+    return None if bound is None else fitted(bound, x.dtype.name)
 
 
 @_compiled

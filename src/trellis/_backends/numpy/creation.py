@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.dtypes import default_complex, default_dtype
+from ..._core.dtypes import default_complex, default_dtype, fitted
 from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import default_complex as native_complex
 from ._helpers import default_float
@@ -119,12 +119,18 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.full(shape, fill_value, dtype=_of_value(fill_value, dtype))
+    return _filled(shape, fill_value, _of_value(fill_value, dtype))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.full(x.shape, fill_value, dtype=as_dtype(dtype) or x.dtype)
+    return _filled(x.shape, fill_value, as_dtype(dtype) or x.dtype)
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+    if type(value) is int:
+        value = fitted(value, dtype.name)
+    return np.full(shape, value, dtype=dtype)
 
 
 def linspace(

@@ -9,9 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
-from ._helpers import FLOAT32, cast, floating, floating_pair, pair
+from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
 from ._rules.elementwise import erfinv as plain_erfinv
@@ -231,7 +232,6 @@ maximum = _ordering("maximum", np.maximum)
 minimum = _ordering("minimum", np.minimum)
 multiply = _promoting("multiply", np.multiply)
 not_equal = _promoting("not_equal", np.not_equal)
-pow = _promoting("pow", np.power)
 remainder = _promoting("remainder", np.remainder)
 subtract = _promoting("subtract", np.subtract)
 
@@ -245,6 +245,16 @@ nextafter = _promoting_floats("nextafter", np.nextafter)
 logical_and = _of_truths("logical_and", np.logical_and)
 logical_or = _of_truths("logical_or", np.logical_or)
 logical_xor = _of_truths("logical_xor", np.logical_xor)
+
+
+def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) in (bool, int, float, complex)
+    x1, x2 = pair(x1, x2)
+    if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
+        return np.power(x1, x2)
+    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
+    of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
+    return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -278,6 +288,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
         raise unordered("clip")
     if x.dtype.kind == "b":
         raise DtypeError("clip() is for numbers, got an array of bool.")
+    wide = _type_of_bounds(x.dtype, (min, max))
+    if wide != x.dtype:
+        return cast(clip(cast(x, wide), min, max), x.dtype)
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x)
@@ -293,7 +306,15 @@ def _bound(bound: Any, x: Any) -> Any:
         return cast(bound, x.dtype)
     if bound is None or x.dtype.kind in "fc":
         return bound
-    return np.asarray(bound).astype(x.dtype)
+    return np.asarray(fitted(bound, x.dtype.name), x.dtype)
+
+
+def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
+    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    for bound in bounds:
+        if hasattr(bound, "dtype") and bound.dtype.kind in "iu" and dtype.kind in "iu":
+            dtype = promote(dtype, bound.dtype)
+    return dtype
 
 
 def imag(x: Any, /) -> Any:

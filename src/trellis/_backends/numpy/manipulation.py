@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.dtypes import fitted
 from ..._core.errors import ShapeError
-from ..._core.shapes import normal_axis, permutation
+from ..._core.shapes import normal_axes, normal_axis, permutation
 from ._helpers import common
 
 __all__ = [
@@ -57,6 +57,9 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    if not x.ndim and axis is not None:
+        normal_axes(axis, 0)
+        return np.reshape(x, ())  # np.roll cannot move along no axis
     return np.roll(x, shift, axis=axis)
 
 
@@ -77,8 +80,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
-    if x.ndim == 0:
-        return np.positive(x)
+    if not pad_width:
+        return np.reshape(x, x.shape)
     if mode == "constant":
         value = fitted(constant_values, x.dtype.name)
         return np.pad(x, pad_width, mode="constant", constant_values=value)

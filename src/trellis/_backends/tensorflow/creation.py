@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import (
     COMPLEX,
@@ -129,8 +130,11 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    native = as_dtype(dtype)
+    if type(fill_value) is int and native is not None:
+        fill_value = fitted(fill_value, native.name)
     with on(device):
-        return tf.fill(as_shape(shape), asarray(fill_value, dtype=dtype))
+        return tf.fill(as_shape(shape), asarray(fill_value, dtype=native))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:

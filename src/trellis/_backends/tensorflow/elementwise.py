@@ -22,6 +22,7 @@ from ._helpers import (
     pair,
     refuse_others,
     safe_sqrt,
+    scalar,
     tensor,
     truth,
 )
@@ -137,7 +138,12 @@ def _truncated_quotient(x1: Any, x2: Any) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) is int
     x1, x2 = pair(x1, x2)
+    if x1.dtype in SIGNED and not is_number:
+        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
+        return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
     if x1.dtype in UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
@@ -258,12 +264,17 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
-        result, low = pair(result, min)
+        result, low = pair(result, _bound(min, x))
         result = tf.where((result < low) | tf.not_equal(low, low), low, result)
     if max is not None:
-        result, high = pair(result, max)
+        result, high = pair(result, _bound(max, x))
         result = tf.where((result > high) | tf.not_equal(high, high), high, result)
     return cast(result, x.dtype)
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """A number must fit the type of x."""
+    return scalar(bound, x.dtype) if isinstance(bound, SCALARS) else bound
 
 
 def copysign(x1: Any, x2: Any, /) -> Any:
@@ -274,9 +285,11 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    if x1.dtype in (tf.float32, tf.float64):
-        return tf.math.nextafter(x1, x2)
-    return _nextafter_half(x1, x2)
+    kernel = tf.math.nextafter if x1.dtype in (tf.float32, tf.float64) else _nextafter_half
+    y = kernel(tf.stop_gradient(x1), tf.stop_gradient(x2))
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = tf.where(tf.math.is_finite(x1), x1, tf.zeros_like(x1))
+    return y - (tf.stop_gradient(finite) - finite)
 
 
 def _nextafter_half(x1: Any, x2: Any) -> Any:

@@ -172,4 +172,6 @@ def _scatter_multiply(x: Any, index: Any, value: Any) -> Any:
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Sum the rows that share a segment number; rows with a negative number are left out."""
+    if segment_ids.dtype not in (tf.int32, tf.int64):
+        segment_ids = tf.cast(segment_ids, tf.int64)
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)

@@ -77,7 +77,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
         x1 = tf.gather(x1, sorter)
     # Keys put NaN at the end, where sort() leaves it.
     keys, values = sort_key(x1), sort_key(x2)
-    found = tf.searchsorted(keys, tf.reshape(values, [-1]), side=side, out_type=tf.int64)
+    # tf.searchsorted cannot tell how many rows there are if there is nothing to search for.
+    bound = tf.raw_ops.LowerBound if side == "left" else tf.raw_ops.UpperBound
+    found = bound(sorted_inputs=keys[None], values=tf.reshape(values, [1, -1]), out_type=tf.int64)
     return tf.reshape(found, sizes(x2))
 
 

@@ -48,6 +48,8 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.softmax(x, axis)
     axes = normal_axes(axis, x.ndim)
+    if x.numel() == 0:
+        return x.clone()
     parts = torch.exp(x - torch.amax(x, axes, True).detach())
     return parts / torch.sum(parts, axes, True)
 

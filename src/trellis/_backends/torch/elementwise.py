@@ -9,20 +9,25 @@ import torch
 from torch import abs as torch_abs
 from torch import tanh as torch_tanh
 
+from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
     FLOATING,
     INEXACT,
+    INTEGER,
+    NAMES,
     NUMBER_FITS,
     NUMBERS,
+    SIGNED,
     as_float,
     both,
     default_float,
     filled,
     number_dtype,
     ordered,
+    promote,
     unordered,
 )
 
@@ -236,17 +241,24 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
                 return fn(x1, x2)
         kind = type(x2)
         if kind in NUMBERS:
-            if (x1.dtype, kind) in NUMBER_FITS:
+            if (x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype):
                 return fn(x1, x2)
         else:
             kind = type(x1)
-            if kind in NUMBERS and (x2.dtype, kind) in NUMBER_FITS:
+            if kind in NUMBERS and (
+                (x2.dtype, kind) in NUMBER_FITS or _is_small(x1, kind, x2.dtype)
+            ):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _is_small(number: Any, kind: Any, dtype: Any) -> bool:
+    """Whether a number fits every signed type, so that PyTorch's own rule is ours."""
+    return kind is int and dtype in SIGNED and -128 <= number < 128
 
 
 def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
@@ -272,7 +284,8 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
             dtype = x1.dtype
             if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
-        if type(x2) in NUMBERS and (x1.dtype, type(x2)) in NUMBER_FITS:
+        kind = type(x2)
+        if kind in NUMBERS and ((x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype)):
             return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -441,6 +454,15 @@ logical_or = _logical("logical_or", torch.logical_or)
 logical_xor = _logical("logical_xor", torch.logical_xor)
 
 atan2 = _floating("atan2", torch.atan2)
+
+
+def _nextafter(x1: Any, x2: Any) -> Any:
+    y = torch.nextafter(x1.detach(), x2.detach())
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = torch.where(torch.isfinite(x1), x1, 0)
+    return y - (finite.detach() - finite)
+
+
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
 
@@ -452,7 +474,7 @@ def _real_logaddexp(x1: Any, x2: Any) -> Any:
 
 
 logaddexp = _floating("logaddexp", _real_logaddexp)
-nextafter = _floating("nextafter", torch.nextafter)
+nextafter = _floating("nextafter", _nextafter)
 
 
 def isclose(
@@ -470,6 +492,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         return x.clone()
+    wide = _type_of_bounds(x.dtype, (min, max))
+    if wide is not x.dtype:
+        return clip(x.to(wide), min, max).to(x.dtype)
     if (min is None or (x.dtype, type(min)) in NUMBER_FITS) and (
         max is None or (x.dtype, type(max)) in NUMBER_FITS
     ):
@@ -487,4 +512,12 @@ def _bound(value: Any, x: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(x.dtype)
     number_dtype(value, x.dtype)  # refuses what is not a number
-    return filled(value, x.dtype, x.device)
+    return filled(fitted(value, NAMES[x.dtype]), x.dtype, x.device)
+
+
+def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
+    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    for bound in bounds:
+        if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
+            dtype = promote(dtype, bound.dtype)
+    return dtype

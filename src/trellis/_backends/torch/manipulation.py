@@ -85,6 +85,8 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    if axis == ():
+        return x.clone()
     if axis is None or isinstance(shift, int) == isinstance(axis, int):
         return torch.roll(x, shift, axis)
     if isinstance(shift, int):

@@ -54,4 +54,5 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
     same = all_same(xs)
     if same[0].dtype in FEW_KERNELS:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
-    return torch.einsum(subscripts, *same)
+    # Sums without a product are int64 of any integers.
+    return torch.einsum(subscripts, *same).to(same[0].dtype)

@@ -172,7 +172,7 @@ def _fold_keys(info: Any, in_dims: Any, keys: Any, counts: Any) -> Any:
 
 @torch.library.custom_op("trellis::mask", mutates_args=())
 def _mask(key: torch.Tensor, size: int, threshold: int) -> torch.Tensor:
-    return keep(key, (size,), threshold)
+    return keep(key, (size,), threshold, key)
 
 
 @_mask.register_fake

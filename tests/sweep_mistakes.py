@@ -1,19 +1,16 @@
-"""How much of the table of mistakes is clear on a framework: `python sweep.py numpy torch ...`."""
+"""How much of the table of mistakes is clear: `python tests/sweep_mistakes.py numpy torch`."""
 
 import os
 import sys
 from collections import Counter
-from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-from good_calls import all_calls
-from mistakes import is_clear, mistakes_in, outcome
-from test_bad_input import KNOWN
 
 import trellis
+from good_calls import all_calls
+from mistakes import KNOWN, is_clear, mistakes_in, outcome
 
 
 def sweep(backends: list[str]) -> None:

@@ -1,0 +1,165 @@
+"""The equations of a jaxpr, one after the other, as calls of Trellis' functions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from ...graph import Value
+from ..rules import Rule, Rules, refuse_missing
+from ..target import number
+from .builder import JaxBuilder, Number, Result, Spread
+from .rules_control import control_rules
+from .rules_elementwise import elementwise
+from .rules_indexing import indexing_rules
+from .rules_products import product_rules
+from .rules_random import random_rules
+from .rules_reduction import reduction_rules
+from .rules_shape import shape_rules
+
+_WHOLE: tuple[Rules, ...] = (reduction_rules, product_rules, indexing_rules)
+_RAW: tuple[Rules, ...] = (shape_rules, control_rules, random_rules)
+# How many operands of these must be arrays of their whole shape; the others may be numbers.
+_ARRAYS_FIRST = {
+    "dynamic_slice": 1, "dynamic_update_slice": 2, "pad": 1, "transpose": 1, "squeeze": 1,
+    "expand_dims": 1, "tile": 1, "rev": 1, "split": 1, "slice": 1, "bitcast_convert_type": 1,
+    "concatenate": 10**6, "stack": 10**6, "unstack": 1, "random_bits": 1, "random_split": 1,
+    "random_fold_in": 1, "threefry2x32": 4, "random_wrap": 1, "random_unwrap": 1,
+}  # fmt: skip
+
+
+class Equations:
+    """Walks through a jaxpr and adds its calls to a graph, those of inner programs in place."""
+
+    def __init__(self, to: str):
+        self.g = JaxBuilder(to, self.inline)
+
+    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+        """The results of a program, whose equations are added where the builder stands."""
+        consts = getattr(jaxpr, "consts", ())
+        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, [self._constant(x) for x in consts]))
+        known |= dict(zip(jaxpr.invars, args))
+        outside = self.g.source, self.g.where, self.g.out, self.g.given
+        for equation in jaxpr.eqns:
+            self._add(equation, known)
+        self.g.source, self.g.where, self.g.out, self.g.given = outside
+        return [_read(x, known) for x in jaxpr.outvars]
+
+    def _add(self, equation: Any, known: dict[Any, Any]) -> None:
+        g, name = self.g, equation.primitive.name
+        args = [_read(x, known) for x in equation.invars]
+        g.source = name
+        g.where = str(equation.source_info.name_stack)
+        g.given = [result_of(x.aval) for x in equation.invars]
+        g.out = [result_of(x.aval) for x in equation.outvars]
+        g.notes.operations[name] += 1
+        rule = _rule(name)
+        assert rule is not None  # all of them were looked up before
+        args = self._prepared(name, args)
+        results = rule(g, *args, **_plain_sizes(equation.params))
+        if elementwise.find(name) is rule and isinstance(results, Value):
+            small = g.small_shape(args)
+            if small is not None and small != g.out[0].shape:
+                results = g.described(results, small, g.out[0].dtype)
+                results = Spread(results, g.out[0].shape, g.out[0].dtype)
+        if not isinstance(results, (tuple, list)):
+            results = (results,)
+        outs = [result_of(x.aval) for x in equation.outvars]
+        for variable, x, out in zip(equation.outvars, results, outs, strict=True):
+            if isinstance(x, Value) and x.shape is None:
+                x = g.described(x, out.shape, out.dtype)
+            known[variable] = x
+
+    def _prepared(self, name: str, args: list[Any]) -> list[Any]:
+        g = self.g
+        if elementwise.find(name) is not None:
+            return g.elementwise(args)
+        if any([name in rules for rules in _RAW]):
+            count = _ARRAYS_FIRST.get(name, 0)
+            first = [g.array(x, r.dtype) for x, r in zip(args[:count], g.given)]
+            return [*first, *args[count:]]
+        return [g.array(x, r.dtype) for x, r in zip(args, g.given)]
+
+    def _constant(self, x: Any) -> Any:
+        array = numpy_of(x)
+        if array.ndim == 0:
+            return number(array)
+        return self.g.constant(array)
+
+
+def _rule(name: str) -> Rule | None:
+    for rules in (elementwise, *_WHOLE, *_RAW):
+        found = rules.find(name)
+        if found is not None:
+            return found
+    return None
+
+
+def refuse_unknown(jaxpr: Any) -> None:
+    """Raise if there are primitives without a rule, all at once."""
+    found = [
+        (equation.primitive.name, line_of(equation))
+        for equation in all_equations(jaxpr)
+        if _rule(equation.primitive.name) is None
+    ]
+    refuse_missing("JAX", found)
+
+
+def all_equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a program and of the programs inside it."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield equation
+        for inner in jax.tree_util.tree_leaves(
+            list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")
+        ):
+            if hasattr(inner, "eqns"):
+                yield from all_equations(inner)
+
+
+def line_of(equation: Any) -> str:
+    """The file and line of the user's code that an equation comes from."""
+    try:
+        frames = equation.source_info.traceback.frames
+    except AttributeError:
+        return str(equation.source_info.name_stack)
+    for frame in frames:
+        name = frame.file_name.replace("\\", "/")
+        if not any([f"/{package}/" in name for package in ("jax", "flax", "trellis/convert")]):
+            return f"{name.rpartition('/')[2]}:{frame.line_num}"
+    return str(equation.source_info.name_stack)
+
+
+def result_of(aval: Any) -> Result:
+    """Shape and data type as Trellis names them; open sizes are strings, keys a type of theirs."""
+    is_key = jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+    shape = tuple([n if isinstance(n, int) else str(n) for n in aval.shape])
+    return Result(shape, "key" if is_key else aval.dtype.name)
+
+
+def numpy_of(x: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array; typed keys as the numbers in them."""
+    if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+        x = jax.random.key_data(x)
+    return np.asarray(x)
+
+
+def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
+    if isinstance(x, core.Literal):
+        array = numpy_of(x.val)
+        if array.ndim == 0:
+            return number(array)
+    return known[x]  # type: ignore[no-any-return]
+
+
+def _plain_sizes(nest: Any) -> Any:
+    """Parameters with strings in the place of open sizes."""
+    if isinstance(nest, dict):
+        return {key: _plain_sizes(x) for key, x in nest.items()}
+    if type(nest) in (tuple, list):
+        return type(nest)([_plain_sizes(x) for x in nest])
+    if isinstance(nest, np.generic):
+        return nest.item()
+    return str(nest) if jax.export.is_symbolic_dim(nest) else nest

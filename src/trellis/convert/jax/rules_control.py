@@ -1,0 +1,173 @@
+"""Programs inside programs: calls are inlined, branches and loops become Trellis' own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...graph import Function, Value
+from ..rules import Rules
+from .builder import JaxBuilder
+
+control_rules = Rules()
+
+
+@control_rules("pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
+@control_rules("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin")
+@control_rules("call", "composite", "custom_vmap_call", "eval_jaxpr")
+def call(g: JaxBuilder, *args: Any, **attributes: Any) -> Any:
+    """A derivative that the source defines by hand is not kept: the program's own is taken."""
+    inner = next(
+        attributes[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if key in attributes
+    )
+    if g.source.startswith("custom"):
+        if attributes.get("name") == "relu" and len(args) == 1 and isinstance(args[0], Value):
+            return (g.F.relu(args[0]),)
+        remark = "Derivatives defined by hand in the source are taken of what it computes instead."
+        if remark not in g.notes.remarks:
+            g.notes.remarks.append(remark)
+    return tuple(g.inline(inner, args))
+
+
+@control_rules("custom_linear_solve")
+def custom_linear_solve(
+    g: JaxBuilder, *args: Any, const_lengths: Any, jaxprs: Any, **_: Any
+) -> Any:
+    """How the source solves; its derivative is that of these steps."""
+    lengths = [const_lengths.matvec, const_lengths.vecmat, const_lengths.solve]
+    start = lengths[0] + lengths[1]
+    rest = args[start + lengths[2] + const_lengths.transpose_solve :]
+    return tuple(g.inline(jaxprs.solve, (*args[start : start + lengths[2]], *rest)))
+
+
+@control_rules("debug_callback", "debug_print", "shape_assertion")
+def nothing(g: JaxBuilder, *_: Any, **__: Any) -> Any:
+    """Neither printing nor checking is part of what a model computes."""
+    return ()
+
+
+@control_rules("platform_index")
+def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: Any) -> int:
+    """The branch that the source takes on a CPU."""
+    for i, names in enumerate(platforms):
+        if names is None or "cpu" in names:
+            return i
+    return 0
+
+
+@control_rules("cond")
+def cond(g: JaxBuilder, index: Any, *operands: Any, branches: Sequence[Any], **_: Any) -> Any:
+    """The branch of a number; more than two of them are asked for one after the other."""
+    if isinstance(index, (bool, int)):
+        return tuple(g.inline(branches[min(max(int(index), 0), len(branches) - 1)], operands))
+    index = g.array(index, g.given[0].dtype)
+    count = len(g.out)
+    outs = list(g.out)
+
+    def branch(i: int) -> Function:
+        with g.function(f"branch_{i}") as made:
+            results = g.inline(branches[i], operands)
+            whole = [g.array(x, out.dtype) for x, out in zip(results, outs)]
+            made.outputs = whole[0] if count == 1 else tuple(whole)
+        return made
+
+    def otherwise(i: int) -> Function:
+        if i == len(branches) - 1:
+            return branch(i)
+        with g.function(f"from_branch_{i}") as made:
+            made.outputs = g.t.cond(g.t.less_equal(index, i), branch(i), otherwise(i + 1))
+        return made
+
+    if len(branches) == 1:
+        return tuple(g.inline(branches[0], operands))
+    if len(branches) == 2:
+        holds = index if index.dtype == "bool" else g.t.not_equal(index, 0)
+        result = g.t.cond(holds, branch(1), branch(0))
+    else:
+        result = g.t.cond(g.t.less_equal(index, 0), branch(0), otherwise(1))
+    return (result,) if count == 1 else g.items(result, count)
+
+
+@control_rules("while")
+def while_(
+    g: JaxBuilder,
+    *args: Any,
+    cond_jaxpr: Any,
+    body_jaxpr: Any,
+    cond_nconsts: int,
+    body_nconsts: int,
+    **_: Any,
+) -> Any:
+    outs = list(g.out)
+    start = cond_nconsts + body_nconsts
+    kept = g.given[start:]
+    state = [g.array(x, known.dtype) for x, known in zip(args[start:], kept)]
+
+    def part(name: str, jaxpr: Any, consts: Sequence[Any]) -> Function:
+        with g.function(name) as made:
+            given = _inputs(g, "state", outs)
+            results = g.inline(jaxpr, (*consts, *given))
+            if name == "goes_on":
+                made.outputs = results[0]
+            else:
+                made.outputs = _packed([g.array(x, o.dtype) for x, o in zip(results, outs)])
+        return made
+
+    goes_on = part("goes_on", cond_jaxpr, args[:cond_nconsts])
+    body = part("body", body_jaxpr, args[cond_nconsts:start])
+    result = g.t.while_loop(goes_on, body, _packed(state))
+    return (result,) if len(outs) == 1 else g.items(result, len(outs))
+
+
+@control_rules("scan")
+def scan(
+    g: JaxBuilder,
+    *args: Any,
+    jaxpr: Any,
+    num_consts: int,
+    num_carry: int,
+    length: Any,
+    reverse: bool,
+    **_: Any,
+) -> Any:
+    outs, given = list(g.out), list(g.given)
+    consts = args[:num_consts]
+    whole = [g.array(x, known.dtype) for x, known in zip(args, given)]
+    init, xs = whole[num_consts : num_consts + num_carry], whole[num_consts + num_carry :]
+    x_results = given[num_consts + num_carry :]
+    if reverse:
+        xs = [g.described(g.t.flip(x, axis=0), x.shape, x.dtype) for x in xs]
+    carried = outs[:num_carry]
+    made_ys = outs[num_carry:]
+    steps: Any = _packed(xs)
+    if not xs:
+        steps = g.t.arange(g.size(length), dtype="int32", backend=g.to)
+    if not init:
+        init = [g.full((), 0.0, "float32")]
+    with g.function("step") as step:
+        inputs = _inputs(g, "carry", carried) if carried else [g.input("carry")]
+        rows = [type(r)(r.shape[1:], r.dtype) for r in x_results]
+        row = _inputs(g, "x", rows) if rows else [g.input("i")]
+        results = g.inline(jaxpr, (*consts, *(inputs if carried else ()), *(row if rows else ())))
+        new = [g.array(x, out.dtype) for x, out in zip(results, outs)]
+        carry = new[:num_carry] if carried else inputs
+        step.outputs = (_packed(carry), _packed(new[num_carry:]))
+    result = g.t.scan(step, _packed(init), steps)
+    last, ys = g.items(result, 2)
+    found: list[Value] = []
+    if carried:
+        found += [last] if num_carry == 1 else list(g.items(last, num_carry))
+    if made_ys:
+        columns = [ys] if len(made_ys) == 1 else list(g.items(ys, len(made_ys)))
+        found += [g.t.flip(y, axis=0) for y in columns] if reverse else columns
+    return tuple(found)
+
+
+def _inputs(g: JaxBuilder, name: str, results: Sequence[Any]) -> list[Value]:
+    """One input of a function that is a tuple of these, or one of them alone; and its items."""
+    if len(results) == 1:
+        return [g.input(name, results[0].shape, results[0].dtype)]
+    items = g.items(g.input(name), len(results))
+    return [g.described(x, r.shape, r.dtype) for x, r in zip(items, results)]
+
+
+def _packed(values: Sequence[Any]) -> Any:
+    return values[0] if len(values) == 1 else tuple(values)

@@ -1,0 +1,158 @@
+"""Primitives of JAX that work element by element: one function of Trellis for most of them."""
+
+from typing import Any
+
+from ...graph import Value
+from ..rules import Rules
+from .builder import JaxBuilder
+
+# The operands of these may be numbers, or smaller than the result: the functions broadcast.
+elementwise = Rules()
+
+_SAME = {
+    "abs": "abs", "acos": "acos", "acosh": "acosh", "add": "add", "add_any": "add",
+    "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2", "atanh": "atanh",
+    "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "erf": "erf",
+    "exp": "exp", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
+    "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p",
+    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
+    "neg": "negative", "nextafter": "nextafter", "pow": "pow", "real": "real", "rsqrt": "rsqrt",
+    "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
+    "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
+    "stop_gradient": "stop_gradient", "sub": "subtract", "tan": "tan", "tanh": "tanh",
+}  # fmt: skip
+
+
+def _add_same(primitive: str, function: str) -> None:
+    @elementwise(primitive)
+    def same(g: JaxBuilder, *args: Any, **attributes: Any) -> Value:
+        return getattr(g.t, function)(*args)  # type: ignore[no-any-return]
+
+
+for _primitive, _function in _SAME.items():
+    _add_same(_primitive, _function)
+
+
+@elementwise("logistic")
+def logistic(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.F.sigmoid(x)
+
+
+for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
+
+    def _add_special(name: str) -> None:
+        @elementwise(name)
+        def special(g: JaxBuilder, *args: Any, **_: Any) -> Value:
+            arrays = [g.array(x, g.out[0].dtype) for x in args]
+            return getattr(g.s, name)(*arrays)  # type: ignore[no-any-return]
+
+    _add_special(_special)
+
+
+@elementwise("erfc")
+def erfc(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.erfc(x)
+
+
+@elementwise("erf_inv")
+def erf_inv(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.erfinv(x)
+
+
+@elementwise("exp2")
+def exp2(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.pow(2.0, x)
+
+
+@elementwise("cbrt")
+def cbrt(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.multiply(g.t.sign(x), g.t.pow(g.t.abs(x), 1 / 3))
+
+
+@elementwise("div")
+def div(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
+    """Integers are divided towards zero."""
+    return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
+
+
+@elementwise("rem")
+def rem(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
+    return g.t.fmod(x, y)
+
+
+@elementwise("round")
+def round_(g: JaxBuilder, x: Value, *, rounding_method: Any = 0, **_: Any) -> Value:
+    """Halves go to the even number (1) or away from zero (0)."""
+    if int(rounding_method) == 1:
+        return g.t.round(x)
+    return g.t.multiply(g.t.sign(x), g.t.floor(g.t.add(g.t.abs(x), 0.5)))
+
+
+@elementwise("integer_pow")
+def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: Any) -> Value:
+    if y == 2:
+        return g.t.square(x)
+    if y == -1:
+        return g.t.reciprocal(x)
+    return g.t.pow(x, y if y >= 0 or "int" in g.out[0].dtype else float(y))
+
+
+@elementwise("and", "or", "xor", "not")
+def logical(g: JaxBuilder, *args: Any, **_: Any) -> Value:
+    word = g.source
+    if g.out[0].dtype == "bool":
+        return getattr(g.t, f"logical_{word}")(*args)  # type: ignore[no-any-return]
+    name = "bitwise_invert" if word == "not" else f"bitwise_{word}"
+    return getattr(g.t, name)(*args)  # type: ignore[no-any-return]
+
+
+@elementwise("shift_right_logical")
+def shift_right_logical(g: JaxBuilder, x: Value, y: Any, **_: Any) -> Value:
+    """Zeros come in from the left: what the shift of an unsigned number does."""
+    dtype = g.out[0].dtype
+    if dtype.startswith("u"):
+        return g.t.bitwise_right_shift(x, y)
+    x = g.t.astype(x, g.dtype(f"u{dtype}"))
+    if isinstance(y, Value):
+        y = g.t.astype(y, g.dtype(f"u{dtype}"))
+    return g.t.astype(g.t.bitwise_right_shift(x, y), g.dtype(dtype))
+
+
+@elementwise("lt_to", "le_to", "eq_to")
+def total_order(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
+    """Comparisons in which nan is the largest number."""
+    return getattr(
+        g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan"
+    )(x, y)  # type: ignore[no-any-return]
+
+
+@elementwise("complex")
+def complex_(g: JaxBuilder, real: Any, imag: Any, **_: Any) -> Value:
+    return g.s.complex_of(real, imag)
+
+
+@elementwise("clamp")
+def clamp(g: JaxBuilder, low: Any, x: Any, high: Any, **_: Any) -> Value:
+    return g.t.clip(x, low, high)
+
+
+@elementwise("select_n")
+def select_n(g: JaxBuilder, which: Value, *cases: Any, **_: Any) -> Value:
+    """One case for each value of `which`, a bool or an index."""
+    if len(cases) == 1:
+        return cases[0] if isinstance(cases[0], Value) else g.array(cases[0], g.out[0].dtype)
+    if which.dtype == "bool":
+        return g.t.where(which, cases[1], cases[0])
+    result = cases[-1]
+    for i in range(len(cases) - 2, -1, -1):
+        result = g.t.where(g.t.less_equal(which, i), cases[i], result)
+    return result  # type: ignore[no-any-return]
+
+
+@elementwise("copy", "copy_p", "reduce_precision", "optimization_barrier", "name", "pvary")
+@elementwise(
+    "device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse"
+)
+def unchanged(g: JaxBuilder, *args: Any, **_: Any) -> Any:
+    whole = [g.array(x, out.dtype) for x, out in zip(args, g.out)]
+    return whole[0] if len(whole) == 1 else tuple(whole)

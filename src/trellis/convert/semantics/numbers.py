@@ -1,0 +1,144 @@
+"""Numbers as bits, complex numbers from parts, orders that include nan, running maxima."""
+
+from typing import Any
+
+from ..._core.dispatch import xp_of, xp_of_all
+from ..._core.dtypes import name_of
+from ..._core.errors import NotSupportedError
+
+
+def complex_of(real: Any, imag: Any, /) -> Any:
+    """`real + 1j * imag`.
+
+    >>> import numpy as np
+    >>> complex_of(np.array(1.0), np.array(2.0)).item()
+    (1+2j)
+    """
+    xp = xp_of_all(real, imag)
+    array = real if hasattr(real, "dtype") else imag
+    kind = xp.as_dtype("complex128" if "64" in name_of(array.dtype) else "complex64")
+    if not hasattr(real, "dtype"):
+        return real + xp.astype(imag, kind) * 1j
+    if not hasattr(imag, "dtype"):
+        return xp.astype(real, kind) + 1j * imag
+    return xp.astype(real, kind) + xp.astype(imag, kind) * 1j
+
+
+def less_with_nan(x: Any, y: Any, /) -> Any:
+    """`x < y`, where nan is larger than all other numbers.
+
+    >>> import numpy as np
+    >>> bool(less_with_nan(np.array(1.0), np.array(np.nan)))
+    True
+    """
+    xp = xp_of_all(x, y)
+    if not _is_float(x, y):
+        return xp.less(x, y)
+    return xp.logical_or(
+        xp.less(x, y), xp.logical_and(_isnan(xp, y), xp.logical_not(_isnan(xp, x)))
+    )
+
+
+def less_equal_with_nan(x: Any, y: Any, /) -> Any:
+    """`x <= y`, where nan is larger than all other numbers and equal to itself."""
+    xp = xp_of_all(x, y)
+    if not _is_float(x, y):
+        return xp.less_equal(x, y)
+    return xp.logical_or(xp.less_equal(x, y), _isnan(xp, y))
+
+
+def equal_with_nan(x: Any, y: Any, /) -> Any:
+    """`x == y`, where nan is equal to itself."""
+    xp = xp_of_all(x, y)
+    if not _is_float(x, y):
+        return xp.equal(x, y)
+    return xp.logical_or(xp.equal(x, y), xp.logical_and(_isnan(xp, x), _isnan(xp, y)))
+
+
+def _isnan(xp: Any, x: Any) -> Any:
+    return xp.isnan(x) if hasattr(x, "dtype") else x != x
+
+
+def _is_float(x: Any, y: Any) -> bool:
+    array = x if hasattr(x, "dtype") else y
+    return "float" in name_of(array.dtype)
+
+
+def accumulate(x: Any, /, *, axis: int, by: str) -> Any:
+    """The "max", "min" or "logsumexp" of all elements up to each one, in log2(n) steps.
+
+    >>> import numpy as np
+    >>> accumulate(np.array([1.0, 3.0, 2.0]), axis=0, by="max")
+    array([1., 3., 3.])
+    """
+    xp = xp_of(x)
+    join = {"max": xp.maximum, "min": xp.minimum, "logsumexp": xp.logaddexp}[by]
+    n, step = x.shape[axis], 1
+    before = (slice(None),) * axis
+    while step < n:
+        joined = join(x[(*before, slice(step, None))], x[(*before, slice(None, n - step))])
+        x = xp.concat([x[(*before, slice(None, step))], joined], axis=axis)
+        step *= 2
+    return x
+
+
+def bitcast(x: Any, dtype: str, /) -> Any:
+    """The bits of numbers read as another type of the same width.
+
+    Between integers of one width, and from 32-bit integers to float32 and back.
+
+    >>> import numpy as np
+    >>> bitcast(np.array([1065353216], dtype="uint32"), "float32")
+    array([1.], dtype=float32)
+    """
+    xp = xp_of(x)
+    have = name_of(x.dtype)
+    if have == dtype:
+        return x
+    if "int" in have and "int" in dtype and have.lstrip("uint") == dtype.lstrip("uint"):
+        return xp.astype(x, xp.as_dtype(dtype))
+    if dtype == "float32" and have in ("uint32", "int32"):
+        return _float_of_bits(xp, xp.astype(x, xp.as_dtype("uint32"), copy=False))
+    if have == "float32" and dtype in ("uint32", "int32"):
+        return xp.astype(_bits_of_float(xp, x), xp.as_dtype(dtype), copy=False)
+    raise NotSupportedError(
+        f"The bits of {have} cannot be read as {dtype} here. Write the function without "
+        "bitcast_convert_type."
+    )
+
+
+def _powers(xp: Any, x: Any) -> Any:
+    """The value of the last place but the fraction, for each exponent of float32."""
+    exponents = [max(e, 1) - 127 for e in range(255)]
+    powers = [2.0**e for e in exponents] + [float("inf")]
+    return xp.asarray(powers, dtype=xp.as_dtype("float32"), device=xp.device(x))
+
+
+def _float_of_bits(xp: Any, bits: Any) -> Any:
+    float32, int32 = xp.as_dtype("float32"), xp.as_dtype("int32")
+    fraction = xp.astype(xp.bitwise_and(bits, 0x7FFFFF), float32) * 2.0**-23
+    shifted = xp.bitwise_and(xp.bitwise_right_shift(bits, 23), 0xFF)
+    exponent = xp.astype(shifted, int32)
+    size = fraction + xp.where(exponent > 0, xp.ones_like(fraction), 0.0)
+    value = xp.take(_powers(xp, bits), exponent, axis=0) * size
+    value = xp.where(xp.logical_and(exponent == 255, fraction > 0), float("nan"), value)
+    sign = xp.bitwise_right_shift(bits, 31)
+    return xp.where(xp.not_equal(sign, 0), -value, value)
+
+
+def _bits_of_float(xp: Any, x: Any) -> Any:
+    uint32, int32 = xp.as_dtype("uint32"), xp.as_dtype("int32")
+    powers = _powers(xp, x)
+    size = xp.abs(x)
+    finite = xp.where(xp.isfinite(size), size, 0.0)
+    flat = xp.reshape(finite, (-1,))
+    place = xp.reshape(xp.searchsorted(powers[1:], flat, side="right"), tuple(x.shape))
+    exponent = xp.astype(place, int32)
+    scale = xp.take(powers, exponent, axis=0)
+    fraction = (finite / scale - xp.where(exponent > 0, xp.ones_like(finite), 0.0)) * 2.0**23
+    upper = xp.bitwise_left_shift(xp.astype(exponent, uint32), 23)
+    bits = xp.bitwise_or(upper, xp.astype(xp.astype(fraction, int32), uint32))
+    bits = xp.where(xp.isinf(x), xp.full_like(bits, 0x7F800000), bits)
+    bits = xp.where(xp.isnan(x), xp.full_like(bits, 0x7FC00000), bits)
+    sign = xp.astype(xp.signbit(x), uint32)
+    return xp.bitwise_or(bits, xp.bitwise_left_shift(sign, 31))

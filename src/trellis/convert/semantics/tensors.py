@@ -1,0 +1,288 @@
+"""What TensorFlow means: lookups of points, rows of lists, blocks of images, symmetric padding."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ... import functional as F
+from ..._array.indexing import at, scatter
+from ..._core.dispatch import load, xp_of, xp_of_all
+from ..._random.stream import next_key
+
+
+def split_evenly(x: Any, count: int, /, *, axis: int) -> tuple[Any, ...]:
+    """`x` in `count` parts of one size.
+
+    >>> import numpy as np
+    >>> split_evenly(np.arange(4), 2, axis=0)
+    (array([0, 1]), array([2, 3]))
+    """
+    axis = axis % len(x.shape)
+    size = x.shape[axis] // count
+    before = (slice(None),) * axis
+    return tuple([x[(*before, slice(i * size, (i + 1) * size))] for i in range(count)])
+
+
+def slice_any(x: Any, index: tuple[Any, ...], /) -> Any:
+    """`x[index]`, where slices may go backwards.
+
+    >>> import numpy as np
+    >>> slice_any(np.arange(5), (slice(3, None, -2),))
+    array([3, 1])
+    """
+    xp = xp_of(x)
+    axis = 0
+    for part in index:
+        if part is Ellipsis:
+            axis = len(x.shape) - len([i for i in index if i is not None and i is not ...])
+        elif part is not None:
+            if isinstance(part, slice) and part.step is not None and part.step < 0:
+                places = list(range(x.shape[axis]))[part]
+                line = xp.asarray(places, dtype=xp.as_dtype("int32"), device=xp.device(x))
+                x = xp.take(x, line, axis=axis)
+            axis += 1
+    forward = [
+        slice(None) if isinstance(i, slice) and i.step is not None and i.step < 0 else i
+        for i in index
+    ]
+    return x[tuple(forward)]
+
+
+def pad_symmetric(x: Any, pairs: Sequence[tuple[int, int]], /) -> Any:
+    """`x` mirrored at its edges, the edge itself included.
+
+    >>> import numpy as np
+    >>> pad_symmetric(np.array([1, 2, 3]), [(2, 1)])
+    array([2, 1, 1, 2, 3, 3])
+    """
+    xp = xp_of(x)
+    for axis, (low, high) in enumerate(pairs):
+        n = x.shape[axis]
+        places = [*range(low - 1, -1, -1), *range(n), *range(n - 1, n - 1 - high, -1)]
+        if low or high:
+            line = xp.asarray(places, dtype=xp.as_dtype("int32"), device=xp.device(x))
+            x = xp.take(x, line, axis=axis)
+    return x
+
+
+def take_in_batches(x: Any, indices: Any, /, *, axis: int, batch_axes: int) -> Any:
+    """Slices along an axis, with indices of their own for each of the first axes.
+
+    >>> import numpy as np
+    >>> take_in_batches(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), axis=1, batch_axes=1)
+    array([[2],
+           [3]])
+    """
+    xp = xp_of_all(x, indices)
+    axis = axis % len(x.shape)
+    x = xp.moveaxis(x, axis, batch_axes)
+    shape, places = tuple(x.shape), tuple(indices.shape)
+    outer = prod(shape[:batch_axes])
+    size, inner = shape[batch_axes], shape[batch_axes + 1 :]
+    flat = xp.reshape(x, (outer * size, *inner))
+    starts = xp.arange(outer, dtype=indices.dtype, device=xp.device(x)) * size
+    starts = xp.reshape(starts, (*shape[:batch_axes], *[1] * (len(places) - batch_axes)))
+    found = xp.take(flat, indices + starts, axis=0)
+    count = len(places) - batch_axes  # the new axes go where the old one was
+    order = list(range(batch_axes, len(places)))
+    rest = [i for i in range(len(found.shape)) if i not in order]
+    place = axis
+    moved = [*rest[:place], *order, *rest[place:]]
+    return found if count == 0 or moved == sorted(moved) else xp.permute_dims(found, tuple(moved))
+
+
+def gather_points(x: Any, indices: Any, /) -> Any:
+    """`x[i, j, ...]` for each vector (i, j, ...) along the last axis of `indices`.
+
+    >>> import numpy as np
+    >>> gather_points(np.array([[1, 2], [3, 4]]), np.array([[0, 1], [1, 0]]))
+    array([2, 3])
+    """
+    xp = xp_of_all(x, indices)
+    flat, count = _flat_points(x, indices)
+    rows = xp.reshape(x, (prod(x.shape[:count]), *x.shape[count:]))
+    return xp.take(rows, flat, axis=0)
+
+
+def scatter_points(x: Any, indices: Any, updates: Any, /, *, reduce: str) -> Any:
+    """`x` with the points that `gather_points` reads changed by `updates`.
+
+    >>> import numpy as np
+    >>> scatter_points(np.zeros(3), np.array([[0], [0]]), np.ones(2), reduce="add")
+    array([2., 0., 0.])
+    """
+    xp = xp_of_all(x, indices, updates)
+    flat, count = _flat_points(x, indices)
+    inner = tuple(x.shape[count:])
+    rows = xp.reshape(x, (prod(x.shape[:count]), *inner))
+    updates = xp.reshape(updates, (-1, *inner))
+    rows = scatter(rows, xp.reshape(flat, (-1,)), updates, axis=0, reduce=reduce)  # type: ignore[arg-type]
+    return xp.reshape(rows, tuple(x.shape))
+
+
+def _flat_points(x: Any, indices: Any) -> tuple[Any, int]:
+    count = indices.shape[-1]
+    flat = indices[..., 0]
+    for k in range(1, count):
+        flat = flat * x.shape[k] + indices[..., k]
+    return flat, count
+
+
+def set_row(x: Any, i: Any, value: Any, /) -> Any:
+    """`x` with row `i` replaced.
+
+    >>> import numpy as np
+    >>> set_row(np.zeros(2), 1, np.array(5.0))
+    array([0., 5.])
+    """
+    return at(x, i).set(value)
+
+
+def count_along(x: Any, axes: Sequence[int], /) -> int:
+    """How many elements there are along some axes."""
+    return prod([x.shape[i] for i in axes])
+
+
+def batch_normalized(
+    x: Any, weight: Any, bias: Any, /, *, epsilon: float, channel_axis: int
+) -> tuple[Any, Any, Any, Any]:
+    """`x` normalised by its own mean and variance along all axes but one; then the mean, the
+    variance, and the variance that stands for all of which the batch is a sample."""
+    xp = xp_of_all(x, weight, bias)
+    rank = len(x.shape)
+    axes = tuple([i for i in range(rank) if i != channel_axis % rank])
+    shape = tuple([-1 if i == channel_axis % rank else 1 for i in range(rank)])
+    mean, variance = xp.mean(x, axis=axes), xp.var(x, axis=axes)
+    scale = weight / xp.sqrt(variance + epsilon)
+    y = (x - xp.reshape(mean, shape)) * xp.reshape(scale, shape) + xp.reshape(bias, shape)
+    n = count_along(x, axes)
+    return y, mean, variance, variance * (n / max(n - 1, 1))
+
+
+def resize_images(
+    x: Any,
+    size: Sequence[int],
+    /,
+    *,
+    method: str,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+) -> Any:
+    """Images (N, H, W, C) of another size, with TensorFlow's three ways to place pixels.
+
+    >>> import numpy as np
+    >>> x = np.array([1.0, 2.0]).reshape(1, 1, 2, 1)
+    >>> resize_images(x, (1, 4), method="nearestneighbor", half_pixel_centers=True).ravel()
+    array([1., 1., 2., 2.])
+    """
+    coordinates = "half_pixel" if half_pixel_centers else "asymmetric"
+    if align_corners:
+        coordinates = "align_corners"
+    name = {"nearestneighbor": "nearest"}.get(method, method)
+    options: dict[str, Any] = {}
+    if name == "nearest":
+        options["rounding"] = "round_prefer_ceil" if align_corners else "floor"
+        if half_pixel_centers:  # TensorFlow floors (i + 0.5) * scale: the pixel it falls into
+            options["rounding"] = "round_prefer_ceil"
+    if name == "bicubic":
+        return _resized_bicubic(x, tuple(size), align_corners, half_pixel_centers)
+    return F.resize(x, tuple(size), method=name, coordinates=coordinates, **options)
+
+
+def _resized_bicubic(
+    x: Any, size: tuple[int, ...], align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """TensorFlow rounds the place between two pixels to 1/1024, which one can see in 32 bits."""
+    xp = xp_of(x)
+    for axis, n in enumerate(size, start=1):
+        rows = _bicubic_weights(x.shape[axis], n, align_corners, half_pixel_centers)
+        matrix = xp.asarray(rows, dtype=x.dtype, device=xp.device(x))
+        x = xp.moveaxis(xp.tensordot(x, matrix, axes=((axis,), (1,))), -1, axis)
+    return x
+
+
+def _bicubic_weights(n: int, out: int, align_corners: bool, half_pixel: bool) -> list[list[float]]:
+    """The weight of each old pixel in each new one."""
+    a = -0.5 if half_pixel else -0.75
+    scale = (n - 1) / (out - 1) if align_corners and out > 1 else n / out
+    rows = []
+    for i in range(out):
+        place = (i + 0.5) * scale - 0.5 if half_pixel else i * scale
+        first = int(place // 1)
+        t = round((place - first) * 1024) / 1024
+        row = [0.0] * n
+        total = 0.0
+        for j, distance in enumerate((1 + t, t, 1 - t, 2 - t)):
+            d = distance
+            if d <= 1:
+                w = ((a + 2) * d - (a + 3)) * d * d + 1
+            else:
+                w = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+            k = first - 1 + j
+            if half_pixel and not 0 <= k < n:
+                continue
+            row[min(max(k, 0), n - 1)] += w
+            total += w
+        rows.append([w / total for w in row] if half_pixel else row)
+    return rows
+
+
+def space_to_batch(x: Any, block: Sequence[int], pads: Sequence[tuple[int, int]], /) -> Any:
+    """Blocks of the axes after the first, each element of a block in a batch of its own."""
+    xp = xp_of(x)
+    n = len(block)
+    rest = len(x.shape) - n - 1
+    x = xp.pad(x, [(0, 0), *pads, *[(0, 0)] * rest])
+    shape = tuple(x.shape)
+    split: list[int] = [shape[0]]
+    for i, b in enumerate(block):
+        split += [shape[i + 1] // b, b]
+    x = xp.reshape(x, (*split, *shape[n + 1 :]))
+    inner = [2 * i + 2 for i in range(n)]
+    outer = [2 * i + 1 for i in range(n)]
+    tail = list(range(2 * n + 1, 2 * n + 1 + rest))
+    x = xp.permute_dims(x, (*inner, 0, *outer, *tail))
+    sizes = [shape[i + 1] // b for i, b in enumerate(block)]
+    return xp.reshape(x, (shape[0] * prod(block), *sizes, *shape[n + 1 :]))
+
+
+def batch_to_space(x: Any, block: Sequence[int], crops: Sequence[tuple[int, int]], /) -> Any:
+    """What `space_to_batch` was made of, with `crops` cut off."""
+    xp = xp_of(x)
+    n, shape = len(block), tuple(x.shape)
+    batch = shape[0] // prod(block)
+    x = xp.reshape(x, (*block, batch, *shape[1:]))
+    order = [n]
+    for i in range(n):
+        order += [n + 1 + i, i]
+    tail = list(range(2 * n + 1, len(x.shape)))
+    x = xp.permute_dims(x, (*order, *tail))
+    sizes = [shape[i + 1] * b for i, b in enumerate(block)]
+    x = xp.reshape(x, (batch, *sizes, *shape[n + 1 :]))
+    cut = [slice(low, size - high) for (low, high), size in zip(crops, sizes)]
+    return x[(slice(None), *cut)]
+
+
+def depth_to_space_last(x: Any, block: int, /) -> Any:
+    """Channels of images (N, H, W, C) as blocks of pixels."""
+    xp = xp_of(x)
+    n, h, w, c = x.shape
+    x = xp.reshape(x, (n, h, w, block, block, c // block**2))
+    x = xp.permute_dims(x, (0, 1, 3, 2, 4, 5))
+    return xp.reshape(x, (n, h * block, w * block, c // block**2))
+
+
+def space_to_depth_last(x: Any, block: int, /) -> Any:
+    """Blocks of pixels of images (N, H, W, C) as channels."""
+    xp = xp_of(x)
+    n, h, w, c = x.shape
+    x = xp.reshape(x, (n, h // block, block, w // block, block, c))
+    x = xp.permute_dims(x, (0, 1, 3, 2, 4, 5))
+    return xp.reshape(x, (n, h // block, w // block, c * block**2))
+
+
+def draw(shape: Sequence[int], /, *, kind: str, dtype: str, backend: str) -> Any:
+    """Uniform or normal random numbers, from the next key of `trellis.random.stream`."""
+    xp = load(backend)
+    fn = xp.random.normal if kind == "normal" else xp.random.uniform
+    return fn(next_key(xp), tuple(shape), xp.as_dtype(dtype))

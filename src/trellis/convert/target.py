@@ -1,0 +1,57 @@
+"""A builder that knows for which framework a graph is made."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..graph import Builder, Value
+from . import semantics
+from .module import has_64_bits
+from .reading import Notes
+
+_NARROW = {"int64": "int32", "uint64": "uint32"}
+
+
+class TargetBuilder(Builder):
+    """A builder with the name of the target, `to`, and notes of what it changes on the way."""
+
+    def __init__(self, to: str):
+        super().__init__(semantics)
+        self.to = to
+        self.notes = Notes()
+        self._wide = has_64_bits(to)
+
+    def dtype(self, name: str) -> str:
+        """A data type as calls for the target name it: integers of 64 bits may become narrower."""
+        if name in _NARROW and not self._wide:
+            self.notes.narrowed += 1
+            return _NARROW[name]
+        return name
+
+    def cast(self, x: Value, dtype: str) -> Value:
+        """`x` with another data type; nothing is added where it has that one."""
+        if x.dtype == dtype:
+            return x
+        made = self.t.astype(x, self.dtype(dtype))
+        return self.described(made, x.shape, dtype)
+
+    def items(self, x: Value, count: int) -> tuple[Value, ...]:
+        """The items of a value that is a tuple of `count`."""
+        return tuple([self.call(operator.getitem, x, i) for i in range(count)])
+
+    def full(self, shape: Any, number: Any, dtype: str) -> Value:
+        """An array of one number."""
+        made = self.t.full(shape, number, dtype=self.dtype(dtype), backend=self.to)
+        known = isinstance(shape, tuple) and all([isinstance(n, int) for n in shape])
+        return self.described(made, shape if known else None, dtype)
+
+
+def number(array: Any) -> Any:
+    """A 0-d array as a Python number, in the fewest digits that mean the same in its type."""
+    array = np.asarray(array)
+    if array.dtype.kind in "biu":
+        return array.item()
+    if array.dtype.kind == "c":
+        return complex(array.item())
+    return float(str(array[()]))

@@ -1,0 +1,3 @@
+"""Functions of TensorFlow as modules."""
+
+from .reader import from_tensorflow as from_tensorflow

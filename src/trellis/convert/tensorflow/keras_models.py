@@ -1,0 +1,101 @@
+"""Keras models on TensorFlow: the graph of their call, with the paths of their variables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..._core.errors import ArgumentError
+from ..finish import finish
+from ..module import ConvertedModule
+from .reader import parameter_names, read
+
+
+def from_keras_on_tensorflow(
+    model: Any,
+    example: tuple[Any, ...],
+    inputs: list[Any],
+    *,
+    to: str,
+    dynamic: Mapping[str, Mapping[int, str]] | None,
+    train: bool,
+    verify: bool,
+) -> ConvertedModule:
+    """A Keras model by the graph of its call; `inputs` are those that the model declares."""
+    names = _names(model, example, inputs)
+    axes = _open_axes(names, inputs) if dynamic is None else dict(dynamic)
+    unknown = set(axes) - set(names)
+    if unknown:
+        raise ArgumentError(
+            f"from_keras() got dynamic axes for {sorted(unknown)}; the inputs are {names}."
+        )
+    specs = [_spec(x, axes.get(name, {})) for name, x in zip(names, example)]
+    options = {"training": train} if _takes_training(model) else {}
+
+    def call(*xs: Any) -> Any:
+        return model(*xs, **options)
+
+    concrete = tf.function(call, autograph=False).get_concrete_function(*specs)
+    reading = read(
+        concrete, (example, {}), to, model.name, _variable_names(model), axes, argument_names=names
+    )
+    reading.source = "Keras"
+    return finish(reading, to=to, with_verification=verify)
+
+
+def _variable_names(model: Any) -> dict[int, tuple[str, bool]]:
+    """The handle of each variable with its path, and whether it is a buffer."""
+    trained = {id(v) for v in model.trainable_weights}
+    statistics = {id(v) for v in _non_trainable(model)}
+    found = {}
+    for v in model.variables:
+        native = getattr(v, "value", v)
+        native = native if hasattr(native, "handle") else v
+        path = getattr(v, "path", None) or v.name.partition(":")[0]
+        # A frozen layer's weights are still weights: only statistics are buffers.
+        found[id(native.handle)] = (path, id(v) not in trained and id(v) in statistics)
+    return found
+
+
+def _non_trainable(model: Any) -> list[Any]:
+    """Weights that no layer ever trains."""
+    layers = list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else [model]
+    own = [v for layer in layers for v in getattr(layer, "_non_trainable_variables", [])]
+    return own or list(model.non_trainable_weights)
+
+
+def _takes_training(model: Any) -> bool:
+    if hasattr(model, "_call_has_training_arg"):
+        return bool(model._call_has_training_arg)
+    return True
+
+
+def _names(model: Any, example: tuple[Any, ...], inputs: list[Any]) -> list[str]:
+    """What the arguments are called."""
+    if inputs and len(example) == 1:
+        return ["x" if len(inputs) == 1 else "inputs"]
+    return list(parameter_names(model.call, len(example)))
+
+
+def _open_axes(names: list[str], inputs: list[Any]) -> dict[str, dict[int, str]]:
+    """The batch, and what a model with one input has open itself."""
+    axes: dict[str, dict[int, str]] = {name: {0: "batch"} for name in names}
+    if len(inputs) == 1 and len(names) == 1:
+        for axis, size in enumerate(inputs[0].shape):
+            if size is None and axis > 0:
+                axes[names[0]][axis] = f"axis_{axis}"
+    return axes
+
+
+def _spec(x: Any, open_axes: Mapping[int, str]) -> Any:
+    if isinstance(x, Mapping):
+        return {key: _spec(item, open_axes) for key, item in x.items()}
+    if isinstance(x, (tuple, list)):
+        return [_spec(item, open_axes) for item in x]
+    x = np.asarray(x)
+    sizes: list[Any] = list(x.shape)
+    for axis in open_axes:
+        if axis < len(sizes):
+            sizes[axis] = None
+    return tf.TensorSpec(sizes, x.dtype)

@@ -1,0 +1,178 @@
+"""The operations of a TensorFlow graph, one after the other, as calls of Trellis' functions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
+
+from ...graph import Value
+from ..rules import Rule, refuse_missing
+from .builder import Resource, Result, TensorFlowBuilder
+from .rules_control import control_rules
+from .rules_elementwise import elementwise
+from .rules_layers import layer_rules
+from .rules_shape import shape_rules
+from .rules_state import state_rules
+from .statics import static_rules
+
+_RULES = (elementwise, layer_rules, shape_rules, state_rules, control_rules)
+_ASSIGNMENTS = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
+# Attributes that say how TensorFlow runs an operation, not what it computes.
+_HIDDEN = ("config", "config_proto", "executor_type", "parallel_iterations", "use_cudnn_on_gpu")
+
+
+class Operations:
+    """Walks through a graph and adds its calls, those of inner functions in place."""
+
+    def __init__(self, to: str, graph: Any):
+        self.g = TensorFlowBuilder(to, self.inline)
+        self.g.graph_of = self._graph_of
+        self._graph = graph
+        self._library: dict[str, Any] = {}
+
+    def inline(
+        self, graph: Any, args: Sequence[Any], outputs: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """The results of a graph, whose operations are added where the builder stands."""
+        outputs = list(graph.outputs) if outputs is None else list(outputs)
+        known: dict[str, Any] = dict(zip([x.name for x in graph.inputs], args, strict=True))
+        outside = self.g.source, self.g.where, self.g.out
+        for op in needed(graph, outputs):
+            if op.type != "Placeholder":
+                self._add(op, known)
+        self.g.source, self.g.where, self.g.out = outside
+        return [known[x.name] for x in outputs]
+
+    def refuse_unknown(self, graph: Any) -> None:
+        """Raise if there are operations without a rule, all at once."""
+        refuse_missing(
+            "TensorFlow",
+            [(op.type, _where(op)) for op in self._all(graph) if _rule(op.type) is None],
+        )
+
+    def _all(self, graph: Any) -> Iterator[Any]:
+        for op in needed(graph, list(graph.outputs)):
+            if op.type not in ("Placeholder", "Const"):
+                yield op
+                for value in _attributes(op).values():
+                    names = value if isinstance(value, list) else [value]
+                    for name in names:
+                        if isinstance(name, _FunctionName):
+                            yield from self._all(self._graph_of(name))
+
+    def _add(self, op: Any, known: dict[str, Any]) -> None:
+        g = self.g
+        if op.type == "Const":
+            known[op.outputs[0].name] = tf.make_ndarray(op.get_attr("value"))
+            return
+        args = [known[x.name] for x in op.inputs]
+        g.source, g.where = op.type, _where(op)
+        g.out = [result_of(x) for x in op.outputs]
+        g.notes.operations[op.type] += 1
+        results = self._results(op, args)
+        if not isinstance(results, (tuple, list)):
+            results = (results,)
+        for out, x, about in zip(op.outputs, results, [result_of(x) for x in op.outputs]):
+            if isinstance(x, Value) and x.shape is None:
+                x = g.described(x, about.shape, about.dtype)
+            known[out.name] = x
+
+    def _results(self, op: Any, args: list[Any]) -> Any:
+        g, attributes = self.g, _attributes(op)
+        is_static = bool(args) and all([isinstance(x, np.ndarray) for x in args])
+        if is_static and sum([x.size for x in args]) <= 64:
+            rule = static_rules.find(op.type)
+            made = rule(g, *args, **attributes) if rule is not None else None
+            if made is not None:
+                return made
+        if elementwise.find(op.type) is not None:
+            args = g.elementwise(args) if not _passes(op, args) else args
+        elif op.type in _ARRAY_FIRST or (op.type in layer_rules and "Backprop" not in op.type):
+            args = [g.array(args[0]), *args[1:]]
+        rule = _rule(op.type)
+        assert rule is not None  # all of them were looked up before
+        return rule(g, *args, **attributes)
+
+    def _graph_of(self, name: str) -> Any:
+        """The graph of a function, by its name."""
+        try:
+            return self._graph._get_function(name).graph
+        except AttributeError:
+            pass
+        if not self._library:
+            definition = self._graph.as_graph_def()
+            self._library = {f.signature.name: f for f in definition.library.function}
+        with self._graph.as_default():
+            return function_def_to_graph(self._library[name])
+
+
+_ARRAY_FIRST = {
+    "Shape", "Rank", "Size", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Unpack", "SplitV",
+    "StridedSlice", "Slice", "Pad", "PadV2", "MirrorPad", "ReverseV2", "Roll", "Cast", "Bitcast",
+    "MatrixDiagPartV3", "MatrixDiagPart", "MatrixDiagV3", "MatrixDiag", "Diag", "Where",
+}  # fmt: skip
+
+
+def _passes(op: Any, args: list[Any]) -> bool:
+    """Whether operands that are no arrays (variables, lists) are only handed on."""
+    return op.type in ("Identity", "IdentityN") and any(
+        [not isinstance(x, (Value, np.ndarray)) for x in args]
+    )
+
+
+def _rule(name: str) -> Rule | None:
+    for rules in _RULES:
+        found = rules.find(name)
+        if found is not None:
+            return found
+    return None
+
+
+def needed(graph: Any, outputs: Sequence[Any]) -> list[Any]:
+    """The operations that outputs and assignments depend on, in their order."""
+    every = list(graph.get_operations())
+    waiting = [x.op for x in outputs] + [op for op in every if op.type in _ASSIGNMENTS]
+    found: set[str] = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in found:
+            found.add(op.name)
+            waiting += [x.op for x in op.inputs]
+    return [op for op in every if op.name in found]
+
+
+class _FunctionName(str):
+    """The name of a function among the attributes of an operation."""
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    found = {}
+    for name in op.node_def.attr:
+        if name.startswith("_") or name in _HIDDEN or op.type == "Const":
+            continue
+        value = op.get_attr(name)
+        if isinstance(value, bytes):
+            value = value.decode()
+        elif isinstance(value, tf.DType):
+            value = value.name
+        elif type(value).__name__ == "NameAttrList":
+            value = _FunctionName(value.name)
+        elif isinstance(value, list) and value and type(value[0]).__name__ == "NameAttrList":
+            value = [_FunctionName(x.name) for x in value]
+        found[name] = value
+    return found
+
+
+def _where(op: Any) -> str:
+    return op.name.rpartition("/")[0]  # type: ignore[no-any-return]
+
+
+def result_of(x: Any) -> Result:
+    """Shape and type of a tensor as Trellis names them."""
+    rank = x.shape.rank
+    return Result(None if rank is None else tuple(x.shape.as_list()), x.dtype.name)
+
+
+__all__ = ["Operations", "Resource", "needed", "result_of"]

@@ -1,0 +1,245 @@
+"""Functions of TensorFlow as modules: the graph of a concrete function, and a rule for each op."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..._core.dispatch import current_backend
+from ..._core.errors import ArgumentError, ArgumentTypeError
+from ..finish import finish
+from ..inputs import Inputs, Path
+from ..module import ConvertedModule
+from ..reading import Reading
+from .builder import Resource
+from .operations import Operations
+
+Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key chain, whether a buffer
+
+
+def from_tensorflow(
+    fn: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str | None = None,
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    verify: bool = True,
+) -> ConvertedModule:
+    """A function of TensorFlow as a module of any framework.
+
+    `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
+    plain function. Variables that it uses become `v` under their own names, those that are not
+    trainable become buffers. `args` are examples; axes stay open with
+    `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
+
+    >>> import tensorflow as tf
+    >>> from trellis import convert
+    >>> weight = tf.Variable(tf.ones((2, 3)), name="weight")
+    >>> model = convert.from_tensorflow(
+    ...     lambda x: tf.tanh(x @ weight), args=(tf.constant([[0.0, 0.5]]),), to="numpy"
+    ... )
+    >>> list(model.v.keys())
+    ['weight']
+    """
+    to = current_backend() if to is None else to
+    given = (tuple(args), dict(kwargs or {}))
+    concrete = concrete_function(fn, *given, dynamic or {})
+    name = getattr(fn, "__name__", None) or type(fn).__name__
+    name = "function" if name == "<lambda>" else name
+    reading = read(concrete, given, to, name, {}, dynamic or {})
+    return finish(reading, to=to, with_verification=verify)
+
+
+def concrete_function(
+    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Mapping[str, Any]
+) -> Any:
+    """`fn` traced for arguments like these."""
+    if hasattr(fn, "structured_input_signature"):
+        if dynamic:
+            raise ArgumentError(
+                "from_tensorflow() got a concrete function, whose shapes are fixed: pass the "
+                "tf.function itself to keep axes open."
+            )
+        return fn
+    if not callable(fn):
+        raise ArgumentTypeError(
+            f"from_tensorflow() expects a function of TensorFlow, got {type(fn).__name__}. "
+            "For a Keras model, write convert.from_keras(model)."
+        )
+    traced = fn if hasattr(fn, "get_concrete_function") else tf.function(fn, autograph=False)
+    names = parameter_names(fn, len(args))
+    specs = [_spec(x, name, dynamic.get(name, {})) for name, x in zip(names, args)]
+    named = {name: _spec(x, name, dynamic.get(name, {})) for name, x in kwargs.items()}
+    unknown = set(dynamic) - {*names, *kwargs}
+    if unknown:
+        raise ArgumentError(
+            f"from_tensorflow() got dynamic axes for {sorted(unknown)}; the arguments are "
+            f"{[*names, *kwargs]}."
+        )
+    return traced.get_concrete_function(*specs, **named)
+
+
+def read(
+    concrete: Any,
+    given: tuple[tuple[Any, ...], dict[str, Any]],
+    to: str,
+    name: str,
+    names: Names,
+    dynamic: Mapping[str, Mapping[int, str]],
+    argument_names: Sequence[str] = (),
+) -> Reading:
+    """The graph of a concrete function, its variables, and a way to run it on the example."""
+    graph = concrete.graph
+    operations = Operations(to, graph)
+    operations.refuse_unknown(graph)
+    g = operations.g
+    captured, stored, kept = _captures(g, concrete, names)
+    inputs = [x for x in graph.inputs if x.name not in captured]
+    paths = _paths(concrete, inputs, argument_names)
+    placed: dict[str, Any] = {}
+    arrays: list[tuple[Path, Any]] = []
+    for x, path in zip(inputs, paths):
+        sizes: list[Any] = list(x.shape.as_list())
+        for axis, size in dynamic.get(str(path[0]), {}).items():
+            if axis < len(sizes):
+                sizes[axis] = size
+        value = g.input("_".join([str(key) for key in path]), tuple(sizes), x.dtype.name)
+        placed[x.name] = value
+        arrays.append((path, value))
+    args = [placed[x.name] if x.name in placed else captured[x.name] for x in graph.inputs]
+    results = [g.array(x) for x in operations.inline(graph, args)]
+    flat = iter(results)
+    g.graph.outputs = _structure(concrete.structured_outputs, flat)
+    example = [np.asarray(x) for x in _leaves(given, paths)]
+    runs = bool(example) or not inputs
+    if g.is_random:
+        g.notes.remarks.append("Random numbers are Trellis' own, so nothing was compared.")
+        runs = False
+    order = tuple(dict.fromkeys([str(path[0]) for path in paths]))
+    return Reading(
+        name=name,
+        source="TensorFlow",
+        graph=g.graph,
+        inputs=Inputs(order, tuple(arrays)),
+        variables=stored,
+        buffers=kept,
+        example=example,
+        outputs=(lambda: _run(concrete, inputs, example)) if runs else None,
+        notes=g.notes,
+    )
+
+
+def _captures(g: Any, concrete: Any, names: Names) -> tuple[dict[str, Any], Any, Any]:
+    """What the function takes from outside: variables as resources, tensors as constants."""
+    by_handle = {id(v.handle): v for v in concrete.graph.variables}
+    captured: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
+    for outer, inner in concrete.graph.captures:
+        if outer.dtype != tf.resource:
+            captured[inner.name] = np.asarray(outer)
+            continue
+        variable = by_handle[id(outer)]
+        chain, is_buffer = names.get(
+            id(outer), (variable.name.partition(":")[0], not variable.trainable)
+        )
+        while chain in stored or chain in kept:
+            chain += "_"
+        array = variable.numpy()
+        (kept if is_buffer else stored)[chain] = array
+        make = g.buffer if is_buffer else g.variable
+        make(chain, array.shape, array.dtype.name)
+        captured[inner.name] = Resource(chain, is_buffer)
+    return captured, stored, kept
+
+
+def _paths(concrete: Any, inputs: list[Any], argument_names: Sequence[str]) -> list[Path]:
+    """Where in the arguments of a call each input of the graph is found."""
+    signature = concrete.structured_input_signature
+    names = list(argument_names) or list(concrete.function_type.parameters)
+    positional, named = signature
+    paths: list[Path] = []
+    for name, spec in zip(names, positional):
+        paths += _paths_in(spec, (name,))
+    for name in sorted(named):
+        paths += _paths_in(named[name], (name,))
+    if len(paths) != len(inputs):
+        return [(x.op.name,) for x in inputs]
+    return paths
+
+
+def _paths_in(spec: Any, path: Path) -> list[Path]:
+    if isinstance(spec, Mapping):
+        return [p for key in sorted(spec) for p in _paths_in(spec[key], (*path, key))]
+    if isinstance(spec, (tuple, list)):
+        return [p for i, item in enumerate(spec) for p in _paths_in(item, (*path, i))]
+    return [path] if isinstance(spec, tf.TypeSpec) or hasattr(spec, "dtype") else []
+
+
+def _leaves(given: tuple[tuple[Any, ...], dict[str, Any]], paths: list[Path]) -> list[Any]:
+    """The arrays of the example in the order of the graph's inputs; none without an example."""
+    args, kwargs = given
+    if not args and not kwargs:
+        return []
+    names = list(dict.fromkeys([path[0] for path in paths]))
+    named = {**dict(zip(names, args)), **kwargs}
+    found = []
+    for path in paths:
+        x: Any = named
+        for key in path:
+            x = x[key]
+        found.append(x)
+    return found
+
+
+def _run(concrete: Any, inputs: list[Any], example: list[Any]) -> Any:
+    tensors = [tf.constant(x, dtype=spec.dtype) for x, spec in zip(example, inputs)]
+    before = [(v, v.value()) for v in concrete.graph.variables]
+    out = tf.nest.flatten(concrete._call_flat(tensors, concrete.captured_inputs))
+    for variable, value in before:  # a comparison leaves the source as it was
+        variable.assign(value)
+    return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))
+
+
+def _structure(nest: Any, flat: Any) -> Any:
+    """A nest of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
+    if isinstance(nest, Mapping):
+        found = {key: _structure(nest[key], flat) for key in sorted(nest)}
+        return {key: found[key] for key in nest}
+    if isinstance(nest, (tuple, list)):
+        items = [_structure(x, flat) for x in nest]
+        return items if isinstance(nest, list) else tuple(items)
+    return None if nest is None else next(flat)
+
+
+def parameter_names(fn: Any, count: int) -> list[str]:
+    """The names of the positional arguments of a function."""
+    import inspect
+
+    called: Callable[..., Any] = getattr(fn, "python_function", fn)
+    names = [
+        parameter.name
+        for parameter in inspect.signature(called).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    names = [name for name in names if name != "self"]
+    return [*names, *[f"x{i}" for i in range(len(names), count)]][:count]
+
+
+def _spec(x: Any, name: str, open_axes: Mapping[int, str]) -> Any:
+    """What a function is traced with: shape and type, with open axes."""
+    if isinstance(x, Mapping):
+        return {key: _spec(item, name, open_axes) for key, item in x.items()}
+    if isinstance(x, (tuple, list)):
+        return type(x)([_spec(item, name, open_axes) for item in x])
+    if isinstance(x, (bool, int, float, str)) or x is None:
+        return x
+    if isinstance(x, tf.TensorSpec):
+        return x
+    x = tf.convert_to_tensor(x)
+    sizes: list[Any] = list(x.shape)
+    for axis in open_axes:
+        sizes[axis] = None
+    return tf.TensorSpec(sizes, x.dtype, name=name)

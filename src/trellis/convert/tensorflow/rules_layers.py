@@ -1,0 +1,354 @@
+"""Operations of TensorFlow that are layers: products, convolutions, pools, norms, reductions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph import Value
+from ..rules import Rules
+from .builder import TensorFlowBuilder
+
+layer_rules = Rules()
+_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+
+
+@layer_rules("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+def matmul(g: TensorFlowBuilder, x: Any, y: Any, **options: Any) -> Value:
+    """Adjoint matrices (`adj_x`) are conjugated too; real ones are not."""
+    x, y = g.array(x), g.array(y)
+    if options.get("transpose_a") or options.get("adj_x"):
+        x = _adjoint(g, x)
+    flipped = options.get("transpose_b") or options.get("adj_y")
+    if flipped and y.shape is not None and len(y.shape) == 2 and "complex" not in str(y.dtype):
+        return g.F.linear(x, y)
+    return g.t.matmul(x, _adjoint(g, y) if flipped else y)
+
+
+def _adjoint(g: TensorFlowBuilder, x: Value) -> Value:
+    flipped = g.t.matrix_transpose(x)
+    return g.t.conj(flipped) if "complex" in str(x.dtype) else flipped
+
+
+@layer_rules("Einsum")
+def einsum(g: TensorFlowBuilder, *xs: Any, equation: str, **_: Any) -> Value:
+    arrays = [g.array(x) for x in xs]
+    if "..." in equation:
+        equation = _spelled(equation, [len(x.shape or ()) for x in arrays])
+    return g.t.einsum(equation, *arrays)
+
+
+def _spelled(equation: str, ranks: list[int]) -> str:
+    """An equation with letters in the place of `...`."""
+    given, _, out = equation.partition("->")
+    terms = given.split(",")
+    free = [c for c in "zyxwvutsrqponm" if c not in equation]
+    hidden = [n - len(term.replace("...", "")) for term, n in zip(terms, ranks) if "..." in term]
+    letters = "".join(free[: max(hidden)])
+    done = [
+        term.replace("...", letters[len(letters) - (n - len(term.replace("...", ""))) :])
+        for term, n in zip(terms, ranks)
+    ]
+    return f"{','.join(done)}->{out.replace('...', letters)}"
+
+
+@layer_rules("BiasAdd", "BiasAddV1")
+def bias_add(
+    g: TensorFlowBuilder, x: Value, bias: Any, *, data_format: str = "NHWC", **_: Any
+) -> Value:
+    bias = g.array(bias)
+    rank = len(x.shape or ())
+    if data_format.startswith("NC") and rank > 2:
+        bias = g.t.reshape(bias, (-1, *[1] * (rank - 2)))
+    return g.t.add(x, bias)
+
+
+def _spatial(data_format: str, values: Sequence[int]) -> tuple[int, ...]:
+    """The numbers that belong to the spatial axes."""
+    inner = [int(n) for n in values]
+    return tuple(inner[2:] if data_format.startswith("NC") else inner[1:-1])
+
+
+def _padding(data_format: str, padding: str, explicit: Sequence[int]) -> Any:
+    if padding != "EXPLICIT":
+        return padding
+    pairs = [(int(explicit[2 * i]), int(explicit[2 * i + 1])) for i in range(len(explicit) // 2)]
+    return tuple(pairs[2:] if data_format.startswith("NC") else pairs[1:-1])
+
+
+@layer_rules("Conv2D", "Conv3D")
+def conv(
+    g: TensorFlowBuilder,
+    x: Any,
+    filters: Any,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (),
+    explicit_paddings: Sequence[int] = (),
+    **_: Any,
+) -> Value:
+    x, filters = g.array(x), g.array(filters)
+    n = len(filters.shape or ()) - 2
+    options: dict[str, Any] = {}
+    steps = _spatial(data_format, dilations) if dilations else (1,) * n
+    if set(steps) != {1}:
+        options["dilations"] = steps
+    is_first = data_format.startswith("NC")
+    x_shape: Any = x.shape
+    filter_shape: Any = filters.shape
+    channels, inner = x_shape[1 if is_first else -1], filter_shape[-2]
+    around = _padding(data_format, padding, explicit_paddings)
+    if isinstance(channels, int) and isinstance(inner, int) and channels != inner:
+        if is_first:
+            options["data_format"] = "channel_first"
+        return g.F.conv_general_dilated(
+            x, filters, _spatial(data_format, strides), around, dims=n,
+            feature_group_count=channels // inner, **options,
+        )  # fmt: skip
+    if is_first:
+        options["data_format"] = data_format
+    fn = getattr(g.F, f"conv{n}d")
+    return fn(x, filters, _spatial(data_format, strides), around, **options)  # type: ignore[no-any-return]
+
+
+@layer_rules("DepthwiseConv2dNative")
+def depthwise_conv(
+    g: TensorFlowBuilder,
+    x: Any,
+    filters: Any,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    explicit_paddings: Sequence[int] = (),
+    **_: Any,
+) -> Value:
+    x, filters = g.array(x), g.array(filters)
+    filter_shape: Any = filters.shape
+    height, width, channels, times = filter_shape
+    around = _padding(data_format, padding, explicit_paddings)
+    options: dict[str, Any] = {}
+    steps = _spatial(data_format, dilations)
+    if set(steps) != {1}:
+        options["dilations"] = steps
+    is_first = data_format.startswith("NC")
+    strides = _spatial(data_format, strides)
+    if times == 1:
+        if is_first:
+            options["data_format"] = data_format
+        return g.F.depthwise_conv2d(x, filters, strides, around, **options)
+    rows = g.t.reshape(filters, (height, width, 1, channels * times))
+    if is_first:
+        options["data_format"] = "channel_first"
+    return g.F.conv_general_dilated(
+        x, rows, strides, around, dims=2, feature_group_count=channels, **options
+    )
+
+
+@layer_rules("Conv2DBackpropInput", "Conv3DBackpropInputV2")
+def conv_transpose(
+    g: TensorFlowBuilder,
+    size: Any,
+    filters: Any,
+    x: Any,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    dilations: Sequence[int] = (),
+    explicit_paddings: Sequence[int] = (),
+    **_: Any,
+) -> Value:
+    """The gradient of a convolution: `size` is the shape that it was applied to."""
+    x, filters = g.array(x), g.array(filters)
+    n = len(filters.shape or ()) - 2
+    sizes = g.ints(size)
+    out = tuple(sizes[2:]) if data_format.startswith("NC") else tuple(sizes[1:-1])
+    options: dict[str, Any] = {"output_shape": out}
+    steps = _spatial(data_format, dilations) if dilations else (1,) * n
+    if set(steps) != {1}:
+        options["dilations"] = steps
+    if data_format.startswith("NC"):
+        options["data_format"] = data_format
+    around = _padding(data_format, padding, explicit_paddings)
+    fn = getattr(g.F, f"conv{n}d_transpose")
+    return fn(x, filters, _spatial(data_format, strides), around, **options)  # type: ignore[no-any-return]
+
+
+@layer_rules("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D")
+def pool(
+    g: TensorFlowBuilder,
+    x: Value,
+    *,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    data_format: str,
+    explicit_paddings: Sequence[int] = (),
+    **_: Any,
+) -> Value:
+    """Averages never count padding, in TensorFlow as here."""
+    n = len(ksize) - 2
+    options = {"data_format": data_format} if data_format.startswith("NC") else {}
+    fn = getattr(g.F, f"{g.source[:3].lower()}_pool{n}d")
+    return fn(  # type: ignore[no-any-return]
+        x, _spatial(data_format, ksize), _spatial(data_format, strides),
+        _padding(data_format, padding, explicit_paddings), **options,
+    )  # fmt: skip
+
+
+@layer_rules("FusedBatchNormV3", "FusedBatchNormV2", "FusedBatchNorm")
+def batch_norm(
+    g: TensorFlowBuilder,
+    x: Value,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    **_: Any,
+) -> Any:
+    axis = 1 if data_format.startswith("NC") else -1
+    scale, offset = g.array(scale), g.array(offset)
+    small = float(str(np.float32(epsilon)))
+    if not is_training:
+        mean, variance = g.array(mean), g.array(variance)
+        options = {"weight": scale, "bias": offset, "epsilon": small}
+        if axis == 1:
+            options["channel_axis"] = 1
+        y = g.items(g.F.batch_norm(x, mean, variance, **options), 1)[0]
+        return (y, mean, variance, mean, variance, mean)[: len(g.out)]
+    made = g.s.batch_normalized(x, scale, offset, epsilon=small, channel_axis=axis)
+    y, now, spread, unbiased = g.items(made, 4)
+    return (y, now, unbiased, now, spread, now)[: len(g.out)]
+
+
+@layer_rules("Softmax", "LogSoftmax")
+def softmax(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+    return g.F.softmax(x) if g.source == "Softmax" else g.F.log_softmax(x)
+
+
+@layer_rules("L2Loss")
+def l2_loss(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+    return g.t.multiply(g.t.sum(g.t.square(x)), 0.5)
+
+
+_REDUCTIONS = {
+    "All": "all", "Any": "any", "Max": "max", "Mean": "mean", "Min": "min", "Prod": "prod",
+    "Sum": "sum",
+}  # fmt: skip
+
+
+@layer_rules(*_REDUCTIONS, "EuclideanNorm")
+def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, **_: Any) -> Value:
+    x = g.array(x)
+    found = g.ints(axes, "An axis")
+    rank = len(x.shape or ())
+    if not found:
+        return x
+    options: dict[str, Any] = {}
+    if len({i % rank for i in found}) < rank or keep_dims:
+        options["axis"] = found[0] if len(found) == 1 else found
+    if keep_dims:
+        options["keepdims"] = True
+    if g.source == "EuclideanNorm":
+        return g.t.sqrt(g.t.sum(g.t.square(x), **options))
+    kind = g.out[0].dtype
+    if g.source in ("Sum", "Prod") and "int" in kind:
+        options["dtype"] = g.dtype(kind)
+    if g.source == "Mean" and "int" in kind:
+        total = g.t.sum(x, dtype=g.dtype(kind), **options)
+        return g.t.truncate_divide(total, g.s.count_along(x, found))
+    return getattr(g.t, _REDUCTIONS[g.source])(x, **options)  # type: ignore[no-any-return]
+
+
+@layer_rules("ArgMax", "ArgMin")
+def argmax(g: TensorFlowBuilder, x: Value, axis: Any, **_: Any) -> Value:
+    fn = g.t.argmax if g.source == "ArgMax" else g.t.argmin
+    return g.t.astype(fn(x, axis=g.axis(axis)), g.dtype(g.out[0].dtype))
+
+
+@layer_rules("Cumsum", "Cumprod", "CumulativeLogsumexp")
+def cumulative(
+    g: TensorFlowBuilder, x: Value, axis: Any, *, exclusive: bool, reverse: bool, **_: Any
+) -> Value:
+    along = g.axis(axis) % len(x.shape or ())
+    if g.source == "CumulativeLogsumexp":
+        x = g.t.flip(x, axis=along) if reverse else x
+        made = g.s.accumulate(x, axis=along, by="logsumexp")
+        return g.t.flip(made, axis=along) if reverse else made
+    fn = g.t.cumulative_sum if g.source == "Cumsum" else g.t.cumulative_prod
+    options = {"dtype": g.dtype(g.out[0].dtype)} if "int" in g.out[0].dtype else {}
+    if reverse:
+        x = g.t.flip(x, axis=along)
+    if exclusive:
+        whole = fn(x, axis=along, include_initial=True, **options)
+        import operator
+
+        made = g.call(operator.getitem, whole, (slice(None),) * along + (slice(None, -1),))
+    else:
+        made = fn(x, axis=along, **options)
+    return g.t.flip(made, axis=along) if reverse else made
+
+
+@layer_rules("TopKV2", "TopK")
+def top_k(g: TensorFlowBuilder, x: Value, k: Any = None, **attributes: Any) -> Any:
+    count = g.axis(k) if k is not None else attributes["k"]
+    values, indices = g.items(g.t.topk(x, count), 2)
+    return values, g.t.astype(indices, g.dtype(g.out[1].dtype))
+
+
+@layer_rules("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
+def resize(
+    g: TensorFlowBuilder,
+    x: Value,
+    size: Any,
+    *,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    **_: Any,
+) -> Value:
+    return g.s.resize_images(
+        x, g.ints(size), method=g.source.removeprefix("Resize").lower(),
+        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+    )  # fmt: skip
+
+
+@layer_rules("SpaceToBatchND", "BatchToSpaceND")
+def space_to_batch(g: TensorFlowBuilder, x: Value, block: Any, edges: Any, **_: Any) -> Value:
+    fn = g.s.space_to_batch if g.source == "SpaceToBatchND" else g.s.batch_to_space
+    flat = g.ints(edges)
+    pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
+    return fn(x, g.ints(block), pairs)
+
+
+@layer_rules("DepthToSpace", "SpaceToDepth")
+def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: Any) -> Value:
+    fn = g.s.depth_to_space_last if g.source == "DepthToSpace" else g.s.space_to_depth_last
+    return fn(x, block_size)
+
+
+@layer_rules("Cholesky", "MatrixInverse", "MatrixDeterminant")
+def linear_algebra(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+    name = {"Cholesky": "cholesky", "MatrixInverse": "inv", "MatrixDeterminant": "det"}[g.source]
+    return getattr(g.linalg, name)(x)  # type: ignore[no-any-return]
+
+
+@layer_rules("MatrixSolve")
+def matrix_solve(
+    g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: Any
+) -> Value:
+    return g.linalg.solve(_adjoint(g, a) if adjoint else a, b)
+
+
+@layer_rules("MatrixTriangularSolve")
+def triangular_solve(
+    g: TensorFlowBuilder, a: Value, b: Value, *, lower: bool, adjoint: bool, **_: Any
+) -> Value:
+    return g.s.triangular_solve(a, b, lower=lower, transpose=adjoint)

@@ -1,0 +1,71 @@
+"""Variables of TensorFlow, and the random numbers that it draws."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._core.errors import ConversionError
+from ...graph import Value
+from ..rules import Rules
+from .builder import Resource, TensorFlowBuilder
+
+state_rules = Rules()
+
+
+@state_rules("ReadVariableOp")
+def read(g: TensorFlowBuilder, resource: Resource, **_: Any) -> Value:
+    if resource.chain in g.state:
+        return g.state[resource.chain]  # type: ignore[no-any-return]
+    place = g.graph.buffers if resource.is_buffer else g.graph.variables
+    return place[resource.chain]
+
+
+@state_rules("ResourceGather")
+def resource_gather(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
+    return g.t.take(read(g, resource), g.array(indices), axis=0)
+
+
+@state_rules("ResourceGatherNd")
+def resource_gather_nd(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
+    return g.s.gather_points(read(g, resource), g.array(indices))
+
+
+@state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
+def assign(g: TensorFlowBuilder, resource: Resource, value: Any, **_: Any) -> Any:
+    """From here on the variable is another value, which the buffer has after the call."""
+    if not g.at_top:
+        raise ConversionError(
+            f"The variable {resource.chain!r} is assigned inside a branch or a loop, which a "
+            "converted model cannot do. Return the new value instead."
+        )
+    value = g.array(value)
+    if g.source != "AssignVariableOp":
+        fn = g.t.add if g.source == "AssignAddVariableOp" else g.t.subtract
+        before = read(g, resource)
+        value = g.described(fn(before, value), before.shape, before.dtype)
+    g.state[resource.chain] = value
+    if resource.is_buffer:
+        g.graph.updates[resource.chain] = value
+    return ()
+
+
+@state_rules("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
+@state_rules("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
+def draw(g: TensorFlowBuilder, shape: Any, *_: Any, **__: Any) -> Value:
+    """Trellis draws numbers of its own, from `trellis.random.stream`."""
+    g.is_random = True
+    kind = "normal" if "Normal" in g.source else "uniform"
+    return g.s.draw(g.ints(shape), kind=kind, dtype=g.out[0].dtype, backend=g.to)
+
+
+@state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterV2")
+@state_rules("StatelessRandomGetKey", "StatelessRandomGetAlg", "StatelessRandomGetCounter")
+def seeds(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
+    """Seeds of the source are not used."""
+    made = [np.zeros([n or 1 for n in out.shape or ()], "int32") for out in g.out]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+@state_rules("NoOp", "Assert", "PrintV2", "Print", "VarIsInitializedOp")
+def nothing(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
+    return ()

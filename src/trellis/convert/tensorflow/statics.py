@@ -1,0 +1,170 @@
+"""Arithmetic of shapes: operations on small arrays of sizes, done while converting.
+
+Each function gets NumPy arrays, of integers or of objects that are integers and open sizes.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...graph import Value
+from ..rules import Rules
+from .builder import TensorFlowBuilder
+
+static_rules = Rules()
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+@static_rules("Identity", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot")
+def identity(g: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    return x
+
+
+@static_rules("Cast")
+def cast(g: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    return x if x.dtype == object else x.astype(g.out[0].dtype)
+
+
+@static_rules("Pack")
+def pack(g: TensorFlowBuilder, *xs: Any, axis: int = 0, **_: Any) -> Any:
+    return np.stack(xs, axis=axis)
+
+
+@static_rules("ConcatV2")
+def concat(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+    return np.concatenate(xs[:-1], axis=int(xs[-1]))
+
+
+@static_rules("StridedSlice")
+def strided_slice(
+    g: TensorFlowBuilder, x: Any, begin: Any, end: Any, strides: Any, **masks: Any
+) -> Any:
+    if any([a.dtype == object for a in (begin, end, strides)]):
+        return None
+    return np.asarray(x[index_of(begin, end, strides, **masks)], x.dtype)
+
+
+def index_of(begin: Any, end: Any, strides: Any, **masks: Any) -> tuple[Any, ...]:
+    """What stands between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
+    starts, stops, steps = [list(np.asarray(a).tolist()) for a in (begin, end, strides)]
+    found: list[Any] = []
+    for i, (start, stop, step) in enumerate(zip(starts, stops, steps)):
+        bits = {name: bool(int(masks.get(name, 0)) >> i & 1) for name in _MASKS}
+        if bits["ellipsis_mask"]:
+            found.append(Ellipsis)
+        elif bits["new_axis_mask"]:
+            found.append(None)
+        elif bits["shrink_axis_mask"]:
+            found.append(start)
+        else:
+            first = None if bits["begin_mask"] else start
+            last = None if bits["end_mask"] else stop
+            found.append(slice(first, last, None if step == 1 else step))
+    return tuple(found)
+
+
+@static_rules("GatherV2")
+def gather(g: TensorFlowBuilder, x: Any, indices: Any, axis: Any, **_: Any) -> Any:
+    return np.take(x, indices.astype("int64"), axis=int(axis))
+
+
+@static_rules("Reshape")
+def reshape(g: TensorFlowBuilder, x: Any, shape: Any, **_: Any) -> Any:
+    return None if shape.dtype == object else x.reshape(shape)
+
+
+@static_rules("ExpandDims")
+def expand_dims(g: TensorFlowBuilder, x: Any, axis: Any, **_: Any) -> Any:
+    return np.expand_dims(x, int(axis))
+
+
+@static_rules("Squeeze")
+def squeeze(g: TensorFlowBuilder, x: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
+    return np.squeeze(x, tuple(squeeze_dims) or None)
+
+
+@static_rules("Range")
+def range_(g: TensorFlowBuilder, start: Any, stop: Any, step: Any, **_: Any) -> Any:
+    if any([x.dtype == object for x in (start, stop, step)]):
+        return None
+    return np.arange(start.item(), stop.item(), step.item(), dtype=start.dtype)
+
+
+@static_rules("Fill")
+def fill(g: TensorFlowBuilder, shape: Any, value: Any, **_: Any) -> Any:
+    if shape.dtype == object or int(np.prod(shape)) > 64:
+        return None
+    return np.full(tuple(shape), value)
+
+
+@static_rules("Prod", "Max", "Min", "Sum")
+def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, **_: Any) -> Any:
+    if x.dtype != object:
+        fn: Any = {"Prod": np.prod, "Max": np.max, "Min": np.min, "Sum": np.sum}[g.source]
+        if axes.size == 0:
+            return x
+        found = fn(x, axis=tuple(axes.ravel().tolist()), keepdims=keep_dims)
+        return np.asarray(found, x.dtype)
+    if g.source != "Prod" or x.ndim != 1 or keep_dims:
+        return None
+    total: Any = 1
+    for n in x:
+        total = _join(g, operator.mul, total, n)
+    return _scalar(total)
+
+
+_BINARY: dict[str, Callable[..., Any]] = {
+    "AddV2": operator.add, "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul,
+    "FloorDiv": operator.floordiv, "FloorMod": operator.mod, "Maximum": max, "Minimum": min,
+}  # fmt: skip
+
+
+@static_rules(*_BINARY)
+def binary(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    if x.dtype.kind == "f" or y.dtype.kind == "f":
+        return None
+    fn = _BINARY[g.source]
+    pairs = np.broadcast(x.astype(object), y.astype(object))
+    found = [_join(g, fn, a, b) for a, b in pairs]
+    if all([not isinstance(n, Value) for n in found]):
+        kind = x.dtype if x.dtype != object else np.dtype("int32")
+        return np.array(found, kind).reshape(pairs.shape)
+    made = np.empty(len(found), object)
+    made[:] = found
+    return made.reshape(pairs.shape)
+
+
+def _join(g: TensorFlowBuilder, fn: Callable[..., Any], a: Any, b: Any) -> Any:
+    if fn is operator.mul and 1 in [n for n in (a, b) if not isinstance(n, Value)]:
+        return b if not isinstance(a, Value) and a == 1 else a
+    if not isinstance(a, Value) and not isinstance(b, Value):
+        return fn(a, b)
+    return g.call(fn, *[n if isinstance(n, Value) else int(n) for n in (a, b)])
+
+
+def _scalar(x: Any) -> Any:
+    if not isinstance(x, Value):
+        return np.asarray(x, "int32")
+    made = np.empty((), object)
+    made[()] = x
+    return made
+
+
+@static_rules("Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd")
+@static_rules("LogicalOr", "LogicalNot")
+def compare(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+    if any([x.dtype == object for x in xs]):
+        return None
+    names = {
+        "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater,
+        "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal,
+        "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "LogicalNot": np.logical_not,
+    }  # fmt: skip
+    return np.asarray(names[g.source](*xs))
+
+
+@static_rules("SelectV2", "Select")
+def select(g: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
+    return None if condition.dtype == object else np.where(condition, x, y)
