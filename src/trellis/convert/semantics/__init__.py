@@ -28,6 +28,7 @@ from .numbers import complex_of as complex_of
 from .numbers import equal_with_nan as equal_with_nan
 from .numbers import less_equal_with_nan as less_equal_with_nan
 from .numbers import less_with_nan as less_with_nan
+from .numbers import threefry_2x32 as threefry_2x32
 from .shapes import columns as columns
 from .shapes import count as count
 from .shapes import size as size
