@@ -5,6 +5,8 @@ BIN       = $(VENV)/bin
 PINS      = requirements/pins.txt
 WORKERS  ?= 2
 BACKENDS ?= numpy
+MINUTES  ?= 10
+ONLY     ?= *
 STORE     = build/board.sqlite
 PIP       = -m pip install --quiet --disable-pip-version-check
 TORCH     = torch==2.13.0
@@ -18,8 +20,8 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 # Other Pythons, where they exist; `make test-python PYTHON=...` takes one.
 PYTHONS         ?= python3.12 python3.13
 
-.PHONY: demo quick test test-long test-matrices test-lowest test-python test-alone lint types format coverage \
-	board board-others bench bench-quick release clean
+.PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
+	board board-onnx board-others bench bench-quick docs docs-serve docs-data release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -61,6 +63,11 @@ test-matrices: $(VENV)/.models
 # The large matrices: hours, for a release or a night.
 test-long: test test-matrices test-lowest test-alone
 	for python in $(PYTHONS); do $(MAKE) test-python PYTHON=$$python || exit 1; done
+
+# Calls drawn with fresh seeds, compared between the four frameworks and with torch's own samples:
+# `make fuzz MINUTES=30`, `make fuzz ONLY='linalg.*'`.
+fuzz: $(VENV)/.all
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --only '$(ONLY)'
 
 # The lowest versions that pyproject.toml states: they must be true.
 test-lowest:
@@ -119,6 +126,16 @@ board: $(VENV)/.all
 	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
 
+# ONNX's own conformance suite as a board of its own: build/board-onnx/page/index.html.
+ONNX_STORE = build/board-onnx.sqlite
+board-onnx: $(VENV)/.all
+	mkdir -p build && rm -rf $(ONNX_STORE)* build/board-onnx
+	-$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --long -k test_node_case \
+		tests/convert/test_onnx_suite.py --board $(ONNX_STORE) --board-project onnx
+	$(BIN)/trellis-board configure tests/convert/board.toml --store $(ONNX_STORE) --project onnx
+	$(BIN)/trellis-board html --store $(ONNX_STORE) --project onnx --out build/board-onnx/page
+	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
+
 # The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
 # What their tests need must be installed; nothing is fetched.
 board-others: $(VENV)/.all
@@ -130,6 +147,21 @@ bench: $(VENV)/.all
 
 bench-quick: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py --quick
+
+# The documentation site, into build/site. It fails on a warning, a broken link, a name without a page.
+docs: $(VENV)/.all
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python tools/docs/check_site.py build/site
+
+# The same at http://127.0.0.1:8000, built anew when a page changes.
+docs-serve: $(VENV)/.all
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --watch src
+
+# What the site shows of runs on all four frameworks: loss curves and the table of differences.
+docs-data: $(VENV)/.all
+	$(BIN)/python tools/docs/demo_curves.py
+	$(BIN)/python tools/docs/ledger.py
+	$(BIN)/python tools/dtypes_page.py
 
 # Wheel and sdist of both distributions, and a first program with nothing but the wheels installed.
 release: $(VENV)/.all

@@ -7,7 +7,7 @@ from trellis.errors import BackendNotInstalledError
 
 BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 # What only one framework brings along.
-COMPANIONS = {"optax": "jax", "jaxlib": "jax", "keras": "tensorflow"}
+COMPANIONS = {"flax": "jax", "optax": "jax", "jaxlib": "jax", "keras": "tensorflow"}
 
 TESTS = Path(__file__).parent
 

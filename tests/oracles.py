@@ -16,6 +16,9 @@ class _Oracle:
 
 
 jax = _Oracle("jax")
+keras = _Oracle("keras")
+nnx = _Oracle("flax.nnx")
+optax = _Oracle("optax")
 tf = _Oracle("tensorflow")
 torch = _Oracle("torch")
 torch_functional = _Oracle("torch.nn.functional")

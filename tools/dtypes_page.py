@@ -154,7 +154,8 @@ way, TensorFlow refuses mixtures.
 ## An array and a Python number
 
 Numbers never widen an array within their kind. The float is the default float, float32 until
-`trellis.set_default_dtype` says otherwise.
+`trellis.set_default_dtype` says otherwise. An integer that an array of integers cannot hold (-1 or
+300 beside uint8) is refused, in comparisons too.
 
 {grid("", tuple(NUMBERS), beside_numbers(), short=False)}
 

@@ -113,6 +113,7 @@ from ._array.elementwise import bitwise_left_shift as bitwise_left_shift
 from ._array.elementwise import bitwise_or as bitwise_or
 from ._array.elementwise import bitwise_right_shift as bitwise_right_shift
 from ._array.elementwise import bitwise_xor as bitwise_xor
+from ._array.elementwise import cbrt as cbrt
 from ._array.elementwise import ceil as ceil
 from ._array.elementwise import clip as clip
 from ._array.elementwise import conj as conj
@@ -122,6 +123,8 @@ from ._array.elementwise import cosh as cosh
 from ._array.elementwise import divide as divide
 from ._array.elementwise import equal as equal
 from ._array.elementwise import erf as erf
+from ._array.elementwise import erfc as erfc
+from ._array.elementwise import erfinv as erfinv
 from ._array.elementwise import exp as exp
 from ._array.elementwise import expm1 as expm1
 from ._array.elementwise import floor as floor

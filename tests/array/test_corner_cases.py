@@ -145,6 +145,60 @@ def test_linear_algebra_of_nothing(shape, backend, array):
         trellis.linalg.matrix_norm(x, ord=-2)
 
 
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_the_largest_of_nothing(name, array):
+    for dtype in ("float32", "int32"):
+        for shape, axis in (((0,), None), ((2, 0), 1), ((2, 0), None)):
+            with pytest.raises((ValueError, IndexError, RuntimeError)):
+                getattr(trellis, name)(array(np.zeros(shape, dtype)), axis=axis)
+
+
+def test_functions_along_no_axis_change_nothing(backend, array):
+    x, y = np.array(3.0, "float32"), np.array([1.0, 2.0], "float32")
+    for found in (
+        trellis.pad(array(x), 2),
+        trellis.fft.fftshift(array(x)),
+        trellis.fft.ifftshift(array(x)),
+        trellis.roll(array(x), (), axis=()),
+        trellis.flip(array(x)),
+    ):
+        assert_close(found, x, backend=backend)
+    for found in (
+        trellis.roll(array(y), (), axis=()),
+        trellis.flip(array(y), axis=()),
+        trellis.fft.fftshift(array(y), axes=()),
+        trellis.squeeze(array(y), ()),
+    ):
+        assert_close(found, y, backend=backend)
+
+
+def test_searching_for_nothing(backend, array, x64):
+    with x64():
+        x, wanted = array(np.array([1.0, 2.0])), array(np.zeros((2, 0)))
+        found = trellis.searchsorted(x, wanted)
+        assert_close(found, np.zeros((2, 0), "int64"), backend=backend)
+        empty = array(np.zeros((2, 0)))
+        assert_close(F.softmax(empty, axis=(0, 1)), np.zeros((2, 0)), backend=backend)
+
+
+@pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
+def test_indices_of_every_integer_type(dtype, backend, array, x64):
+    with x64():
+        x, i = array(np.array([[1.0, 2.0], [3.0, 4.0]])), array(np.array([1, 1], dtype))
+        rows = np.array([[3.0, 4.0], [3.0, 4.0]])
+        assert_close(trellis.take(x, i, axis=0), rows, backend=backend)
+        assert_close(F.embedding(i, x), rows, backend=backend)
+        found = trellis.segment_sum(x, i, num_segments=2)
+        assert_close(found, np.array([[0.0, 0.0], [4.0, 6.0]]), backend=backend)
+        found = trellis.take_along_axis(x, array(np.array([[1], [0]], dtype)), axis=1)
+        assert_close(found, np.array([[2.0], [3.0]]), backend=backend)
+        found = trellis.scatter(x, i, 1.0, reduce="add")
+        assert_close(found, np.array([[1.0, 2.0], [5.0, 6.0]]), backend=backend)
+        found = F.cross_entropy(x, i, reduction="sum")
+        expected = 2 * np.log(1 + np.exp(-1.0))
+        assert_close(found, np.array(expected), backend=backend)
+
+
 @pytest.mark.parametrize("order", [np.inf, 0, 1, 2, 0.5, 3])
 def test_the_norm_of_no_elements_is_zero(order, backend, array):
     x = array(np.zeros((2, 0), "float32"))
@@ -239,6 +293,20 @@ def test_an_ellipsis_that_the_output_does_not_name_is_summed(backend, array):
     assert_close(found, np.einsum("bik,bj->ij", a, b).astype("float32"), backend=backend)
 
 
+@pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
+def test_einsum_keeps_the_type_of_integers(dtype, backend, array, x64):
+    with x64():
+        x, y = array(np.array([[1, 2], [3, 4]], dtype)), array(np.array([1, 2], dtype))
+        for text, arrays, expected in (
+            ("ij->", (x,), 10),
+            ("ij->j", (x,), [4, 6]),
+            ("ij,k->", (x, y), 30),
+            ("ij,j->i", (x, y), [5, 11]),
+        ):
+            found = trellis.einsum(text, *arrays)
+            assert_close(found, np.array(expected, dtype), backend=backend)
+
+
 def test_meshgrid_of_any_arrays(backend, array):
     x, y = trellis.meshgrid(array(np.array(1, "int32")), array(np.array([2.0, 3.0], "float32")))
     assert_close(x, np.array([[1], [1]], "int32"), backend=backend)
@@ -257,6 +325,18 @@ def test_integers_divided_by_zero(dtype, backend, array, x64):
         assert_close(trellis.truncate_divide(x, y), np.array([0, 0, 3], dtype), backend=backend)
         assert_close(trellis.remainder(x, y), np.array([0, 0, 1], dtype), backend=backend)
         assert_close(trellis.fmod(x, y), np.array([0, 0, 1], dtype), backend=backend)
+
+
+@pytest.mark.parametrize("dtype", dtypes.SIGNED)
+def test_integers_to_negative_powers(dtype, backend, array, x64):
+    """The whole part of 1 / x**n, which a compiled function can give too."""
+    with x64():
+        x, n = (
+            array(np.array([2, 1, -1, -1, 3], dtype)),
+            array(np.array([-1, -2, -3, -2, 2], dtype)),
+        )
+        assert_close(trellis.pow(x, n), np.array([0, 1, -1, 1, 9], dtype), backend=backend)
+        assert_close(trellis.pow(2, n), np.array([0, 0, 0, 0, 4], dtype), backend=backend)
 
 
 @pytest.mark.parametrize("dtype", [*dtypes.SIGNED, *dtypes.UNSIGNED])
@@ -279,6 +359,38 @@ def test_numbers_that_do_not_fit_are_not_written(how, array, x64):
             place = trellis.at(array(np.array([1, 2], dtype)), 0)
             with pytest.raises(errors.ArgumentError, match="does not fit into"):
                 getattr(place, how)(value)
+
+
+def test_numbers_beside_integers_must_fit(array, x64):
+    """The result has the type of the array, so that a number outside of it cannot take part."""
+    with x64():
+        for dtype, value in (("uint8", -1), ("uint8", 256), ("int8", 200), ("uint64", -1)):
+            x = array(np.array([1, 2], dtype))
+            for call in (
+                lambda: trellis.add(x, value),
+                lambda: trellis.subtract(value, x),
+                lambda: trellis.greater(x, value),
+                lambda: trellis.equal(value, x),
+                lambda: trellis.maximum(x, value),
+                lambda: trellis.bitwise_and(x, value),
+                lambda: trellis.hypot(x, value),
+                lambda: trellis.isclose(x, value),
+                lambda: trellis.where(array(np.array([True, False])), x, value),
+                lambda: trellis.clip(x, value),
+                lambda: trellis.clip(x, 0, value),
+                lambda: trellis.full_like(x, value),
+                lambda: trellis.full((2,), value, dtype=dtype),
+            ):
+                with pytest.raises(errors.ArgumentError, match="does not fit into"):
+                    call()
+        with pytest.raises(errors.ArgumentError, match="does not fit into"):
+            trellis.clip(array(np.array([1, 2], "int32")), 0.5)
+
+
+def test_bounds_of_another_integer_type(backend, array):
+    x, low = array(np.array([1, 200], "uint8")), array(np.array([-1, -1], "int8"))
+    assert_close(trellis.clip(x, low), np.array([1, 200], "uint8"), backend=backend)
+    assert_close(trellis.clip(low, x), np.array([1, -56], "int8"), backend=backend)
 
 
 def test_an_imaginary_part_is_not_written_away(array):

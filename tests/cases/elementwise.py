@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+from scipy import special
 
 from .case import (
     COMPLEX,
@@ -38,9 +39,12 @@ CASES = [
     Case("asinh", (x,), np.arcsinh),
     Case("atan", (x,), np.arctan),
     Case("atanh", (unit,), np.arctanh),
+    Case("cbrt", (x,), np.cbrt),
     Case("cos", (x,), np.cos),
     Case("cosh", (x,), np.cosh),
     Case("erf", (x,), lambda x: np.vectorize(math.erf)(x)),
+    Case("erfc", (x,), lambda x: np.vectorize(math.erfc)(x)),
+    Case("erfinv", (unit,), special.erfinv),
     Case("exp", (x,), np.exp),
     Case("expm1", (x,), np.expm1),
     Case("log", (positive,), np.log),
@@ -61,6 +65,15 @@ CASES = [
     ),
     Case(
         "log1p", (np.array([1e-12, -1e-12]),), [1e-12, -1e-12], about="near zero", gradient=CORNER
+    ),
+    Case("cbrt", (np.array([1e-30, 1e30]),), [1e-10, 1e10], about="far", gradient=CORNER),
+    Case(
+        "erfc",
+        (np.array([5.0, 8.5]),),
+        [1.5374597944280349e-12, 2.7623240713337714e-33],
+        about="tail",
+        gradient=CORNER,
+        rtol32=1e-5,  # exp(-x * x) makes x * x units of the last digit of x
     ),
     # Corners
     Case("acos", (np.array([1.0, -1.0, 2.0]),), [0, np.pi, np.nan], about="edges", gradient=CORNER),
@@ -103,6 +116,23 @@ CASES = [
         "tanh",
         (np.array([-np.inf, np.inf, 100.0]),),
         [-1.0, 1.0, 1.0],
+        about="edges",
+        gradient=CORNER,
+    ),
+    Case(
+        "cbrt",
+        (np.array([0.0, -0.0, np.inf, -np.inf]),),
+        [0.0, -0.0, np.inf, -np.inf],
+        about="edges",
+        gradient=CORNER,
+    ),
+    Case(
+        "erfc", (np.array([-np.inf, 0.0, np.inf]),), [2.0, 1.0, 0.0], about="edges", gradient=CORNER
+    ),
+    Case(
+        "erfinv",
+        (np.array([-1.0, 0.0, 1.0, 2.0]),),
+        [-np.inf, 0.0, np.inf, np.nan],
         about="edges",
         gradient=CORNER,
     ),

@@ -358,7 +358,7 @@ UNTRACEABLE = {
 }
 NOT_TRACED = {"train", "cli.py", "graph"}
 # A model is converted before anything is compiled; these run inside it.
-TRACED_OF_CONVERT = {"semantics", "module.py", "inputs.py"}
+TRACED_OF_CONVERT = {"adapters", "semantics", "module.py", "inputs.py"}
 # NumPy has no compiler.
 UNCOMPILED_BACKEND = ("_backends", "numpy")
 # Context managers of settings run outside of compiled functions; a test helper is never compiled.

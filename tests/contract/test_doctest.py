@@ -8,6 +8,19 @@ import pytest
 
 import trellis
 
+# Rooms about one framework, and what their examples import.
+NEEDED = {
+    "trellis.convert.adapters.torch_module": ("torch",),
+    "trellis.convert.adapters.jax_function": ("jax",),
+    "trellis.convert.adapters.flax_module": ("jax",),
+    "trellis.convert.adapters.keras_layer": ("tensorflow",),
+    "trellis.convert.adapters": ("torch", "jax", "tensorflow"),
+    "trellis.convert.weights_back": ("torch",),
+    "trellis.convert.torch": ("torch",),
+    "trellis.convert.jax": ("jax",),
+    "trellis.convert.tensorflow": ("tensorflow",),
+}
+
 
 def modules():
     """All modules outside of the backends; the private ones hold the public functions."""
@@ -15,7 +28,14 @@ def modules():
     for info in pkgutil.walk_packages(trellis.__path__, "trellis."):
         if not info.name.startswith(("trellis._backends", "trellis.cli")):
             names.append(info.name)
-    return names
+    return [pytest.param(name, marks=pytest.mark.needs(*needed_by(name))) for name in names]
+
+
+def needed_by(name):
+    for room, frameworks in NEEDED.items():
+        if name == room or name.startswith(f"{room}."):
+            return frameworks
+    return ()
 
 
 @pytest.mark.parametrize("name", modules())

@@ -26,7 +26,8 @@ SEQ2SEQ = {
 }  # fmt: skip
 AUDIO = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 36,
-    "conv_dim": (16, 16), "conv_stride": (5, 2), "conv_kernel": (10, 3), "num_feat_extract_layers": 2,
+    "conv_dim": (16, 16), "conv_stride": (5, 2), "conv_kernel": (10, 3),
+    "num_feat_extract_layers": 2,
     "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4, "vocab_size": 30,
     "apply_spec_augment": False, "layerdrop": 0.0,
 }  # fmt: skip
@@ -202,6 +203,59 @@ def arguments(kind, config):
         return {"input_ids": ids(2, 9), "attention_mask": mask}
     if kind == "seq2seq":
         return {"input_ids": ids(2, 9), "attention_mask": mask, "decoder_input_ids": ids(2, 5)}
+    if kind == "text8":
+        return {"input_ids": ids(2, 8), "attention_mask": mask[:, :8]}
+    if kind == "text16":
+        return {"input_ids": ids(2, 16), "attention_mask": torch.ones(2, 16, dtype=torch.long)}
+    if kind == "seq2seq8":
+        return {
+            "input_ids": ids(2, 8), "attention_mask": mask[:, :8], "decoder_input_ids": ids(2, 5),
+        }  # fmt: skip
+    if kind == "clip4":
+        return {"input_ids": ids(2, 9), "pixel_values": normal(2, 3, 32, 32)}
+    if kind == "image64":
+        return {"pixel_values": normal(2, 3, 64, 64)}
+    if kind == "image_noise":
+        return {"pixel_values": normal(2, 3, 32, 32), "noise": torch.rand(2, 16)}
+    if kind == "features":
+        return {"input_features": normal(2, 12, 16)}
+    if kind == "spectrogram":
+        return {"input_values": normal(2, 24, 16)}
+    if kind == "speech":
+        return {"input_features": normal(2, 24, 16), "decoder_input_ids": ids(2, 5)}
+    if kind == "waves":
+        return {"input_values": normal(2, 1, 64)}
+    if kind == "hifigan":
+        return {"spectrogram": normal(2, 6, 8)}
+    if kind == "patches":
+        return {
+            "pixel_values": normal(2, 16, 192), "pixel_attention_mask": torch.ones(2, 16).long(),
+            "spatial_shapes": torch.tensor([[4, 4], [4, 4]]),
+        }  # fmt: skip
+    if kind == "qformer":
+        return {"query_embeds": normal(2, 4, 32), "encoder_hidden_states": normal(2, 6, 32)}
+    if kind == "lxmert":
+        return {
+            "input_ids": ids(2, 9), "visual_feats": normal(2, 5, 8), "visual_pos": normal(2, 5, 4),
+        }  # fmt: skip
+    if kind == "video":
+        return {"pixel_values": normal(2, 4, 3, 32, 32)}
+    if kind == "video_vjepa":
+        return {"pixel_values_videos": normal(2, 4, 3, 32, 32)}
+    if kind == "times":
+        return {
+            "past_values": normal(2, 12), "past_time_features": normal(2, 12, 2),
+            "past_observed_mask": torch.ones(2, 12), "future_values": normal(2, 4),
+            "future_time_features": normal(2, 4, 2),
+        }  # fmt: skip
+    if kind == "decisions":
+        return {
+            "states": normal(2, 4, 5), "actions": normal(2, 4, 3), "rewards": normal(2, 4, 1),
+            "returns_to_go": normal(2, 4, 1), "timesteps": ids(2, 4, 0, 20),
+            "attention_mask": torch.ones(2, 4),
+        }  # fmt: skip
+    if kind == "perceiver":
+        return {"inputs": ids(2, 9), "attention_mask": mask}
     if kind == "image":
         return {"pixel_values": normal(2, 3, 32, 32)}
     if kind == "clip":

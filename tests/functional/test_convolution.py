@@ -409,6 +409,9 @@ def check_types(row, backend, array, x64):
     empty = replace(config, batch=0)
     result = empty.call(*empty.native(array, "float32"))
     assert tuple(result.shape) == empty.to_layout(empty.expected(*empty.arrays())).shape
+    x, *others = empty.native(array, "float32")
+    by_x = trellis.grad(lambda x: trellis.sum(empty.call(x, *others)))(x)
+    assert tuple(by_x.shape) == tuple(x.shape)
 
 
 def xp_ones(y):

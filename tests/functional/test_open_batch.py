@@ -37,6 +37,10 @@ ROWS = {
         F.log_softmax(x[:, 0]), tf.argmax(x[:, :2, 0], -1), tf.ones_like(x[:, 0, 0, 0], tf.int32) * 6,
         tf.ones_like(x[:, 0, 0, 0], tf.int32) * 2,
     ),
+    "dropout": lambda x: F.dropout(x, 0.4, seed=3),
+    "dropout of odd size": lambda x: F.dropout(x[:, :3, :3, :3], 0.4, seed=3),
+    "dropout of channels": lambda x: F.dropout(x, 0.4, seed=3, noise_shape=[None, 1, 1, None]),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.3, training=True, seed=5),
     "accuracy": lambda x: F.accuracy(x[:, 0, 0], tf.argmax(x[:, 1, 0], -1)),
 }  # fmt: skip
 

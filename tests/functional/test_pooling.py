@@ -261,6 +261,20 @@ def test_half_precision(array, xp):
     assert_close(F.max_pool2d(x, 32, 1, "VALID"), np.full((1, 1, 1, 1), 64.0), dtype="float16")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_maxima_of_integers(dtype, backend, array, x64):
+    with x64():
+        x = array(np.array([3, 1, 2, 5, 4], dtype).reshape(1, 5, 1))
+        for found, expected in (
+            (F.adaptive_max_pool(x, 2), [3, 5]),  # windows of 3 that overlap
+            (F.adaptive_max_pool(x, 5), [3, 1, 2, 5, 4]),
+            (F.global_max_pool(x, keepdims=True), [5]),
+        ):
+            assert_close(found, np.array(expected, dtype).reshape(1, -1, 1), backend=backend)
+        found = F.max_pool1d(x, 2, 2, "SAME")  # in the default float
+        assert_close(found, np.array([3, 5, 4], "float32").reshape(1, 3, 1), backend=backend)
+
+
 def test_nests(array):
     x = array(rng.normal(size=(1, 4, 4, 2)).astype("float32"))
     y, i = F.max_pool2d({"a": x}, 2, 2, "VALID", return_indices=True)

@@ -140,11 +140,38 @@ def test_copysign_at_zero(array, x64):
         np.testing.assert_array_equal(by_sign, [0, 0])
 
 
+def test_the_gradient_of_eigh_is_symmetric(array, x64):
+    """The matrix put together again is the matrix: its gradient is the symmetric part of g."""
+    g = np.array([[1.0, 2.0], [5.0, 3.0]])
+    with x64():
+        weights = array(g)
+
+    def again(x):
+        values, vectors = trellis.linalg.eigh(x)
+        scaled = trellis.multiply(vectors, trellis.expand_dims(values, -2))
+        product = trellis.matmul(scaled, trellis.matrix_transpose(vectors))
+        return trellis.multiply(product, weights)
+
+    found = gradient(again, [[6.0, 1.0], [1.0, 10.0]], array, x64)
+    np.testing.assert_allclose(found, (g + g.T) / 2, rtol=1e-12)
+
+
+def test_the_gradient_of_a_complex_product_of_real_numbers(array, x64):
+    found = gradient(
+        lambda x: trellis.real(trellis.prod(x, dtype="complex128")), [2.0, 3.0, 4.0], array, x64
+    )
+    np.testing.assert_allclose(found, [12.0, 8.0, 6.0], rtol=1e-12)
+
+
 def test_nextafter(array, x64):
     with x64():
         one, two = array(np.array([1.0])), array(np.array([2.0]))
         assert gradient(lambda x: trellis.nextafter(x, two), [1.0], array, x64).tolist() == [1]
         assert gradient(lambda y: trellis.nextafter(one, y), [2.0], array, x64).tolist() == [0]
+        assert gradient(lambda x: trellis.nextafter(x, one), [1.0], array, x64).tolist() == [1]
+        for kind in ("float16", "bfloat16"):
+            steps = lambda x: trellis.nextafter(trellis.astype(x, kind), trellis.astype(two, kind))  # noqa: E731
+            assert gradient(steps, [1.0], array, x64).tolist() == [1]
 
 
 # Writes to one place

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._core.arrays import is_array
 from .._core.dispatch import default_xp, xp_of, xp_of_any
 from .._core.dtypes import DType, FloatLimits, IntLimits, name_of
+from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.typing import A, Array, Device, DTypeLike
 
 if TYPE_CHECKING:
@@ -23,7 +25,12 @@ def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | Non
     >>> trellis.astype(np.array([1.7, -1.7]), "int32")
     array([ 1, -1], dtype=int32)
     """
-    return xp_of(x).astype(x, dtype, copy=copy, device=device)
+    try:
+        if copy is not True:
+            check_flag(copy)
+        return xp_of(x).astype(x, dtype, copy=copy, device=device)
+    except Exception as error:
+        explain(error, astype)
 
 
 def can_cast(from_: Array | DTypeLike, to: DTypeLike, /) -> bool:

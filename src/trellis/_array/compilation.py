@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import tree
 from .._core.dispatch import xp_of_any
+from .._core.kinds import check_arguments
 from .._core.settings import Setting
 
 _is_on: Setting[bool] = Setting(
@@ -69,6 +70,7 @@ def compile(
     >>> double(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    check_arguments(compile, locals())
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Compiled(fn, {"static_argnums": nums, "static_argnames": names, "strict": strict})

@@ -6,8 +6,10 @@ States and operands may be any nests of arrays. A loop body keeps shapes and typ
 from collections.abc import Callable
 from typing import Any
 
+from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
-from .._core.errors import ShapeError
+from .._core.errors import ArgumentTypeError, DtypeError, ShapeError
+from .._core.kinds import check_callable, shown
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
 
@@ -26,6 +28,14 @@ def cond(
     >>> trellis.cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
     array([2., 3.])
     """
+    if pred is None:
+        raise ArgumentTypeError("cond() decides by True, False or an array, got None.")
+    if not isinstance(pred, bool) and len(getattr(pred, "shape", ())) > 0:
+        raise ShapeError(f"cond() decides by one truth, got {shown(pred)}.")
+    if is_array(pred) and "complex" in str(pred.dtype):  # type: ignore[union-attr]
+        raise DtypeError("cond() decides by a truth or a real number, got a complex one.")
+    check_callable("cond", true_fn)
+    check_callable("cond", false_fn)
     result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
     return result
 
@@ -37,7 +47,25 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     >>> trellis.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 1}, {"n": np.array(0)})
     {'n': np.int64(3)}
     """
-    state: T = xp_of_any(*leaves(init)).while_loop(cond_fn, body_fn, init)
+    check_callable("while_loop", cond_fn)
+    check_callable("while_loop", body_fn)
+
+    def checked(state: T) -> Any:
+        decision = cond_fn(state)
+        if len(getattr(decision, "shape", ())) > 0:
+            raise ShapeError(f"while_loop() goes on by one truth, got {shown(decision)}.")
+        return decision
+
+    seen: list[bool] = []
+
+    def stepped(state: T) -> T:
+        new = body_fn(state)
+        if not seen:
+            seen.append(True)
+            _check_same("while_loop", "state", leaves(state), leaves(new))
+        return new
+
+    state: T = xp_of_any(*leaves(init)).while_loop(checked, stepped, init)
     return state
 
 
@@ -50,6 +78,33 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
     >>> ys
     array([0., 2.])
     """
-    if not leaves(xs):
+    check_callable("scan", fn)
+    arrays = leaves(xs)
+    if not arrays:
         raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
-    return xp_of_any(*leaves((init, xs))).scan(fn, init, xs)
+    for x in arrays:
+        if not is_array(x) or len(x.shape) == 0:
+            raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
+    seen: list[bool] = []
+
+    def checked(carry: T, x: Any) -> tuple[T, Any]:
+        new, y = fn(carry, x)
+        if not seen:
+            seen.append(True)
+            _check_same("scan", "carry", leaves(carry), leaves(new))
+        return new, y
+
+    return xp_of_any(*leaves((init, xs))).scan(checked, init, xs)
+
+
+def _check_same(function: str, what: str, before: list[Any], after: list[Any]) -> None:
+    """A compiled loop needs one type for its state; the first step shows whether it has one."""
+    for old, new in zip(before, after, strict=False):
+        is_same = tuple(getattr(old, "shape", ())) == tuple(getattr(new, "shape", ()))
+        if is_array(old) and is_array(new):
+            is_same = is_same and old.dtype == new.dtype
+        if not is_same:
+            raise ShapeError(
+                f"{function}() needs a {what} that keeps its shape and dtype, got {shown(old)} "
+                f"and then {shown(new)}."
+            )

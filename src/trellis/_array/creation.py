@@ -13,6 +13,17 @@ from .._core.dispatch import (
 )
 from .._core.dtypes import default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.explain import explain
+from .._core.guards import (
+    WrongKind,
+    check_array,
+    check_axis,
+    check_flag,
+    check_rank,
+    check_scalar,
+    check_whole,
+    check_within,
+)
 from .._core.leafwise import call_leafwise
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
@@ -38,10 +49,15 @@ def arange(
     >>> trellis.arange(1, 10, 3)
     array([1, 4, 7])
     """
-    if isinstance(step, (int, float)) and step == 0:
-        raise ArgumentError("arange() expects a step other than 0.")
-    xp = _named_or_of(backend, start, stop, step)
-    return xp.arange(start, stop, step, dtype=dtype, device=device)
+    try:
+        if start is None or step is None:
+            raise WrongKind("arange() of None")
+        if isinstance(step, (int, float)) and step == 0:
+            raise ArgumentError("arange() expects a step other than 0.")
+        xp = _named_or_of(backend, start, stop, step)
+        return xp.arange(start, stop, step, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, arange)
 
 
 def asarray(
@@ -64,23 +80,28 @@ def asarray(
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    if isinstance(obj, dict):
-        options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
-        return call_leafwise(asarray, (obj,), options)
-    home = _home_of(obj)
-    if backend is None:
-        xp = default_xp() if home is None else home
-    else:
-        xp = load(backend)
-        # While torch.compile traces, an array of NumPy is already one of torch.
-        if home is not None and home is not xp and not is_followed():
-            from .interchange import to_backend
+    try:
+        if copy is not None:
+            check_flag(copy)
+        if isinstance(obj, dict):
+            options = {"dtype": dtype, "device": device, "copy": copy, "backend": backend}
+            return call_leafwise(asarray, (obj,), options)
+        home = _home_of(obj)
+        if backend is None:
+            xp = default_xp() if home is None else home
+        else:
+            xp = load(backend)
+            # While torch.compile traces, an array of NumPy is already one of torch.
+            if home is not None and home is not xp and not is_followed():
+                from .interchange import to_backend
 
-            if dtype is not None:
-                # Before the crossing: the other side may be unable to hold the wider type.
-                obj = home.asarray(obj, dtype=name_of(dtype))
-            return to_backend(obj, backend, device=device, copy=copy)
-    return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
+                if dtype is not None:
+                    # Before the crossing: the other side may be unable to hold the wider type.
+                    obj = home.asarray(obj, dtype=name_of(dtype))
+                return to_backend(obj, backend, device=device, copy=copy)
+        return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
+    except Exception as error:
+        explain(error, asarray)
 
 
 def empty(
@@ -96,7 +117,10 @@ def empty(
     >>> trellis.empty((2, 3)).shape
     (2, 3)
     """
-    return named_xp(backend).empty(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).empty(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, empty)
 
 
 def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -126,7 +150,14 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    try:
+        check_within(k)
+        check_within(n_rows)
+        if n_cols is not None:
+            check_within(n_cols)
+        return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, eye)
 
 
 def from_dlpack(
@@ -143,7 +174,10 @@ def from_dlpack(
     >>> trellis.from_dlpack(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return named_xp(backend).from_dlpack(x, device=device, copy=copy)
+    try:
+        return named_xp(backend).from_dlpack(x, device=device, copy=copy)
+    except Exception as error:
+        explain(error, from_dlpack)
 
 
 def full(
@@ -161,7 +195,11 @@ def full(
     array([[7, 7],
            [7, 7]])
     """
-    return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+    try:
+        check_scalar(fill_value)
+        return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, full)
 
 
 def full_like(
@@ -178,7 +216,12 @@ def full_like(
     >>> trellis.full_like(np.zeros(3), 2)
     array([2., 2., 2.])
     """
-    return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
+    try:
+        if fill_value is None:
+            raise WrongKind("full_like() of None")
+        return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, full_like)
 
 
 def linspace(
@@ -198,8 +241,15 @@ def linspace(
     >>> trellis.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    xp = _named_or_of(backend, start, stop)
-    return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    try:
+        if type(num) is not int:
+            check_whole(num)
+        if endpoint is not True:
+            check_flag(endpoint)
+        xp = _named_or_of(backend, start, stop)
+        return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    except Exception as error:
+        explain(error, linspace)
 
 
 def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
@@ -212,8 +262,13 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     array([[1, 1],
            [2, 2]])
     """
-    one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
-    return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+    try:
+        one_of("meshgrid", "indexing", indexing, ("xy", "ij"))
+        for x in arrays:
+            check_array(x)
+        return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
+    except Exception as error:
+        explain(error, meshgrid)
 
 
 def one_hot(
@@ -226,15 +281,23 @@ def one_hot(
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
-    if isinstance(indices, dict):
-        return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
-    xp = xp_of(indices)
-    rank = len(indices.shape) + 1
-    place = normal_axis(axis, rank)
-    classes = xp.arange(num_classes, device=xp.device(indices))
-    classes = xp.reshape(classes, (num_classes,) + (1,) * (rank - place - 1))
-    hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
-    return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
+    try:
+        check_within(num_classes)
+        if num_classes < 0:
+            raise ArgumentError(f"one_hot() needs 0 classes or more, got {num_classes}.")
+        if type(axis) is not int:
+            check_axis(axis)
+        if isinstance(indices, dict):
+            return call_leafwise(one_hot, (indices, num_classes), {"dtype": dtype, "axis": axis})
+        xp = xp_of(indices)
+        rank = len(indices.shape) + 1
+        place = normal_axis(axis, rank)
+        classes = xp.arange(num_classes, device=xp.device(indices))
+        classes = xp.reshape(classes, (num_classes,) + (1,) * (rank - place - 1))
+        hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
+        return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
+    except Exception as error:
+        explain(error, one_hot)
 
 
 def ones(
@@ -250,7 +313,10 @@ def ones(
     >>> trellis.ones(3)
     array([1., 1., 1.], dtype=float32)
     """
-    return named_xp(backend).ones(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).ones(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, ones)
 
 
 def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -271,7 +337,14 @@ def tril(x: A, /, *, k: int = 0) -> A:
     array([[1, 0],
            [3, 4]])
     """
-    return xp_of(x).tril(x, k=k)
+    try:
+        check_within(k)
+        xp = xp_of(x)
+        if not isinstance(x, dict):
+            check_rank("tril", x, 2)
+        return xp.tril(x, k=k)
+    except Exception as error:
+        explain(error, tril)
 
 
 def triu(x: A, /, *, k: int = 0) -> A:
@@ -282,7 +355,14 @@ def triu(x: A, /, *, k: int = 0) -> A:
     array([[1, 2],
            [0, 4]])
     """
-    return xp_of(x).triu(x, k=k)
+    try:
+        check_within(k)
+        xp = xp_of(x)
+        if not isinstance(x, dict):
+            check_rank("triu", x, 2)
+        return xp.triu(x, k=k)
+    except Exception as error:
+        explain(error, triu)
 
 
 def zeros(
@@ -299,7 +379,10 @@ def zeros(
     array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    return named_xp(backend).zeros(shape, dtype=dtype, device=device)
+    try:
+        return named_xp(backend).zeros(shape, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, zeros)
 
 
 def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:

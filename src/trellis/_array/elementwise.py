@@ -5,6 +5,8 @@ float, and Python numbers never widen an array: one table for all four (docs/dty
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.explain import explain
+from .._core.guards import check_flag, check_number, check_tolerances
 from .._core.typing import A, Scalar
 
 
@@ -15,7 +17,10 @@ def abs(x: A, /) -> A:
     >>> trellis.abs(np.array([-1.5, 2.0]))
     array([1.5, 2. ])
     """
-    return xp_of(x).abs(x)
+    try:
+        return xp_of(x).abs(x)
+    except Exception as error:
+        explain(error, abs)
 
 
 def acos(x: A, /) -> A:
@@ -45,7 +50,10 @@ def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.add(np.array([1, 2]), np.array([10, 20]))
     array([11, 22])
     """
-    return xp_of_pair(x1, x2).add(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).add(x1, x2)
+    except Exception as error:
+        explain(error, add)
 
 
 def asin(x: A, /) -> A:
@@ -85,7 +93,10 @@ def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.atan2(np.array([1.0, 1.0]), np.array([1.0, -1.0]))
     array([0.78539816, 2.35619449])
     """
-    return xp_of_pair(x1, x2).atan2(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).atan2(x1, x2)
+    except Exception as error:
+        explain(error, atan2)
 
 
 def atanh(x: A, /) -> A:
@@ -105,7 +116,10 @@ def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.bitwise_and(np.array([6, 3]), np.array([3, 1]))
     array([2, 1])
     """
-    return xp_of_pair(x1, x2).bitwise_and(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).bitwise_and(x1, x2)
+    except Exception as error:
+        explain(error, bitwise_and)
 
 
 def bitwise_invert(x: A, /) -> A:
@@ -115,7 +129,10 @@ def bitwise_invert(x: A, /) -> A:
     >>> trellis.bitwise_invert(np.array([0, 5]))
     array([-1, -6])
     """
-    return xp_of(x).bitwise_invert(x)
+    try:
+        return xp_of(x).bitwise_invert(x)
+    except Exception as error:
+        explain(error, bitwise_invert)
 
 
 def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -125,7 +142,10 @@ def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.bitwise_left_shift(np.array([1, 3]), np.array([2, 1]))
     array([4, 6])
     """
-    return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
+    except Exception as error:
+        explain(error, bitwise_left_shift)
 
 
 def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -135,7 +155,10 @@ def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.bitwise_or(np.array([6, 1]), np.array([1, 2]))
     array([7, 3])
     """
-    return xp_of_pair(x1, x2).bitwise_or(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).bitwise_or(x1, x2)
+    except Exception as error:
+        explain(error, bitwise_or)
 
 
 def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -145,7 +168,10 @@ def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.bitwise_right_shift(np.array([8, -5]), np.array([2, 1]))
     array([ 2, -3])
     """
-    return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
+    except Exception as error:
+        explain(error, bitwise_right_shift)
 
 
 def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -155,7 +181,23 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.bitwise_xor(np.array([6, 1]), np.array([3, 1]))
     array([5, 0])
     """
-    return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
+    except Exception as error:
+        explain(error, bitwise_xor)
+
+
+def cbrt(x: A, /) -> A:
+    """Cube root, negative for negative numbers.
+
+    >>> import numpy as np, trellis
+    >>> trellis.cbrt(np.array([-8.0, 27.0]))
+    array([-2.,  3.])
+    """
+    try:
+        return xp_of(x).cbrt(x)
+    except Exception as error:
+        explain(error, cbrt)
 
 
 def ceil(x: A, /) -> A:
@@ -165,7 +207,10 @@ def ceil(x: A, /) -> A:
     >>> trellis.ceil(np.array([1.2, -1.2]))
     array([ 2., -1.])
     """
-    return xp_of(x).ceil(x)
+    try:
+        return xp_of(x).ceil(x)
+    except Exception as error:
+        explain(error, ceil)
 
 
 def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) -> A:
@@ -177,7 +222,10 @@ def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) 
     >>> trellis.clip(np.array([-1.0, 0.5, 3.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    return xp_of_all(x, min, max).clip(x, min, max)
+    try:
+        return xp_of_all(x, min, max).clip(x, min, max)
+    except Exception as error:
+        explain(error, clip)
 
 
 def conj(x: A, /) -> A:
@@ -197,7 +245,10 @@ def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))
     array([-1.,  2.])
     """
-    return xp_of_pair(x1, x2).copysign(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).copysign(x1, x2)
+    except Exception as error:
+        explain(error, copysign)
 
 
 def cos(x: A, /) -> A:
@@ -227,7 +278,10 @@ def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.divide(np.array([1.0, 3.0]), 2)
     array([0.5, 1.5])
     """
-    return xp_of_pair(x1, x2).divide(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).divide(x1, x2)
+    except Exception as error:
+        explain(error, divide)
 
 
 def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -237,7 +291,10 @@ def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.equal(np.array([1, 2]), np.array([1, 3]))
     array([ True, False])
     """
-    return xp_of_pair(x1, x2).equal(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).equal(x1, x2)
+    except Exception as error:
+        explain(error, equal)
 
 
 def erf(x: A, /) -> A:
@@ -247,7 +304,36 @@ def erf(x: A, /) -> A:
     >>> trellis.erf(np.array([0.0, 1.0]))
     array([0.        , 0.84270079])
     """
-    return xp_of(x).erf(x)
+    try:
+        return xp_of(x).erf(x)
+    except Exception as error:
+        explain(error, erf)
+
+
+def erfc(x: A, /) -> A:
+    """One minus the error function, with all its digits where that is small.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfc(np.array([0.0, 10.0]))
+    array([1.00000000e+00, 2.08848758e-45])
+    """
+    try:
+        return xp_of(x).erfc(x)
+    except Exception as error:
+        explain(error, erfc)
+
+
+def erfinv(x: A, /) -> A:
+    """Inverse of the error function; infinite at -1 and 1, nan outside.
+
+    >>> import numpy as np, trellis
+    >>> trellis.erfinv(np.array([0.0, 0.5]))
+    array([0.        , 0.47693628])
+    """
+    try:
+        return xp_of(x).erfinv(x)
+    except Exception as error:
+        explain(error, erfinv)
 
 
 def exp(x: A, /) -> A:
@@ -277,7 +363,10 @@ def floor(x: A, /) -> A:
     >>> trellis.floor(np.array([1.8, -1.2]))
     array([ 1., -2.])
     """
-    return xp_of(x).floor(x)
+    try:
+        return xp_of(x).floor(x)
+    except Exception as error:
+        explain(error, floor)
 
 
 def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -287,7 +376,10 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.floor_divide(np.array([7, -7]), 2)
     array([ 3, -4])
     """
-    return xp_of_pair(x1, x2).floor_divide(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).floor_divide(x1, x2)
+    except Exception as error:
+        explain(error, floor_divide)
 
 
 def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -299,7 +391,10 @@ def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.fmod(np.array([-7, 7]), 3)
     array([-1,  1])
     """
-    return xp_of_pair(x1, x2).fmod(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).fmod(x1, x2)
+    except Exception as error:
+        explain(error, fmod)
 
 
 def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -309,7 +404,10 @@ def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.greater(np.array([1, 3]), 2)
     array([False,  True])
     """
-    return xp_of_pair(x1, x2).greater(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).greater(x1, x2)
+    except Exception as error:
+        explain(error, greater)
 
 
 def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -319,7 +417,10 @@ def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.greater_equal(np.array([1, 2]), 2)
     array([False,  True])
     """
-    return xp_of_pair(x1, x2).greater_equal(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).greater_equal(x1, x2)
+    except Exception as error:
+        explain(error, greater_equal)
 
 
 def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -329,7 +430,10 @@ def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.hypot(np.array([3.0]), np.array([4.0]))
     array([5.])
     """
-    return xp_of_pair(x1, x2).hypot(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).hypot(x1, x2)
+    except Exception as error:
+        explain(error, hypot)
 
 
 def imag(x: A, /) -> A:
@@ -357,8 +461,14 @@ def isclose(
     >>> trellis.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-7, 2.1]))
     array([ True, False])
     """
-    xp = xp_of_pair(x1, x2)
-    return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    try:
+        if equal_nan is not False:
+            check_flag(equal_nan)
+        check_tolerances("isclose", rtol, atol)
+        xp = xp_of_pair(x1, x2)
+        return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    except Exception as error:
+        explain(error, isclose)
 
 
 def isfinite(x: A, /) -> A:
@@ -398,7 +508,10 @@ def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.less(np.array([1, 3]), 2)
     array([ True, False])
     """
-    return xp_of_pair(x1, x2).less(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).less(x1, x2)
+    except Exception as error:
+        explain(error, less)
 
 
 def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -408,7 +521,10 @@ def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.less_equal(np.array([2, 3]), 2)
     array([ True, False])
     """
-    return xp_of_pair(x1, x2).less_equal(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).less_equal(x1, x2)
+    except Exception as error:
+        explain(error, less_equal)
 
 
 def log(x: A, /) -> A:
@@ -458,7 +574,10 @@ def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.logaddexp(np.array([1000.0]), np.array([1000.0]))
     array([1000.69314718])
     """
-    return xp_of_pair(x1, x2).logaddexp(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).logaddexp(x1, x2)
+    except Exception as error:
+        explain(error, logaddexp)
 
 
 def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -468,7 +587,10 @@ def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.logical_and(np.array([True, True]), np.array([True, False]))
     array([ True, False])
     """
-    return xp_of_pair(x1, x2).logical_and(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).logical_and(x1, x2)
+    except Exception as error:
+        explain(error, logical_and)
 
 
 def logical_not(x: A, /) -> A:
@@ -488,7 +610,10 @@ def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.logical_or(np.array([True, False]), np.array([False, False]))
     array([ True, False])
     """
-    return xp_of_pair(x1, x2).logical_or(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).logical_or(x1, x2)
+    except Exception as error:
+        explain(error, logical_or)
 
 
 def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -498,7 +623,10 @@ def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.logical_xor(np.array([True, False]), np.array([True, True]))
     array([False,  True])
     """
-    return xp_of_pair(x1, x2).logical_xor(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).logical_xor(x1, x2)
+    except Exception as error:
+        explain(error, logical_xor)
 
 
 def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -508,7 +636,10 @@ def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.maximum(np.array([1.0, 5.0]), 3)
     array([3., 5.])
     """
-    return xp_of_pair(x1, x2).maximum(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).maximum(x1, x2)
+    except Exception as error:
+        explain(error, maximum)
 
 
 def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -518,7 +649,10 @@ def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.minimum(np.array([1.0, 5.0]), 3)
     array([1., 3.])
     """
-    return xp_of_pair(x1, x2).minimum(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).minimum(x1, x2)
+    except Exception as error:
+        explain(error, minimum)
 
 
 def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -528,7 +662,10 @@ def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.multiply(np.array([1.0, 2.0]), 3)
     array([3., 6.])
     """
-    return xp_of_pair(x1, x2).multiply(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).multiply(x1, x2)
+    except Exception as error:
+        explain(error, multiply)
 
 
 def nan_to_num(
@@ -541,7 +678,16 @@ def nan_to_num(
     >>> trellis.nan_to_num(np.array([np.nan, np.inf, 1.0]), posinf=9.0)
     array([0., 9., 1.])
     """
-    return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    try:
+        if type(nan) is not float:
+            check_number(nan)
+        if posinf is not None and type(posinf) is not float:
+            check_number(posinf)
+        if neginf is not None and type(neginf) is not float:
+            check_number(neginf)
+        return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    except Exception as error:
+        explain(error, nan_to_num)
 
 
 def negative(x: A, /) -> A:
@@ -551,7 +697,10 @@ def negative(x: A, /) -> A:
     >>> trellis.negative(np.array([1.0, -2.0]))
     array([-1.,  2.])
     """
-    return xp_of(x).negative(x)
+    try:
+        return xp_of(x).negative(x)
+    except Exception as error:
+        explain(error, negative)
 
 
 def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -561,7 +710,10 @@ def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.nextafter(np.array([0.0]), np.array([1.0]))
     array([5.e-324])
     """
-    return xp_of_pair(x1, x2).nextafter(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).nextafter(x1, x2)
+    except Exception as error:
+        explain(error, nextafter)
 
 
 def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -571,7 +723,10 @@ def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.not_equal(np.array([1, 2]), np.array([1, 3]))
     array([False,  True])
     """
-    return xp_of_pair(x1, x2).not_equal(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).not_equal(x1, x2)
+    except Exception as error:
+        explain(error, not_equal)
 
 
 def positive(x: A, /) -> A:
@@ -581,17 +736,23 @@ def positive(x: A, /) -> A:
     >>> trellis.positive(np.array([1.0, -2.0]))
     array([ 1., -2.])
     """
-    return xp_of(x).positive(x)
+    try:
+        return xp_of(x).positive(x)
+    except Exception as error:
+        explain(error, positive)
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """x1 to the power of x2.
+    """x1 to the power of x2; of integers to negative powers the whole part.
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)
     array([4., 9.])
     """
-    return xp_of_pair(x1, x2).pow(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).pow(x1, x2)
+    except Exception as error:
+        explain(error, pow)
 
 
 def real(x: A, /) -> A:
@@ -621,7 +782,10 @@ def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.remainder(np.array([7, -7]), 3)
     array([1, 2])
     """
-    return xp_of_pair(x1, x2).remainder(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).remainder(x1, x2)
+    except Exception as error:
+        explain(error, remainder)
 
 
 def round(x: A, /) -> A:
@@ -631,7 +795,10 @@ def round(x: A, /) -> A:
     >>> trellis.round(np.array([0.5, 1.5, 2.4]))
     array([0., 2., 2.])
     """
-    return xp_of(x).round(x)
+    try:
+        return xp_of(x).round(x)
+    except Exception as error:
+        explain(error, round)
 
 
 def rsqrt(x: A, /) -> A:
@@ -641,7 +808,10 @@ def rsqrt(x: A, /) -> A:
     >>> trellis.rsqrt(np.array([4.0, 16.0]))
     array([0.5 , 0.25])
     """
-    return xp_of(x).rsqrt(x)
+    try:
+        return xp_of(x).rsqrt(x)
+    except Exception as error:
+        explain(error, rsqrt)
 
 
 def sign(x: A, /) -> A:
@@ -651,7 +821,10 @@ def sign(x: A, /) -> A:
     >>> trellis.sign(np.array([-3.0, 0.0, 2.0]))
     array([-1.,  0.,  1.])
     """
-    return xp_of(x).sign(x)
+    try:
+        return xp_of(x).sign(x)
+    except Exception as error:
+        explain(error, sign)
 
 
 def signbit(x: A, /) -> A:
@@ -661,7 +834,10 @@ def signbit(x: A, /) -> A:
     >>> trellis.signbit(np.array([-0.0, 0.0, -1.0]))
     array([ True, False,  True])
     """
-    return xp_of(x).signbit(x)
+    try:
+        return xp_of(x).signbit(x)
+    except Exception as error:
+        explain(error, signbit)
 
 
 def sin(x: A, /) -> A:
@@ -711,7 +887,10 @@ def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.subtract(np.array([3.0, 5.0]), 1)
     array([2., 4.])
     """
-    return xp_of_pair(x1, x2).subtract(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).subtract(x1, x2)
+    except Exception as error:
+        explain(error, subtract)
 
 
 def tan(x: A, /) -> A:
@@ -741,7 +920,10 @@ def trunc(x: A, /) -> A:
     >>> trellis.trunc(np.array([1.8, -1.8]))
     array([ 1., -1.])
     """
-    return xp_of(x).trunc(x)
+    try:
+        return xp_of(x).trunc(x)
+    except Exception as error:
+        explain(error, trunc)
 
 
 def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -751,4 +933,7 @@ def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.truncate_divide(np.array([-7, 7]), 2)
     array([-3,  3])
     """
-    return xp_of_pair(x1, x2).truncate_divide(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).truncate_divide(x1, x2)
+    except Exception as error:
+        explain(error, truncate_divide)

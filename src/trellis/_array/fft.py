@@ -10,6 +10,15 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
+from .._core.explain import explain
+from .._core.guards import (
+    check_array,
+    check_axes,
+    check_axis,
+    check_number,
+    check_rank,
+    check_whole,
+)
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
 
@@ -24,7 +33,14 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> trellis.fft.fft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("fft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("fft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, fft)
 
 
 def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -34,7 +50,14 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.ifft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("ifft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("ifft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, ifft)
 
 
 def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -44,7 +67,14 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.rfft(np.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_axis("rfft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("rfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, rfft)
 
 
 def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -54,7 +84,14 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.irfft(np.array([4.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return _along_axis("irfft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("irfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, irfft)
 
 
 def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -64,7 +101,14 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    return _along_axis("hfft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("hfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, hfft)
 
 
 def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -74,7 +118,14 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     >>> trellis.fft.ihfft(np.array([4.0, 0.0, 0.0, 0.0]))
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    return _along_axis("ihfft", x, n, axis, norm)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if n is not None and type(n) is not int:
+            check_whole(n)
+        return _along_axis("ihfft", x, n, axis, norm)
+    except Exception as error:
+        explain(error, ihfft)
 
 
 def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -85,7 +136,12 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("fftn", x, s, axes, norm)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        return _along_axes("fftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, fftn)
 
 
 def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -96,7 +152,12 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("ifftn", x, s, axes, norm)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        return _along_axes("ifftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, ifftn)
 
 
 def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -107,7 +168,12 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    return _along_axes("rfftn", x, s, axes, norm)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        return _along_axes("rfftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, rfftn)
 
 
 def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -118,7 +184,12 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
     array([[1., 1.],
            [1., 1.]])
     """
-    return _along_axes("irfftn", x, s, axes, norm)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        return _along_axes("irfftn", x, s, axes, norm)
+    except Exception as error:
+        explain(error, irfftn)
 
 
 def fftfreq(
@@ -136,7 +207,14 @@ def fftfreq(
     >>> trellis.fft.fftfreq(4)
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
-    return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
+    try:
+        if type(n) is not int:
+            check_whole(n)
+        check_points(n)
+        check_number(d)
+        return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, fftfreq)
 
 
 def rfftfreq(
@@ -154,7 +232,14 @@ def rfftfreq(
     >>> trellis.fft.rfftfreq(4)
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+    try:
+        if type(n) is not int:
+            check_whole(n)
+        check_points(n)
+        check_number(d)
+        return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
+    except Exception as error:
+        explain(error, rfftfreq)
 
 
 def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -164,7 +249,15 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     >>> trellis.fft.fftshift(np.array([0, 1, -2, -1]))
     array([-2, -1,  0,  1])
     """
-    return xp_of(x).fft.fftshift(x, axes=axes)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        if not isinstance(x, dict):
+            check_array(x)
+            check_rank("fftshift", x, 1)
+        return xp_of(x).fft.fftshift(x, axes=axes)
+    except Exception as error:
+        explain(error, fftshift)
 
 
 def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -174,7 +267,15 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     >>> trellis.fft.ifftshift(np.array([0, 1, -2, -1]))
     array([-2, -1,  0,  1])
     """
-    return xp_of(x).fft.ifftshift(x, axes=axes)
+    try:
+        if axes is not None:
+            check_axes(axes)
+        if not isinstance(x, dict):
+            check_array(x)
+            check_rank("ifftshift", x, 1)
+        return xp_of(x).fft.ifftshift(x, axes=axes)
+    except Exception as error:
+        explain(error, ifftshift)
 
 
 def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:

@@ -2,10 +2,19 @@
 
 from typing import Any, Generic, Literal, get_args
 
-from .._core.dispatch import xp_of_all, xp_of_pair
+from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
+from .._core.explain import explain
+from .._core.guards import (
+    WrongKind,
+    check_axis,
+    check_integers,
+    check_rank,
+    check_scalar,
+    check_within,
+)
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.shapes import normal_axis, one_of
+from .._core.shapes import check_lengths, normal_axis, one_of
 from .._core.typing import A, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
@@ -22,25 +31,43 @@ class At(Generic[A]):
     def __getitem__(self, index: object) -> "At[A]":
         return At(self._x, index)
 
+    def _given(self, value: A | Scalar) -> dict[str, object]:
+        return {"x": self._x, "idx": self._index, "value": value}
+
     def set(self, value: A | Scalar, /) -> A:
         """`x` with `value` in that place; which of several values wins at one index is open."""
-        return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def add(self, value: A | Scalar, /) -> A:
         """`x` with `value` added in that place; repeated indices add up."""
-        return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def multiply(self, value: A | Scalar, /) -> A:
         """`x` multiplied by `value` in that place; repeated indices multiply up."""
-        return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def min(self, value: A | Scalar, /) -> A:
         """`x` with the smaller of itself and `value` in that place."""
-        return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
     def max(self, value: A | Scalar, /) -> A:
         """`x` with the larger of itself and `value` in that place."""
-        return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
+        try:
+            return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
+        except Exception as error:
+            explain(error, at, self._given(value))
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
@@ -74,17 +101,23 @@ def put_along_axis(
     array([[0., 0., 5.],
            [7., 0., 0.]])
     """
-    if has_nest(x, indices, values):
-        options = {"axis": axis, "reduce": reduce}
-        return call_leafwise(put_along_axis, (x, indices, values), options)
-    xp = xp_of_all(x, indices, values)
-    one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
-    axis = normal_axis(axis, len(x.shape))
-    _check_places("put_along_axis", xp, x, indices, axis)
-    # Small integers could not count the other axes, and torch takes uint8 for masks.
-    indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
-    places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
-    return getattr(At(x, tuple(places)), reduce)(values)
+    try:
+        if values is None:
+            raise WrongKind("put_along_axis() of None")
+        if has_nest(x, indices, values):
+            options = {"axis": axis, "reduce": reduce}
+            return call_leafwise(put_along_axis, (x, indices, values), options)
+        xp = xp_of_all(x, indices, values)
+        one_of("put_along_axis", "reduce", reduce, get_args(_Reduction))
+        axis = normal_axis(axis, len(x.shape))
+        _check_places("put_along_axis", xp, x, indices, axis)
+        _check_values("put_along_axis", "values", values, tuple(indices.shape))
+        # Small integers could not count the other axes, and torch takes uint8 for masks.
+        indices = xp.astype(indices, xp.arange(1).dtype, copy=False)
+        places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
+        return getattr(At(x, tuple(places)), reduce)(values)
+    except Exception as error:
+        explain(error, put_along_axis)
 
 
 def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
@@ -129,12 +162,39 @@ def scatter(
     >>> trellis.scatter(np.zeros(3), np.array([2, 2]), np.array([1.0, 5.0]), reduce="add")
     array([0., 0., 6.])
     """
-    if isinstance(x, dict):
-        return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
-    one_of("scatter", "reduce", reduce, get_args(_Reduction))
-    place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
-    changed: A = getattr(place, reduce)(updates)
-    return changed
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if isinstance(x, dict):
+            return call_leafwise(scatter, (x, indices, updates), {"axis": axis, "reduce": reduce})
+        one_of("scatter", "reduce", reduce, get_args(_Reduction))
+        check_integers(xp_of_pair(x, indices), "scatter", indices)
+        check_scalar(updates)
+        _check_updates(x, indices, updates, normal_axis(axis, len(x.shape)))
+        place = at(x, (slice(None),) * normal_axis(axis, len(x.shape)) + (indices,))
+        changed: A = getattr(place, reduce)(updates)
+        return changed
+    except Exception as error:
+        explain(error, scatter)
+
+
+def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
+    """Raise unless the updates broadcast to the slices that they go to."""
+    shape = tuple(x.shape)
+    slices = (*shape[:axis], *tuple(indices.shape), *shape[axis + 1 :])
+    if shape[axis] == 0 and 0 not in slices:
+        raise ShapeError(f"scatter() into axis {axis} of x {shape} has no place to write to.")
+    _check_values("scatter", "updates", updates, slices)
+
+
+def _check_values(name: str, what: str, values: Any, places: tuple[Any, ...]) -> None:
+    """Raise unless the values broadcast to the places that they go to."""
+    given = tuple(getattr(values, "shape", ()))
+    fits = len(given) <= len(places)
+    for n, size in zip(reversed(given), reversed(places), strict=False):
+        fits = fits and (n == size or n == 1 or n is None or size is None)
+    if not fits:
+        raise ShapeError(f"{name}() needs {what} that broadcast to {places}, got {given}.")
 
 
 def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
@@ -144,8 +204,26 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
     >>> trellis.segment_sum(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 2]), num_segments=3)
     array([3., 0., 4.])
     """
-    xp = xp_of_pair(x, segment_ids)
-    return xp.segment_sum(x, segment_ids, num_segments=num_segments)
+    try:
+        check_within(num_segments)
+        xp = xp_of_pair(x, segment_ids)
+        if not isinstance(x, dict):
+            _check_segments(xp, x, segment_ids)
+        return xp.segment_sum(x, segment_ids, num_segments=num_segments)
+    except Exception as error:
+        explain(error, segment_sum)
+
+
+def _check_segments(xp: Any, x: Any, segment_ids: Any) -> None:
+    check_integers(xp, "segment_sum", segment_ids)
+    check_rank("segment_sum", x, 1)
+    if xp.dtype_name(x.dtype) == "bool":
+        raise DtypeError("segment_sum() adds numbers, got an array of bool.")
+    if len(segment_ids.shape) != 1:
+        raise ShapeError(
+            f"segment_sum() needs one id per slice of x, got shape {tuple(segment_ids.shape)}."
+        )
+    check_lengths("segment_sum", "x and segment_ids", x.shape[0], segment_ids.shape[0])
 
 
 def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
@@ -157,7 +235,15 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
            [3, 4],
            [1, 2]])
     """
-    return xp_of_all(x, indices).take(x, indices, axis=axis)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        xp = xp_of_pair(x, indices)
+        if not isinstance(indices, dict):
+            check_integers(xp_of(indices), "take", indices)
+        return xp.take(x, indices, axis=axis)
+    except Exception as error:
+        explain(error, take)
 
 
 def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
@@ -168,4 +254,12 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
     array([[6],
            [7]])
     """
-    return xp_of_all(x, indices).take_along_axis(x, indices, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        xp = xp_of_pair(x, indices)
+        if not isinstance(indices, dict):
+            check_integers(xp_of(indices), "take_along_axis", indices)
+        return xp.take_along_axis(x, indices, axis=axis)
+    except Exception as error:
+        explain(error, take_along_axis)

@@ -24,6 +24,8 @@ import numpy as np
 from .._core import tree
 from .._core.dispatch import load, xp_of
 from .._core.errors import CopyError
+from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.tracing import is_followed
 from .._core.typing import Array, Device
 from .creation import from_dlpack as from_dlpack
@@ -45,8 +47,13 @@ def to_backend(
     >>> trellis.to_backend({"w": np.array([1.0, 2.0])}, "numpy")
     {'w': array([1., 2.])}
     """
-    target = load(name)
-    return _map(lambda leaf: _converted(leaf, target, device, copy), x)
+    try:
+        if copy is not None:
+            check_flag(copy)
+        target = load(name)
+        return _map(lambda leaf: _converted(leaf, target, device, copy), x)
+    except Exception as error:
+        explain(error, to_backend)
 
 
 def to_numpy(x: object, /) -> Any:

@@ -5,14 +5,56 @@
 6.0
 """
 
-from collections.abc import Sequence
-from math import inf
-from typing import Literal
+from collections.abc import Callable, Sequence
+from math import inf, nan
+from typing import Any, Literal
 
-from .._core.dispatch import xp_of, xp_of_pair
+from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.dtypes import COMPLEX, FLOATING
+from .._core.errors import ShapeError, TrellisError
+from .._core.explain import explain
+from .._core.guards import (
+    WrongKind,
+    check_array,
+    check_axis,
+    check_flag,
+    check_rank,
+    check_scalar,
+    check_within,
+)
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
+
+
+def nan_for_nan(
+    error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any
+) -> Any:
+    """What matrices with nan or infinity give: nan, on every framework, for them alone.
+
+    Some drivers of LAPACK stop there and others go on; here one has stopped.
+    """
+    is_ours = isinstance(error, TrellisError) or not hasattr(x, "dtype") or len(x.shape) < 2
+    if is_ours or not xp_of(x).is_concrete(x) or 0 in tuple(x.shape):
+        explain(error, fn)
+    xp = xp_of(x)
+    is_bad = xp.logical_not(xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True))
+    if not bool(xp.any(is_bad)):
+        explain(error, fn)
+    identity = xp.eye(*[int(n) for n in x.shape[-2:]], dtype=x.dtype, device=xp.device(x))
+    found = fn(xp.where(is_bad, identity, x), *rest, **options)
+    if isinstance(found, tuple):
+        return type(found)(*[_spoiled(xp, part, is_bad) for part in found])
+    return _spoiled(xp, found, is_bad)
+
+
+def _spoiled(xp: Any, y: Any, is_bad: Any) -> Any:
+    """nan, or 0 where there is none, in the results of the bad matrices of a stack."""
+    extra = len(y.shape) - (len(is_bad.shape) - 2)
+    places = xp.reshape(is_bad, (*tuple(is_bad.shape[:-2]), *(1,) * extra))
+    is_float = xp.dtype_name(y.dtype) in (*FLOATING, *COMPLEX)
+    return xp.where(places, nan if is_float else 0, y)
+
 
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, inf, -inf, None)
 
@@ -25,7 +67,12 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
     array([[2., 0.],
            [1., 2.]])
     """
-    return xp_of(x).linalg.cholesky(x, upper=upper)
+    try:
+        if upper is not False:
+            check_flag(upper)
+        return xp_of(x).linalg.cholesky(x, upper=upper)
+    except Exception as error:
+        return nan_for_nan(error, cholesky, x, upper=upper)
 
 
 def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -35,7 +82,16 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
     """
-    return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        for x in (x1, x2):
+            if not isinstance(x, dict):
+                check_array(x)
+                check_rank("cross", x, 1)
+        return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, cross)
 
 
 def det(x: A, /) -> A:
@@ -45,7 +101,10 @@ def det(x: A, /) -> A:
     >>> trellis.linalg.det(np.array([[[2.0, 0.0], [0.0, 3.0]]]))
     array([6.])
     """
-    return xp_of(x).linalg.det(x)
+    try:
+        return xp_of(x).linalg.det(x)
+    except Exception as error:
+        explain(error, det)
 
 
 def diagonal(x: A, /, *, offset: int = 0) -> A:
@@ -55,7 +114,11 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
     >>> trellis.linalg.diagonal(np.array([[1, 2], [3, 4]]))
     array([1, 4])
     """
-    return xp_of(x).linalg.diagonal(x, offset=offset)
+    try:
+        check_within(offset)
+        return xp_of(x).linalg.diagonal(x, offset=offset)
+    except Exception as error:
+        explain(error, diagonal)
 
 
 def eigh(x: A, /) -> EighResult[A]:
@@ -65,7 +128,10 @@ def eigh(x: A, /) -> EighResult[A]:
     >>> trellis.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     array([1., 2.])
     """
-    return xp_of(x).linalg.eigh(x)
+    try:
+        return xp_of(x).linalg.eigh(x)
+    except Exception as error:
+        return nan_for_nan(error, eigh, x)
 
 
 def eigvalsh(x: A, /) -> A:
@@ -75,7 +141,10 @@ def eigvalsh(x: A, /) -> A:
     >>> trellis.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 1.0]]))
     array([1., 2.])
     """
-    return xp_of(x).linalg.eigvalsh(x)
+    try:
+        return xp_of(x).linalg.eigvalsh(x)
+    except Exception as error:
+        return nan_for_nan(error, eigvalsh, x)
 
 
 def inv(x: A, /) -> A:
@@ -86,7 +155,10 @@ def inv(x: A, /) -> A:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return xp_of(x).linalg.inv(x)
+    try:
+        return xp_of(x).linalg.inv(x)
+    except Exception as error:
+        return nan_for_nan(error, inv, x)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -96,7 +168,10 @@ def matmul(x1: A, x2: A, /) -> A:
     >>> trellis.linalg.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
+    except Exception as error:
+        explain(error, matmul)
 
 
 def matrix_norm(
@@ -108,8 +183,13 @@ def matrix_norm(
     >>> trellis.linalg.matrix_norm(np.array([[[3.0, 0.0], [0.0, 4.0]]]))
     array([5.])
     """
-    one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
-    return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    try:
+        if keepdims is not False:
+            check_flag(keepdims)
+        one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
+        return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    except Exception as error:
+        explain(error, matrix_norm)
 
 
 def matrix_power(x: A, n: int, /) -> A:
@@ -120,7 +200,11 @@ def matrix_power(x: A, n: int, /) -> A:
     array([[1., 3.],
            [0., 1.]])
     """
-    return xp_of(x).linalg.matrix_power(x, n)
+    try:
+        check_within(n)
+        return xp_of(x).linalg.matrix_power(x, n)
+    except Exception as error:
+        explain(error, matrix_power)
 
 
 def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -130,7 +214,11 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
     >>> trellis.linalg.matrix_rank(np.array([[[1.0, 2.0], [2.0, 4.0]]]))
     array([1])
     """
-    return xp_of(x).linalg.matrix_rank(x, rtol=rtol)
+    try:
+        _check_rtol("matrix_rank", x, rtol)
+        return xp_of_all(x, rtol).linalg.matrix_rank(x, rtol=rtol)
+    except Exception as error:
+        return nan_for_nan(error, matrix_rank, x, rtol=rtol)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -141,7 +229,10 @@ def matrix_transpose(x: A, /) -> A:
     array([[1, 3],
            [2, 4]])
     """
-    return xp_of(x).linalg.matrix_transpose(x)
+    try:
+        return xp_of(x).linalg.matrix_transpose(x)
+    except Exception as error:
+        explain(error, matrix_transpose)
 
 
 def outer(x1: A, x2: A, /) -> A:
@@ -152,7 +243,15 @@ def outer(x1: A, x2: A, /) -> A:
     array([[ 10, 100],
            [ 20, 200]])
     """
-    return xp_of_pair(x1, x2).linalg.outer(x1, x2)
+    try:
+        for x in (x1, x2):
+            if not isinstance(x, dict):
+                check_array(x)
+                if len(x.shape) != 1:
+                    raise ShapeError(f"outer() takes two vectors, got shape {tuple(x.shape)}.")
+        return xp_of_pair(x1, x2).linalg.outer(x1, x2)
+    except Exception as error:
+        explain(error, outer)
 
 
 def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -163,7 +262,27 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    return xp_of(x).linalg.pinv(x, rtol=rtol)
+    try:
+        _check_rtol("pinv", x, rtol)
+        return xp_of_all(x, rtol).linalg.pinv(x, rtol=rtol)
+    except Exception as error:
+        return nan_for_nan(error, pinv, x, rtol=rtol)
+
+
+def _check_rtol(function: str, x: Any, rtol: Any) -> None:
+    """Matrices, and one tolerance for all of them or for each."""
+    if isinstance(x, dict):
+        return
+    if rtol is not None:
+        check_scalar(rtol)
+    if hasattr(x, "shape"):
+        check_rank(function, x, 2)
+        stack, sizes = tuple(x.shape[:-2]), tuple(getattr(rtol, "shape", ()))
+        if sizes not in ((), stack):
+            raise ShapeError(
+                f"{function}() needs one rtol, or one for each matrix of the stack {stack}, got "
+                f"shape {sizes}."
+            )
 
 
 def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[A]:
@@ -176,8 +295,11 @@ def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult
     array([[3., 1.],
            [4., 2.]])
     """
-    one_of("qr", "mode", mode, ("reduced", "complete"))
-    return xp_of(x).linalg.qr(x, mode=mode)
+    try:
+        one_of("qr", "mode", mode, ("reduced", "complete"))
+        return xp_of(x).linalg.qr(x, mode=mode)
+    except Exception as error:
+        explain(error, qr)
 
 
 def slogdet(x: A, /) -> SlogdetResult[A]:
@@ -187,7 +309,10 @@ def slogdet(x: A, /) -> SlogdetResult[A]:
     >>> trellis.linalg.slogdet(np.array([[[0.0, 1.0], [1.0, 0.0]]])).sign
     array([-1.])
     """
-    return xp_of(x).linalg.slogdet(x)
+    try:
+        return xp_of(x).linalg.slogdet(x)
+    except Exception as error:
+        explain(error, slogdet)
 
 
 def solve(x1: A, x2: A, /) -> A:
@@ -198,7 +323,10 @@ def solve(x1: A, x2: A, /) -> A:
     >>> trellis.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
     array([1. , 0.5])
     """
-    return xp_of_pair(x1, x2).linalg.solve(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).linalg.solve(x1, x2)
+    except Exception as error:
+        return nan_for_nan(error, solve, x1, x2)
 
 
 def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
@@ -208,7 +336,12 @@ def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
     >>> trellis.linalg.svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S
     array([3., 2.])
     """
-    return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
+    try:
+        if full_matrices is not True:
+            check_flag(full_matrices)
+        return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
+    except Exception as error:
+        return nan_for_nan(error, svd, x, full_matrices=full_matrices)
 
 
 def svdvals(x: A, /) -> A:
@@ -218,7 +351,10 @@ def svdvals(x: A, /) -> A:
     >>> trellis.linalg.svdvals(np.array([[0.0, 2.0], [3.0, 0.0]]))
     array([3., 2.])
     """
-    return xp_of(x).linalg.svdvals(x)
+    try:
+        return xp_of(x).linalg.svdvals(x)
+    except Exception as error:
+        return nan_for_nan(error, svdvals, x)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -228,7 +364,12 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     >>> trellis.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
+    try:
+        if axes is True or axes is False:
+            raise WrongKind("axes are no flag")
+        return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
+    except Exception as error:
+        explain(error, tensordot)
 
 
 def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
@@ -238,7 +379,11 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
     >>> trellis.linalg.trace(np.array([[[1, 2], [3, 4]]]))
     array([5])
     """
-    return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
+    try:
+        check_within(offset)
+        return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
+    except Exception as error:
+        explain(error, trace)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -248,7 +393,12 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.linalg.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, vecdot)
 
 
 def vector_norm(
@@ -265,4 +415,11 @@ def vector_norm(
     >>> trellis.linalg.vector_norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
-    return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    try:
+        if keepdims is not False:
+            check_flag(keepdims)
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    except Exception as error:
+        explain(error, vector_norm)

@@ -4,6 +4,16 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .._core.dispatch import xp_of, xp_of_all
+from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import (
+    check_array,
+    check_axis,
+    check_flag,
+    check_number,
+    check_whole,
+    check_within,
+)
 from .._core.leafwise import call_leafwise
 from .._core.shapes import check_window, normal_axis, pad_pairs
 from .._core.typing import A, Scalar
@@ -17,7 +27,12 @@ def broadcast_arrays(*arrays: A) -> list[A]:
     array([[1, 2],
            [1, 2]])
     """
-    return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+    try:
+        for x in arrays:
+            check_array(x)
+        return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
+    except Exception as error:
+        explain(error, broadcast_arrays)
 
 
 def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
@@ -28,7 +43,11 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
     array([[1, 2],
            [1, 2]])
     """
-    return xp_of(x).broadcast_to(x, shape)
+    try:
+        check_whole(shape)
+        return xp_of(x).broadcast_to(x, shape)
+    except Exception as error:
+        explain(error, broadcast_to)
 
 
 def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
@@ -38,7 +57,12 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
     >>> trellis.concat([np.array([1, 2]), np.array([3])])
     array([1, 2, 3])
     """
-    return xp_of_all(*arrays).concat(arrays, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of_all(*arrays).concat(arrays, axis=axis)
+    except Exception as error:
+        explain(error, concat)
 
 
 def expand_dims(x: A, /, axis: int) -> A:
@@ -49,7 +73,12 @@ def expand_dims(x: A, /, axis: int) -> A:
     array([[1],
            [2]])
     """
-    return xp_of(x).expand_dims(x, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of(x).expand_dims(x, axis=axis)
+    except Exception as error:
+        explain(error, expand_dims)
 
 
 def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -60,7 +89,12 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
     array([[3, 4],
            [1, 2]])
     """
-    return xp_of(x).flip(x, axis=axis)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        return xp_of(x).flip(x, axis=axis)
+    except Exception as error:
+        explain(error, flip)
 
 
 def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> A:
@@ -70,7 +104,14 @@ def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, 
     >>> trellis.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    return xp_of(x).moveaxis(x, source, destination)
+    try:
+        if type(source) is not int:
+            check_axis(source)
+        if type(destination) is not int:
+            check_axis(destination)
+        return xp_of(x).moveaxis(x, source, destination)
+    except Exception as error:
+        explain(error, moveaxis)
 
 
 def pad(
@@ -88,11 +129,16 @@ def pad(
     >>> trellis.pad(np.array([1, 2, 3]), (1, 2), mode="reflect")
     array([2, 1, 2, 3, 2, 1])
     """
-    if isinstance(x, dict):
-        options = {"mode": mode, "constant_values": constant_values}
-        return call_leafwise(pad, (x, pad_width), options)
-    pairs = pad_pairs(pad_width, x.shape, mode)
-    return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
+    try:
+        if isinstance(x, dict):
+            options = {"mode": mode, "constant_values": constant_values}
+            return call_leafwise(pad, (x, pad_width), options)
+        if constant_values != 0:
+            check_number(constant_values)
+        pairs = pad_pairs(pad_width, x.shape, mode)
+        return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
+    except Exception as error:
+        explain(error, pad)
 
 
 def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
@@ -112,7 +158,14 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
     >>> trellis.repeat(np.array([1, 2]), 2)
     array([1, 1, 2, 2])
     """
-    return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if not hasattr(repeats, "dtype"):
+            check_within(repeats)
+        return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
+    except Exception as error:
+        explain(error, repeat)
 
 
 def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
@@ -123,7 +176,13 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
     array([[1, 2],
            [3, 4]])
     """
-    return xp_of(x).reshape(x, shape, copy=copy)
+    try:
+        check_whole(shape)
+        if copy is not None:
+            check_flag(copy)
+        return xp_of(x).reshape(x, shape, copy=copy)
+    except Exception as error:
+        explain(error, reshape)
 
 
 def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -133,7 +192,16 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
     >>> trellis.roll(np.array([1, 2, 3]), 1)
     array([3, 1, 2])
     """
-    return xp_of(x).roll(x, shift, axis=axis)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        for n in shift if isinstance(shift, (tuple, list)) else (shift,):
+            check_within(n)
+        if not isinstance(shift, int) and (isinstance(axis, int) or axis is None):
+            raise ShapeError(f"roll() by several shifts needs as many axes, got axis={axis!r}.")
+        return xp_of(x).roll(x, shift, axis=axis)
+    except Exception as error:
+        explain(error, roll)
 
 
 def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
@@ -145,11 +213,14 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
            [2, 3],
            [3, 4]])
     """
-    if isinstance(x, dict):
-        return call_leafwise(sliding_window, (x, window), {"axis": axis, "step": step})
-    axis = normal_axis(axis, len(x.shape))
-    check_window(window, step, x.shape[axis])
-    return xp_of(x).sliding_window(x, window, axis=axis, step=step)
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(sliding_window, (x, window), {"axis": axis, "step": step})
+        axis = normal_axis(axis, len(x.shape))
+        check_window(window, step, x.shape[axis])
+        return xp_of(x).sliding_window(x, window, axis=axis, step=step)
+    except Exception as error:
+        explain(error, sliding_window)
 
 
 def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
@@ -159,7 +230,12 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
     >>> trellis.squeeze(np.zeros((1, 3, 1)), axis=(0, 2)).shape
     (3,)
     """
-    return xp_of(x).squeeze(x, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of(x).squeeze(x, axis=axis)
+    except Exception as error:
+        explain(error, squeeze)
 
 
 def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
@@ -170,7 +246,12 @@ def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
     array([[1, 2],
            [3, 4]])
     """
-    return xp_of_all(*arrays).stack(arrays, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of_all(*arrays).stack(arrays, axis=axis)
+    except Exception as error:
+        explain(error, stack)
 
 
 def tile(x: A, repetitions: tuple[int, ...], /) -> A:
@@ -181,7 +262,11 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    return xp_of(x).tile(x, repetitions)
+    try:
+        check_whole(repetitions)
+        return xp_of(x).tile(x, repetitions)
+    except Exception as error:
+        explain(error, tile)
 
 
 def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
@@ -191,5 +276,10 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
     >>> trellis.unstack(np.array([[1, 2], [3, 4]]))[1]
     array([3, 4])
     """
-    slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
-    return slices
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
+        return slices
+    except Exception as error:
+        explain(error, unstack)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.explain import explain
+from .._core.guards import WrongKind, check_axis
 from .._core.typing import A
 
 
@@ -13,7 +15,10 @@ def einsum(subscripts: str, /, *xs: A) -> A:
     >>> trellis.einsum("ij,j->i", np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_all(*xs).einsum(subscripts, *xs)
+    try:
+        return xp_of_all(*xs).einsum(subscripts, *xs)
+    except Exception as error:
+        explain(error, einsum)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -25,7 +30,10 @@ def matmul(x1: A, x2: A, /) -> A:
     >>> trellis.matmul(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).matmul(x1, x2)
+    try:
+        return xp_of_pair(x1, x2).matmul(x1, x2)
+    except Exception as error:
+        explain(error, matmul)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -36,7 +44,10 @@ def matrix_transpose(x: A, /) -> A:
     array([[1, 3],
            [2, 4]])
     """
-    return xp_of(x).matrix_transpose(x)
+    try:
+        return xp_of(x).matrix_transpose(x)
+    except Exception as error:
+        explain(error, matrix_transpose)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -46,7 +57,12 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     >>> trellis.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
+    try:
+        if axes is True or axes is False:
+            raise WrongKind("axes are no flag")
+        return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
+    except Exception as error:
+        explain(error, tensordot)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -56,4 +72,9 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
     >>> trellis.vecdot(np.array([[1, 2], [3, 4]]), np.array([10, 1]))
     array([12, 34])
     """
-    return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
+    except Exception as error:
+        explain(error, vecdot)

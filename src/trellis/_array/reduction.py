@@ -5,6 +5,8 @@ early.
 """
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
+from .._core.explain import explain
+from .._core.guards import check_axis, check_flag, check_number, check_tolerances
 from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
@@ -18,7 +20,14 @@ def all(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.all(np.array([[True, True], [True, False]]), axis=1)
     array([ True, False])
     """
-    return xp_of(x).all(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).all(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, all)
 
 
 def allclose(
@@ -37,11 +46,17 @@ def allclose(
     >>> bool(trellis.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9])))
     True
     """
-    if isinstance(x1, dict) or isinstance(x2, dict):
-        options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
-        return call_leafwise(allclose, (x1, x2), options)
-    xp = xp_of_pair(x1, x2)
-    return xp.all(xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    try:
+        if equal_nan is not False:
+            check_flag(equal_nan)
+        check_tolerances("allclose", rtol, atol)
+        if isinstance(x1, dict) or isinstance(x2, dict):
+            options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+            return call_leafwise(allclose, (x1, x2), options)
+        xp = xp_of_pair(x1, x2)
+        return xp.all(xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    except Exception as error:
+        explain(error, allclose)
 
 
 def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -51,7 +66,14 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.any(np.array([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    return xp_of(x).any(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).any(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, any)
 
 
 def cumulative_prod(
@@ -68,8 +90,15 @@ def cumulative_prod(
     >>> trellis.cumulative_prod(np.array([1, 2, 3]))
     array([1, 2, 6])
     """
-    xp = xp_of(x)
-    return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if include_initial is not False:
+            check_flag(include_initial)
+        xp = xp_of(x)
+        return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    except Exception as error:
+        explain(error, cumulative_prod)
 
 
 def cumulative_sum(
@@ -86,8 +115,15 @@ def cumulative_sum(
     >>> trellis.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    xp = xp_of(x)
-    return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if include_initial is not False:
+            check_flag(include_initial)
+        xp = xp_of(x)
+        return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
+    except Exception as error:
+        explain(error, cumulative_sum)
 
 
 def diff(
@@ -99,8 +135,13 @@ def diff(
     >>> trellis.diff(np.array([1, 4, 9]))
     array([3, 5])
     """
-    xp = xp_of_all(x, prepend, append)
-    return xp.diff(x, axis=axis, n=n, prepend=prepend, append=append)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        xp = xp_of_all(x, prepend, append)
+        return xp.diff(x, axis=axis, n=n, prepend=prepend, append=append)
+    except Exception as error:
+        explain(error, diff)
 
 
 def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -110,7 +151,14 @@ def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.logsumexp(np.array([[1000.0, 1000.0], [0.0, 0.0]]), axis=1)
     array([1.00069315e+03, 6.93147181e-01])
     """
-    return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, logsumexp)
 
 
 def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -120,7 +168,14 @@ def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.max(np.array([[1, 5], [7, 3]]), axis=1)
     array([5, 7])
     """
-    return xp_of(x).max(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).max(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, max)
 
 
 def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -130,7 +185,14 @@ def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.mean(np.array([[1.0, 2.0], [3.0, 5.0]]), axis=1)
     array([1.5, 4. ])
     """
-    return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, mean)
 
 
 def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -140,7 +202,14 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     >>> trellis.min(np.array([[1, 5], [7, 3]]), axis=1)
     array([1, 3])
     """
-    return xp_of(x).min(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).min(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, min)
 
 
 def prod(
@@ -152,7 +221,14 @@ def prod(
     >>> trellis.prod(np.array([[1, 2], [3, 4]]), axis=1)
     array([ 2, 12])
     """
-    return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    except Exception as error:
+        explain(error, prod)
 
 
 def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool = False) -> A:
@@ -162,7 +238,16 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     >>> trellis.std(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1)
     array([1., 2.])
     """
-    return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        if type(correction) is not float:
+            check_number(correction)
+        return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
+    except Exception as error:
+        explain(error, std)
 
 
 def sum(
@@ -174,7 +259,14 @@ def sum(
     >>> trellis.sum(np.array([[1, 2], [3, 4]]), axis=1)
     array([3, 7])
     """
-    return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    except Exception as error:
+        explain(error, sum)
 
 
 def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool = False) -> A:
@@ -184,4 +276,13 @@ def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     >>> trellis.var(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1, correction=1)
     array([2., 8.])
     """
-    return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        if type(correction) is not float:
+            check_number(correction)
+        return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)
+    except Exception as error:
+        explain(error, var)

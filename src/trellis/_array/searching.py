@@ -7,6 +7,8 @@ from typing import Any, Literal
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from .._core.explain import explain
+from .._core.guards import check_array, check_axis, check_flag
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_count, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -20,7 +22,14 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     >>> trellis.argmax(np.array([[1, 5], [7, 3]]), axis=1)
     array([1, 0])
     """
-    return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, argmax)
 
 
 def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
@@ -31,7 +40,14 @@ def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     >>> trellis.argmin(np.array([[1, 5], [7, 3]]), axis=1)
     array([0, 1])
     """
-    return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, argmin)
 
 
 def count_nonzero(
@@ -43,7 +59,14 @@ def count_nonzero(
     >>> trellis.count_nonzero(np.array([[0, 5], [7, 3]]), axis=1)
     array([1, 2])
     """
-    return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
+    try:
+        if axis is not None and type(axis) is not int:
+            check_axis(axis)
+        if keepdims is not False:
+            check_flag(keepdims)
+        return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
+    except Exception as error:
+        explain(error, count_nonzero)
 
 
 def histogram(
@@ -65,27 +88,31 @@ def histogram(
     >>> trellis.histogram(np.array([0.0, 1.0, 1.5, 4.0]), 2)
     (array([3, 1]), array([0., 2., 4.]))
     """
-    if has_nest(x, bins, weights):
-        return call_leafwise(histogram, (x, bins), {"range": range, "weights": weights})
-    arrays = [each for each in (x, bins, weights) if not isinstance(each, (int, list, tuple))]
-    xp = xp_of_all(*arrays)
-    y = _flat_floats(xp, x)
-    edges = _edges(xp, y, bins, range)
-    count = edges.shape[0] - 1
-    is_inside = xp.logical_and(y >= edges[0], y <= edges[-1])
-    place = xp.searchsorted(xp.stop_gradient(edges), xp.stop_gradient(y), side="right") - 1
-    place = xp.where(is_inside, xp.clip(place, 0, count - 1), 0)
-    if weights is None:
-        amounts = xp.astype(is_inside, xp.arange(1).dtype)
-    else:
-        if tuple(weights.shape) != tuple(x.shape):
-            raise ShapeError(
-                f"histogram() expects weights of the shape of x, got {tuple(weights.shape)} for "
-                f"{tuple(x.shape)}."
-            )
-        amounts = xp.reshape(weights, (-1,))
-        amounts = xp.where(is_inside, amounts, xp.zeros_like(amounts))
-    return xp.segment_sum(amounts, place, num_segments=count), edges
+    try:
+        if has_nest(x, bins, weights):
+            return call_leafwise(histogram, (x, bins), {"range": range, "weights": weights})
+        arrays = [each for each in (x, bins, weights) if not isinstance(each, (int, list, tuple))]
+        xp = xp_of_all(*arrays)
+        y = _flat_floats(xp, x)
+        edges = _edges(xp, y, bins, range)
+        count = edges.shape[0] - 1
+        is_inside = xp.logical_and(y >= edges[0], y <= edges[-1])
+        place = xp.searchsorted(xp.stop_gradient(edges), xp.stop_gradient(y), side="right") - 1
+        place = xp.where(is_inside, xp.clip(place, 0, count - 1), 0)
+        if weights is None:
+            amounts = xp.astype(is_inside, xp.arange(1).dtype)
+        else:
+            if tuple(weights.shape) != tuple(x.shape):
+                raise ShapeError(
+                    "histogram() expects weights of the shape of x, got "
+                    f"{tuple(weights.shape)} for "
+                    f"{tuple(x.shape)}."
+                )
+            amounts = xp.reshape(weights, (-1,))
+            amounts = xp.where(is_inside, amounts, xp.zeros_like(amounts))
+        return xp.segment_sum(amounts, place, num_segments=count), edges
+    except Exception as error:
+        explain(error, histogram)
 
 
 def _flat_floats(xp: Any, x: Any) -> Any:
@@ -161,8 +188,11 @@ def nonzero(x: A, /) -> tuple[A, ...]:
     >>> trellis.nonzero(np.array([0, 5, 7]))[0]
     array([1, 2])
     """
-    indices: tuple[A, ...] = xp_of(x).nonzero(x)
-    return indices
+    try:
+        indices: tuple[A, ...] = xp_of(x).nonzero(x)
+        return indices
+    except Exception as error:
+        explain(error, nonzero)
 
 
 def searchsorted(
@@ -180,8 +210,15 @@ def searchsorted(
     >>> trellis.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
     array([1, 2])
     """
-    one_of("searchsorted", "side", side, ("left", "right"))
-    return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
+    try:
+        if not isinstance(x1, dict):
+            check_array(x1)
+            if len(x1.shape) != 1:
+                raise ShapeError(f"searchsorted() looks in a vector, got shape {tuple(x1.shape)}.")
+        one_of("searchsorted", "side", side, ("left", "right"))
+        return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
+    except Exception as error:
+        explain(error, searchsorted)
 
 
 def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A]:
@@ -192,11 +229,18 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
     >>> trellis.topk(np.array([1.0, 7.0, 5.0]), 2)
     (array([7., 5.]), array([1, 2]))
     """
-    if isinstance(x, dict):
-        return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
-    axis = normal_axis(axis, len(x.shape))
-    check_count("topk", k, x.shape[axis])
-    return xp_of(x).topk(x, k, axis=axis, largest=largest)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if largest is not True:
+            check_flag(largest)
+        if isinstance(x, dict):
+            return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
+        axis = normal_axis(axis, len(x.shape))
+        check_count("topk", k, x.shape[axis])
+        return xp_of(x).topk(x, k, axis=axis, largest=largest)
+    except Exception as error:
+        explain(error, topk)
 
 
 def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -206,4 +250,7 @@ def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
     >>> trellis.where(np.array([True, False]), np.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
-    return xp_of_all(condition, x1, x2).where(condition, x1, x2)
+    try:
+        return xp_of_all(condition, x1, x2).where(condition, x1, x2)
+    except Exception as error:
+        explain(error, where)

@@ -1,6 +1,8 @@
 """Sorting. Equal elements keep their order unless `stable=False`, in descending order too."""
 
 from .._core.dispatch import xp_of
+from .._core.explain import explain
+from .._core.guards import check_axis, check_flag
 from .._core.typing import A
 
 
@@ -11,7 +13,16 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
     >>> trellis.argsort(np.array([3, 1, 2]))
     array([1, 2, 0])
     """
-    return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if descending is not False:
+            check_flag(descending)
+        if stable is not True:
+            check_flag(stable)
+        return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
+    except Exception as error:
+        explain(error, argsort)
 
 
 def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> A:
@@ -21,4 +32,13 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     >>> trellis.sort(np.array([3, 1, 2]), descending=True)
     array([3, 2, 1])
     """
-    return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if descending is not False:
+            check_flag(descending)
+        if stable is not True:
+            check_flag(stable)
+        return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
+    except Exception as error:
+        explain(error, sort)

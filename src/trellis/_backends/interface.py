@@ -172,6 +172,15 @@ class Arrays(Protocol):
     def erf(self, x: Native, /) -> Native:
         """The error function."""
 
+    def erfc(self, x: Native, /) -> Native:
+        """1 - erf(x), with all its digits where that is small."""
+
+    def erfinv(self, x: Native, /) -> Native:
+        """The inverse of the error function, nan outside -1 to 1."""
+
+    def cbrt(self, x: Native, /) -> Native:
+        """The real cube root, negative for negative numbers."""
+
     def rsqrt(self, x: Native, /) -> Native:
         """1 / sqrt(x)."""
 
@@ -436,8 +445,12 @@ class Random(Protocol):
     def bits(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
         """Random bits as unsigned integers."""
 
-    def keep(self, key: Native, shape: tuple[int, ...], threshold: int) -> Native:
-        """A mask, True with the probability 1 - threshold / 2**32."""
+    def keep(
+        self, key: Native, shape: tuple[int | None, ...], threshold: int, like: Native
+    ) -> Native:
+        """A mask, True with the probability 1 - threshold / 2**32; a size that is None is that of
+        `like`.
+        """
 
     def uniform(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
         """Floats in [0, 1)."""

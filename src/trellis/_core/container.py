@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .errors import KeyChainError, TracingError
+from .errors import ArgumentTypeError, KeyChainError, TracingError
 
 
 class Container(dict[str, Any]):
@@ -37,7 +37,12 @@ class Container(dict[str, Any]):
         **entries: Any,
     ):
         object.__setattr__(self, "_alphabetical", alphabetical_keys)
-        items = dict({} if mapping is None else mapping, **entries)
+        try:
+            items = dict({} if mapping is None else mapping, **entries)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(
+                f"Container() is made of a dict or of (key, value) pairs, got {mapping!r}."
+            ) from None
         for key in sorted(items) if alphabetical_keys else items:
             if "/" in key:
                 self._set_chain(key, items[key])

@@ -10,6 +10,7 @@ TrellisError
 ├── PrecisionError            (ValueError)           a data type the framework would silently narrow
 ├── DeviceError               (ValueError)           arrays on several devices, or an unknown one
 ├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
+├── OutOfMemoryError          (MemoryError)          more memory than there is
 ├── KeyChainError             (KeyError)             a missing key or key chain of a nest
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
@@ -61,6 +62,10 @@ class DeviceError(TrellisError, ValueError):
 
 class CopyError(TrellisError, ValueError):
     """`copy=False` was asked for where only a copy is possible."""
+
+
+class OutOfMemoryError(TrellisError, MemoryError):
+    """More memory than there is, or than any machine has."""
 
 
 class KeyChainError(TrellisError, KeyError):

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .arrays import is_array
-from .errors import ShapeError
+from .errors import ArgumentTypeError, ShapeError
+from .explain import explain
 from .tree import Structure, align, is_nest, unflatten
 
 
@@ -29,23 +30,29 @@ def call_leafwise(
     >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
     ({'a': 1, 'b': 2}, {'a': 3, 'b': 1})
     """
-    slots: list[Any] = [*args, *kwargs.values()]
-    nests: list[Any] = []
-    for slot in slots:
-        if isinstance(slot, dict):
-            nests.append(slot)
-        elif is_nest(slot):
-            nests += [item for item in slot if isinstance(item, dict)]
-    columns, spec = align(tuple(nests))
-    assert spec is not None, "call_leafwise is only called with a nest among the arguments"
-    results = []
-    for row in zip(*columns, strict=True):
-        remaining = list(row)
-        filled = [_fill(slot, remaining) for slot in slots]
-        results.append(
-            fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
-        )
-    return _gather(results, spec)
+    try:
+        slots: list[Any] = [*args, *kwargs.values()]
+        nests: list[Any] = []
+        for slot in slots:
+            if isinstance(slot, dict):
+                nests.append(slot)
+            elif is_nest(slot):
+                nests += [item for item in slot if isinstance(item, dict)]
+        columns, spec = align(tuple(nests))
+        if spec is None:
+            raise ArgumentTypeError(
+                "call_leafwise() needs a dict or Container among the arguments."
+            )
+        results = []
+        for row in zip(*columns, strict=True):
+            remaining = list(row)
+            filled = [_fill(slot, remaining) for slot in slots]
+            results.append(
+                fn(*filled[: len(args)], **dict(zip(kwargs, filled[len(args) :], strict=True)))
+            )
+        return _gather(results, spec)
+    except Exception as error:
+        explain(error, call_leafwise)
 
 
 def _fill(slot: Any, remaining: list[Any]) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 
 from .errors import ArgumentError, ArgumentTypeError, AxisError, ShapeError
 
+# More elements than any machine holds; XLA ends the process where a product of sizes overflows.
+LARGEST = 2**40
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
 
@@ -92,8 +94,8 @@ def check_points(n: int) -> None:
 
 def check_order(n: int) -> None:
     """Refuse a negative number of differences."""
-    if n < 0:
-        raise ArgumentError(f"diff() takes differences n >= 0 times, got n={n}.")
+    if not 0 <= n < 2**31:
+        raise ArgumentError(f"diff() takes differences n >= 0 times, below 2**31, got n={n}.")
 
 
 def check_new_axis(axis: int, ndim: int) -> None:
@@ -173,7 +175,7 @@ def pad_pairs(pad_width: Any, shape: Sequence[Any], mode: str) -> list[tuple[int
     """
     one_of("pad", "mode", mode, PAD_MODES)
     ndim = len(shape)
-    if isinstance(pad_width, int):
+    if type(pad_width) is int:
         pairs = [(pad_width, pad_width)] * ndim
     elif len(pad_width) == 2 and isinstance(pad_width[0], int):
         pairs = [(pad_width[0], pad_width[1])] * ndim
@@ -183,6 +185,8 @@ def pad_pairs(pad_width: Any, shape: Sequence[Any], mode: str) -> list[tuple[int
     if len(pairs) != ndim:
         raise ShapeError(f"pad() got {len(pairs)} pairs for an array of {ndim} dimensions.")
     for (low, high), size in zip(pairs, shape, strict=True):
+        if low > LARGEST or high > LARGEST:
+            raise ArgumentError(f"pad() cannot add {max(low, high)} elements to an axis.")
         if low < 0 or high < 0:
             raise ArgumentError(
                 f"pad() cannot take elements away, got the pair {(low, high)}. Slice instead."

@@ -14,6 +14,7 @@ import optree
 
 from .container import Container, flatten_container, unflatten_container
 from .errors import KeyChainError, ShapeError
+from .explain import explain
 
 Structure: TypeAlias = optree.PyTreeSpec
 # A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores
@@ -66,7 +67,10 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
     >>> tree.unflatten(structure, [x * 2 for x in leaves])
     {'b': 2, 'a': (4, 6)}
     """
-    return optree.tree_unflatten(structure, leaves)
+    try:
+        return optree.tree_unflatten(structure, leaves)
+    except Exception as error:
+        explain(error, unflatten)
 
 
 def structure(tree: object, /) -> Structure:
@@ -99,11 +103,14 @@ def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
     >>> tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": 20})
     {'a': 11, 'b': (22, 23)}
     """
-    trees = (tree, *rest)
-    columns, spec = align(trees)
-    if spec is None:
-        return fn(*trees)
-    return optree.tree_unflatten(spec, [fn(*row) for row in zip(*columns, strict=True)])
+    try:
+        trees = (tree, *rest)
+        columns, spec = align(trees)
+        if spec is None:
+            return fn(*trees)
+        return optree.tree_unflatten(spec, [fn(*row) for row in zip(*columns, strict=True)])
+    except Exception as error:
+        explain(error, map)
 
 
 def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
@@ -115,24 +122,27 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
     >>> columns
     [[10, 10], [1, 2]]
     """
-    lead = None
-    for tree in trees:
-        if is_nest(tree):
-            lead = tree
-            break
-    if lead is None:
-        return [], None
-    lead_leaves, spec = flatten(lead)
-    columns = []
-    for tree in trees:
-        if tree is lead:
-            columns.append(lead_leaves)
-        elif not is_nest(tree):
-            columns.append([tree] * len(lead_leaves))
-        else:
-            tree_leaves, tree_spec = flatten(tree)
-            columns.append(tree_leaves if tree_spec == spec else _spread(tree, lead, ""))
-    return columns, spec
+    try:
+        lead = None
+        for tree in trees:
+            if is_nest(tree):
+                lead = tree
+                break
+        if lead is None:
+            return [], None
+        lead_leaves, spec = flatten(lead)
+        columns = []
+        for tree in trees:
+            if tree is lead:
+                columns.append(lead_leaves)
+            elif not is_nest(tree):
+                columns.append([tree] * len(lead_leaves))
+            else:
+                tree_leaves, tree_spec = flatten(tree)
+                columns.append(tree_leaves if tree_spec == spec else _spread(tree, lead, ""))
+        return columns, spec
+    except Exception as error:
+        explain(error, align)
 
 
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
@@ -200,9 +210,12 @@ def map_with_key_chains(fn: Callable[..., Any], tree: object, /) -> Any:
     >>> tree.map_with_key_chains(lambda chain, x: f"{chain}={x}", {"a": [1, 2]})
     {'a': ['a/0=1', 'a/1=2']}
     """
-    tree_leaves, spec = flatten(tree)
-    named = zip(key_chains(tree), tree_leaves, strict=True)
-    return unflatten(spec, [fn(chain, leaf) for chain, leaf in named])
+    try:
+        tree_leaves, spec = flatten(tree)
+        named = zip(key_chains(tree), tree_leaves, strict=True)
+        return unflatten(spec, [fn(chain, leaf) for chain, leaf in named])
+    except Exception as error:
+        explain(error, map_with_key_chains)
 
 
 def from_key_chains(flat: Mapping[str, Any], /) -> Container:
@@ -212,10 +225,13 @@ def from_key_chains(flat: Mapping[str, Any], /) -> Container:
     >>> tree.from_key_chains({"a/w": 1, "a/b": 2})
     Container(a=Container(b=2, w=1))
     """
-    nested = Container()
-    for chain, leaf in flat.items():
-        nested[chain] = leaf
-    return nested
+    try:
+        nested = Container()
+        for chain, leaf in flat.items():
+            nested[chain] = leaf
+        return nested
+    except Exception as error:
+        explain(error, from_key_chains)
 
 
 def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
@@ -225,10 +241,13 @@ def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
     >>> tree.get([{"w": 1}, {"w": 2}], [1, "w"])
     2
     """
-    part = tree
-    for key in index_chain:
-        is_there = key in _keys(part) if is_nest(part) else False
-        if not is_there:
-            raise KeyChainError(f"There is no {key!r} at {list(index_chain)} in {_kind(part)}.")
-        part = part[key]
-    return part
+    try:
+        part = tree
+        for key in index_chain:
+            is_there = key in _keys(part) if is_nest(part) else False
+            if not is_there:
+                raise KeyChainError(f"There is no {key!r} at {list(index_chain)} in {_kind(part)}.")
+            part = part[key]
+        return part
+    except Exception as error:
+        explain(error, get)

@@ -9,6 +9,8 @@ from .._core import tree
 from .._core.arrays import is_array
 from .._core.comparisons import report
 from .._core.dispatch import xp_of_any
+from .._core.kinds import check_arguments
+from .._core.shapes import one_of
 from .transforms import jvp, vjp
 
 
@@ -35,6 +37,8 @@ def check_gradients(
     >>> from trellis.testing import check_gradients
     >>> check_gradients(lambda x, y: np.sin(x) * y, (np.array([0.5, 1.0]), np.array([2.0, 3.0])))
     """
+    check_arguments(check_gradients, locals())
+    one_of("check_gradients", "order", order, (1, 2))
     leaves, spec = tree.flatten(list(args))
     xp = xp_of_any(*[x for x in leaves if is_array(x)])
     is_float = [is_array(x) and x.dtype in xp.FLOAT_DTYPES for x in leaves]

@@ -7,7 +7,8 @@ from .._core import tree
 from .._core.arrays import is_array
 from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
-from .._core.errors import ArgumentError
+from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.kinds import check_callable
 from .transforms import differentiable_leaf, stop_gradient
 
 IndexChains = Sequence[Sequence[Any]] | None
@@ -37,6 +38,13 @@ def execute_with_gradients(
     >>> float(loss), grads
     (11.0, Container(a=array([3., 4.]), b=array([1., 2.])))
     """
+    check_callable("execute_with_gradients", func)
+    for chains_given in (xs_grad_idxs, ret_grad_idxs):
+        if chains_given is not None and not isinstance(chains_given, (list, tuple)):
+            raise ArgumentTypeError(
+                "execute_with_gradients() expects a list of index chains for xs_grad_idxs and "
+                f"ret_grad_idxs, got {chains_given!r}."
+            )
     leaves, spec = tree.flatten(xs)
     paths = tree.paths(xs)
     chosen = _selected(xs, paths, xs_grad_idxs)

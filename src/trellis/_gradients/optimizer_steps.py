@@ -13,6 +13,8 @@ from .._core import tree
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
+from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.typing import Nest, T
 from .transforms import stop_gradient
 
@@ -26,7 +28,10 @@ def optimizer_update(w: T, effective_grad: Nest, lr: Nest, /, *, stop_gradients:
     >>> trellis.optimizer_update(np.array([1.0, 2.0]), np.array([0.5, -0.5]), 0.1)
     array([0.95, 2.05])
     """
-    return _descended("optimizer_update", w, effective_grad, lr, stop_gradients)
+    try:
+        return _descended("optimizer_update", w, effective_grad, lr, stop_gradients)
+    except Exception as error:
+        explain(error, optimizer_update)
 
 
 def _descended(who: str, w: T, g: Any, lr: Any, stop_gradients: bool) -> T:
@@ -47,7 +52,10 @@ def gradient_descent_update(w: T, dcdw: Nest, lr: Nest, /, *, stop_gradients: bo
     >>> trellis.gradient_descent_update(np.array([1.0]), np.array([0.5]), 0.1)
     array([0.95])
     """
-    return _descended("gradient_descent_update", w, dcdw, lr, stop_gradients)
+    try:
+        return _descended("gradient_descent_update", w, dcdw, lr, stop_gradients)
+    except Exception as error:
+        explain(error, gradient_descent_update)
 
 
 def lars_update(
@@ -63,17 +71,21 @@ def lars_update(
     array([2.7, 3.6])
     """
 
-    def update(w: Any, g: Any, lr: Any) -> Any:
-        xp = xp_of_all(w, g, lr)
-        w, g, lr = _floats(xp, "lars_update", w, g, lr)
-        length = _norm(xp, w)
-        ratio = length * lr / (_norm(xp, g) + 1e-12)
-        if decay_lambda > 0:
-            ratio = ratio / (length * decay_lambda)
-        return w - _cast(xp, ratio, w) * g
+    try:
 
-    updated: T = tree.map(update, w, dcdw, lr)
-    return stop_gradient(updated) if stop_gradients else updated
+        def update(w: Any, g: Any, lr: Any) -> Any:
+            xp = xp_of_all(w, g, lr)
+            w, g, lr = _floats(xp, "lars_update", w, g, lr)
+            length = _norm(xp, w)
+            ratio = length * lr / (_norm(xp, g) + 1e-12)
+            if decay_lambda > 0:
+                ratio = ratio / (length * decay_lambda)
+            return w - _cast(xp, ratio, w) * g
+
+        updated: T = tree.map(update, w, dcdw, lr)
+        return stop_gradient(updated) if stop_gradients else updated
+    except Exception as error:
+        explain(error, lars_update)
 
 
 def adam_step(
@@ -100,8 +112,17 @@ def adam_step(
     >>> m
     array([1. , 1.1, 1.2])
     """
-    one = partial(_adam_step, "adam_step", (beta1, beta2, epsilon))
-    return _map_tuple(one, dcdw, mw, vw, step)
+    try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        one = partial(_adam_step, "adam_step", (beta1, beta2, epsilon))
+        return _map_tuple(one, dcdw, mw, vw, step)
+    except Exception as error:
+        explain(error, adam_step)
 
 
 def _adam_step(
@@ -142,18 +163,27 @@ def adam_update(
     >>> np.round(w, 6)
     array([0.900001])
     """
-    numbers = beta1, beta2, epsilon
-    columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
-    if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
-        parts = _adam_over_lists(columns, lr, step, beta1, beta2, epsilon)
-        w_new, m_new, v_new = [tree.unflatten(spec, part) for part in parts]
-        return stop_gradient(w_new), m_new, v_new
+    try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        numbers = beta1, beta2, epsilon
+        columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
+        if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
+            parts = _adam_over_lists(columns, lr, step, beta1, beta2, epsilon)
+            w_new, m_new, v_new = [tree.unflatten(spec, part) for part in parts]
+            return stop_gradient(w_new), m_new, v_new
 
-    def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = _adam_step("adam_update", numbers, g, m, v, step)
-        return _stopped(_descend("adam_update", w, effective, lr), stop_gradients), m_new, v_new
+        def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
+            effective, m_new, v_new = _adam_step("adam_update", numbers, g, m, v, step)
+            return _stopped(_descend("adam_update", w, effective, lr), stop_gradients), m_new, v_new
 
-    return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+        return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+    except Exception as error:
+        explain(error, adam_update)
 
 
 def _are_lists_alike(columns: list[list[Any]], lr: Any, step: Any) -> bool:
@@ -223,18 +253,27 @@ def lamb_update(
     >>> np.round(w, 6)
     array([0.9])
     """
-    numbers = beta1, beta2, epsilon
+    try:
+        if type(beta1) is not float:
+            check_number(beta1)
+        if type(beta2) is not float:
+            check_number(beta2)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        numbers = beta1, beta2, epsilon
 
-    def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-        effective, m_new, v_new = _adam_step("lamb_update", numbers, g, m, v, step)
-        xp = xp_of_all(w, effective, lr)
-        w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
-        other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
-        ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
-        w_new = w - _cast(xp, ratio * lr, w) * effective
-        return _stopped(w_new, stop_gradients), m_new, v_new
+        def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
+            effective, m_new, v_new = _adam_step("lamb_update", numbers, g, m, v, step)
+            xp = xp_of_all(w, effective, lr)
+            w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
+            other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
+            ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
+            w_new = w - _cast(xp, ratio * lr, w) * effective
+            return _stopped(w_new, stop_gradients), m_new, v_new
 
-    return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+        return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+    except Exception as error:
+        explain(error, lamb_update)
 
 
 # Parts --------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from .._core.errors import (
     MixedBackendsError,
     ShapeError,
 )
+from .._core.kinds import check_callable
+from .._core.shapes import check_new_axis
 from .._core.typing import T
 
 
@@ -32,6 +34,7 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable
     >>> trellis.grad(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
+    check_callable("grad", func)
     evaluate = value_and_grad(func, argnums)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +57,8 @@ def value_and_grad(
     >>> float(value), g
     (25.0, array([6., 8.]))
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    check_callable("value_and_grad", func)
+    positions = _positions(argnums)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         xp, xs, spec = _leaves_of([_argument(args, n, func) for n in positions], args)
@@ -87,6 +91,7 @@ def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any]
     >>> pull(np.array([1.0, 1.0]))
     (array([3., 4.]), array([1., 2.]))
     """
+    check_callable("vjp", func)
     xp, xs, spec = _leaves_of(list(primals), primals)
     out_specs: list[Any] = []
 
@@ -114,6 +119,7 @@ def jvp(
     >>> trellis.jvp(trellis.square, (np.array([3.0]),), (np.array([1.0]),))
     (array([9.]), array([6.]))
     """
+    check_callable("jvp", func)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise ArgumentTypeError("jvp() expects a tuple of primals and a tuple of tangents.")
     xp, xs, spec = _leaves_of(list(primals), primals)
@@ -141,6 +147,7 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
     array([[2., 0.],
            [0., 4.]])
     """
+    check_callable("jac", func)
     if mode not in ("reverse", "forward"):
         raise ArgumentError(f"jac() knows the modes 'reverse' and 'forward', not {mode!r}.")
 
@@ -192,6 +199,7 @@ def hessian(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
+    check_callable("hessian", func)
     return jac(grad(func))
 
 
@@ -207,6 +215,10 @@ def vmap(
     >>> trellis.vmap(lambda a, b: trellis.sum(a * b))(np.ones((3, 2)), np.ones((3, 2)))
     array([2., 2., 2.])
     """
+    check_callable("vmap", func)
+    for axis in [out_axes, *(in_axes if isinstance(in_axes, (list, tuple)) else [in_axes])]:
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+            raise ArgumentTypeError(f"vmap() maps over an axis by its number, got {axis!r}.")
 
     def mapped(*args: Any) -> Any:
         entries = [in_axes] * len(args) if not isinstance(in_axes, Sequence) else list(in_axes)
@@ -225,6 +237,8 @@ def vmap(
         def on_leaves(rows: list[Any]) -> list[Any]:
             outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, rows)))
             out_specs.append(out_spec)
+            for y in outputs:
+                check_new_axis(out_axes, len(getattr(y, "shape", ())))
             return [xp.asarray(y) if isinstance(y, (int, float)) else y for y in outputs]
 
         ys = xp.vmap(on_leaves, leaves, axes, [out_axes], size)
@@ -273,6 +287,7 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     >>> trellis.grad(lambda x: trellis.sum(f(x)))(np.array([0.0]))
     array([0.])
     """
+    check_callable("checkpoint", func)
 
     def recomputed(*args: Any) -> Any:
         leaves, spec = tree.flatten(list(args))
@@ -303,6 +318,8 @@ def bind_custom_gradient_function(
     >>> trellis.grad(lambda x: trellis.sum(f(x) * 2))(np.array([1.5]))
     array([2.])
     """
+    for fn in (func, custom_grad_func):
+        check_callable("bind_custom_gradient_function", fn)
 
     def bound(x: Any, /) -> Any:
         leaves, spec = tree.flatten(x)
@@ -344,6 +361,16 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
 
 
 # Inputs and outputs -------------------------------------------------------------------------------
+
+
+def _positions(argnums: Any) -> tuple[int, ...]:
+    numbers = tuple(argnums) if isinstance(argnums, (list, tuple)) else (argnums,)
+    for n in numbers:
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise ArgumentTypeError(
+                f"argnums names arguments by their places, integers from 0 on; got {argnums!r}."
+            )
+    return numbers
 
 
 def _argument(args: tuple[Any, ...], n: int, func: Callable[..., Any]) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 from .._core.dispatch import xp_of_any
 from .._core.dtypes import FLOATING, default_dtype, name_of, promote
-from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 from .._core.leafwise import call_leafwise
-from .._core.shapes import broadcast_shapes
+from .._core.shapes import LARGEST, broadcast_shapes
 from .._core.threefry import fold_in_words
 from .stream import as_key, key_words, seed_array
 
@@ -22,6 +22,8 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     for n in sizes:
         if n < 0:
             raise ShapeError(f"A shape has no negative sizes, got {sizes}.")
+        if n > LARGEST:
+            raise OutOfMemoryError(f"No machine holds an axis of {n} elements: shape {sizes}.")
     return sizes
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import INTEGER, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from .._core.explain import explain
 from .._core.shapes import broadcast_shapes, normal_axis
 from .._core.typing import A, Array, DTypeLike, Shape
 from .arguments import as_shape, check_below, draw_dtype, is_known
@@ -31,22 +32,25 @@ def randint(
     >>> trellis.random.randint(trellis.random.key(0), (4,), 0, 10)
     array([9, 0, 2, 3])
     """
-    xp = backend_of_key(key)
-    result = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
-    if not xp.isdtype(result, "integral"):
-        raise DtypeError(f"randint draws integers, not {name_of(dtype)}.")
-    _check_bounds(xp, minval, maxval)
-    drawn = result
-    if xp.iinfo(result).bits < 32 or (
-        dtype is None and _fits_int32(minval) and _fits_int32(maxval, 1)
-    ):
-        drawn = xp.int32
-    limits, limits_drawn = xp.iinfo(result), xp.iinfo(drawn)
-    beyond = isinstance(maxval, int) and maxval > limits_drawn.max
-    low, high = _clipped(xp, minval, limits, drawn, 0), _clipped(xp, maxval, limits, drawn, 1)
-    return xp.astype(
-        xp.random.randint(key, as_shape(shape), low, high, beyond, drawn), result, copy=False
-    )
+    try:
+        xp = backend_of_key(key)
+        result = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        if not xp.isdtype(result, "integral"):
+            raise DtypeError(f"randint draws integers, not {name_of(dtype)}.")
+        _check_bounds(xp, minval, maxval)
+        drawn = result
+        if xp.iinfo(result).bits < 32 or (
+            dtype is None and _fits_int32(minval) and _fits_int32(maxval, 1)
+        ):
+            drawn = xp.int32
+        limits, limits_drawn = xp.iinfo(result), xp.iinfo(drawn)
+        beyond = isinstance(maxval, int) and maxval > limits_drawn.max
+        low, high = _clipped(xp, minval, limits, drawn, 0), _clipped(xp, maxval, limits, drawn, 1)
+        return xp.astype(
+            xp.random.randint(key, as_shape(shape), low, high, beyond, drawn), result, copy=False
+        )
+    except Exception as error:
+        explain(error, randint)
 
 
 def _check_bounds(xp: Any, minval: Any, maxval: Any) -> None:
@@ -80,18 +84,21 @@ def permutation(key: A, x: int | A, /, axis: int = 0) -> A:
     >>> trellis.random.permutation(trellis.random.key(0), 5)
     array([0, 1, 4, 3, 2])
     """
-    if isinstance(x, int):
-        xp = backend_of_key(key)
-        if isinstance(x, bool) or x < 0:
-            raise ArgumentError(
-                f"permutation() needs a number of at least 0 or an array, got {x!r}."
-            )
-        return xp.astype(xp.random.permutation(key, x), xp.asarray(0).dtype, copy=False)
-    xp = xp_of_all(key_data(key), x)
-    if not hasattr(x, "shape") or len(x.shape) == 0:
-        raise ShapeError(f"permutation() needs an array with at least one axis, got {x!r}.")
-    axis = normal_axis(axis, len(x.shape))
-    return xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
+    try:
+        if isinstance(x, int):
+            xp = backend_of_key(key)
+            if isinstance(x, bool) or x < 0:
+                raise ArgumentError(
+                    f"permutation() needs a number of at least 0 or an array, got {x!r}."
+                )
+            return xp.astype(xp.random.permutation(key, x), xp.asarray(0).dtype, copy=False)
+        xp = xp_of_all(key_data(key), x)
+        if not hasattr(x, "shape") or len(x.shape) == 0:
+            raise ShapeError(f"permutation() needs an array with at least one axis, got {x!r}.")
+        axis = normal_axis(axis, len(x.shape))
+        return xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
+    except Exception as error:
+        explain(error, permutation)
 
 
 def choice(
@@ -110,45 +117,49 @@ def choice(
     >>> trellis.random.choice(trellis.random.key(0), 5, (3,), replace=False)
     array([0, 1, 4])
     """
-    population: Any = a
-    is_number = isinstance(a, int) and not isinstance(a, bool)
-    if not is_number and (not hasattr(a, "shape") or len(a.shape) == 0):
-        raise ArgumentTypeError(
-            f"choice() draws from a number of elements or from an array with an axis, got {a!r}."
-        )
-    if p is not None and not hasattr(p, "dtype"):
-        raise ArgumentTypeError(f"choice() expects an array of weights for p, got {p!r}.")
-    xp = xp_of_all(key_data(key), None if is_number else a, p)
-    sizes = as_shape(shape)
-    axis = 0 if is_number else normal_axis(axis, len(population.shape))
-    shape_of_a = () if is_number else tuple(population.shape)
-    population = a if is_number else int(shape_of_a[axis])
-    draws = prod(sizes)
-    if population <= 0 and draws > 0:
-        raise ArgumentError("choice cannot draw from nothing.")
-    if not replace and draws > population:
-        raise ArgumentError(
-            f"replace=False cannot draw {draws} different elements out of {population}."
-        )
-    if p is not None and tuple(p.shape) != (population,):
-        raise ShapeError(
-            f"p needs one weight for each of the {population} elements, got the shape "
-            f"{tuple(p.shape)}."
-        )
-    if p is not None:
-        _check_weights(xp, p)
-    if draws == 0:
-        indices = xp.zeros(sizes, dtype=xp.int32)
-    elif p is None and replace:
-        indices = randint(key, sizes, 0, population, "int32")
-    elif p is None:
-        indices = xp.reshape(xp.random.permutation(key, population)[:draws], sizes)
-    else:
-        indices = xp.reshape(_weighted_choice(xp, key, p, draws, replace), sizes)
-    if is_number:
-        return xp.astype(indices, xp.asarray(0).dtype, copy=False)
-    taken = xp.take(a, xp.reshape(indices, (-1,)), axis=axis)
-    return xp.reshape(taken, (*shape_of_a[:axis], *sizes, *shape_of_a[axis + 1 :]))
+    try:
+        population: Any = a
+        is_number = isinstance(a, int) and not isinstance(a, bool)
+        if not is_number and (not hasattr(a, "shape") or len(a.shape) == 0):
+            raise ArgumentTypeError(
+                "choice() draws from a number of elements or from an array with an axis, "
+                f"got {a!r}."
+            )
+        if p is not None and not hasattr(p, "dtype"):
+            raise ArgumentTypeError(f"choice() expects an array of weights for p, got {p!r}.")
+        xp = xp_of_all(key_data(key), None if is_number else a, p)
+        sizes = as_shape(shape)
+        axis = 0 if is_number else normal_axis(axis, len(population.shape))
+        shape_of_a = () if is_number else tuple(population.shape)
+        population = a if is_number else int(shape_of_a[axis])
+        draws = prod(sizes)
+        if population <= 0 and draws > 0:
+            raise ArgumentError("choice cannot draw from nothing.")
+        if not replace and draws > population:
+            raise ArgumentError(
+                f"replace=False cannot draw {draws} different elements out of {population}."
+            )
+        if p is not None and tuple(p.shape) != (population,):
+            raise ShapeError(
+                f"p needs one weight for each of the {population} elements, got the shape "
+                f"{tuple(p.shape)}."
+            )
+        if p is not None:
+            _check_weights(xp, p)
+        if draws == 0:
+            indices = xp.zeros(sizes, dtype=xp.int32)
+        elif p is None and replace:
+            indices = randint(key, sizes, 0, population, "int32")
+        elif p is None:
+            indices = xp.reshape(xp.random.permutation(key, population)[:draws], sizes)
+        else:
+            indices = xp.reshape(_weighted_choice(xp, key, p, draws, replace), sizes)
+        if is_number:
+            return xp.astype(indices, xp.asarray(0).dtype, copy=False)
+        taken = xp.take(a, xp.reshape(indices, (-1,)), axis=axis)
+        return xp.reshape(taken, (*shape_of_a[:axis], *sizes, *shape_of_a[axis + 1 :]))
+    except Exception as error:
+        explain(error, choice)
 
 
 def _check_weights(xp: Any, p: Any) -> None:
@@ -179,17 +190,22 @@ def categorical(key: A, logits: A, /, axis: int = -1, shape: Shape | None = None
     >>> trellis.random.categorical(trellis.random.key(0), np.array([-np.inf, 0.0]))
     np.int64(1)
     """
-    xp = xp_of_all(key_data(key), logits)
-    if not hasattr(logits, "shape") or len(logits.shape) == 0:
-        raise ShapeError(f"categorical() needs an array of logits with an axis, got {logits!r}.")
-    axis = normal_axis(axis, len(logits.shape)) - len(logits.shape)
-    batch = tuple([int(n) for n in logits.shape])
-    batch = batch[: len(batch) + axis] + batch[len(batch) + axis + 1 :]
-    sizes = batch if shape is None else as_shape(shape)
-    if broadcast_shapes(batch, sizes) != sizes:
-        raise ShapeError(f"Logits of batch shape {batch} do not broadcast to {sizes}.")
-    native = draw_dtype(xp, None, logits, function="categorical")
-    # The categories stand at the same place, counted from the end, as in `logits`.
-    at = len(sizes) + axis + 1
-    noise = gumbel(key, (*sizes[:at], int(logits.shape[axis]), *sizes[at:]), native)
-    return xp.argmax(noise + xp.astype(logits, native, copy=False), axis=axis)
+    try:
+        xp = xp_of_all(key_data(key), logits)
+        if not hasattr(logits, "shape") or len(logits.shape) == 0:
+            raise ShapeError(
+                f"categorical() needs an array of logits with an axis, got {logits!r}."
+            )
+        axis = normal_axis(axis, len(logits.shape)) - len(logits.shape)
+        batch = tuple([int(n) for n in logits.shape])
+        batch = batch[: len(batch) + axis] + batch[len(batch) + axis + 1 :]
+        sizes = batch if shape is None else as_shape(shape)
+        if broadcast_shapes(batch, sizes) != sizes:
+            raise ShapeError(f"Logits of batch shape {batch} do not broadcast to {sizes}.")
+        native = draw_dtype(xp, None, logits, function="categorical")
+        # The categories stand at the same place, counted from the end, as in `logits`.
+        at = len(sizes) + axis + 1
+        noise = gumbel(key, (*sizes[:at], int(logits.shape[axis]), *sizes[at:]), native)
+        return xp.argmax(noise + xp.astype(logits, native, copy=False), axis=axis)
+    except Exception as error:
+        explain(error, categorical)

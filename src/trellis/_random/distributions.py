@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import name_of
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A, Array, DTypeLike, Shape
 from .arguments import (
@@ -40,20 +41,23 @@ def uniform(
     >>> trellis.random.uniform(trellis.random.key(0))
     array(0.947667, dtype=float32)
     """
-    xp = backend_of_key(key)
-    native = draw_dtype(xp, dtype, function="uniform")
-    check_number("uniform", "minval", minval)
-    check_number("uniform", "maxval", maxval)
-    check_below(xp, "uniform", minval, maxval, "minval <= maxval", True)
-    u = xp.random.uniform(key, as_shape(shape), native)
-    if (
-        not hasattr(minval, "dtype")
-        and not hasattr(maxval, "dtype")
-        and minval == 0
-        and maxval == 1
-    ):
-        return u
-    return scaled_uniform(xp, u, param(xp, minval, native, key), param(xp, maxval, native, key))
+    try:
+        xp = backend_of_key(key)
+        native = draw_dtype(xp, dtype, function="uniform")
+        check_number("uniform", "minval", minval)
+        check_number("uniform", "maxval", maxval)
+        check_below(xp, "uniform", minval, maxval, "minval <= maxval", True)
+        u = xp.random.uniform(key, as_shape(shape), native)
+        if (
+            not hasattr(minval, "dtype")
+            and not hasattr(maxval, "dtype")
+            and minval == 0
+            and maxval == 1
+        ):
+            return u
+        return scaled_uniform(xp, u, param(xp, minval, native, key), param(xp, maxval, native, key))
+    except Exception as error:
+        explain(error, uniform)
 
 
 def bernoulli(key: A, /, p: float | Array = 0.5, shape: Shape | None = None) -> A:
@@ -63,11 +67,14 @@ def bernoulli(key: A, /, p: float | Array = 0.5, shape: Shape | None = None) -> 
     >>> trellis.random.bernoulli(trellis.random.key(0), 0.9, (4,))
     array([False, False,  True,  True])
     """
-    xp = backend_of_key(key)
-    check_number("bernoulli", "p", p)
-    check_values(xp, "bernoulli", "p", p, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")
-    native = draw_dtype(xp, None, p, function="bernoulli")
-    return xp.random.uniform(key, result_shape(shape, p), native) < param(xp, p, native, key)
+    try:
+        xp = backend_of_key(key)
+        check_number("bernoulli", "p", p)
+        check_values(xp, "bernoulli", "p", p, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")
+        native = draw_dtype(xp, None, p, function="bernoulli")
+        return xp.random.uniform(key, result_shape(shape, p), native) < param(xp, p, native, key)
+    except Exception as error:
+        explain(error, bernoulli)
 
 
 def exponential(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -77,10 +84,13 @@ def exponential(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) ->
     >>> trellis.random.exponential(trellis.random.key(0), (2,)).shape
     (2,)
     """
-    xp = backend_of_key(key)
-    return -xp.log1p(
-        -xp.random.uniform(key, as_shape(shape), draw_dtype(xp, dtype, function="exponential"))
-    )
+    try:
+        xp = backend_of_key(key)
+        return -xp.log1p(
+            -xp.random.uniform(key, as_shape(shape), draw_dtype(xp, dtype, function="exponential"))
+        )
+    except Exception as error:
+        explain(error, exponential)
 
 
 def gumbel(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -90,11 +100,14 @@ def gumbel(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
     >>> trellis.random.gumbel(trellis.random.key(0), (2,)).shape
     (2,)
     """
-    xp = backend_of_key(key)
-    native = draw_dtype(xp, dtype, function="gumbel")
-    u = xp.random.uniform(key, as_shape(shape), native)
-    tiny = {"float16": 2.0**-14, "float64": 2.0**-1022}.get(xp.dtype_name(native), 2.0**-126)
-    return -xp.log(-xp.log(xp.maximum(u, param(xp, tiny, native, key))))
+    try:
+        xp = backend_of_key(key)
+        native = draw_dtype(xp, dtype, function="gumbel")
+        u = xp.random.uniform(key, as_shape(shape), native)
+        tiny = {"float16": 2.0**-14, "float64": 2.0**-1022}.get(xp.dtype_name(native), 2.0**-126)
+        return -xp.log(-xp.log(xp.maximum(u, param(xp, tiny, native, key))))
+    except Exception as error:
+        explain(error, gumbel)
 
 
 def normal(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -104,8 +117,11 @@ def normal(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
     >>> trellis.random.normal(trellis.random.key(0), (2,)).shape
     (2,)
     """
-    xp = backend_of_key(key)
-    return xp.random.normal(key, as_shape(shape), draw_dtype(xp, dtype, function="normal"))
+    try:
+        xp = backend_of_key(key)
+        return xp.random.normal(key, as_shape(shape), draw_dtype(xp, dtype, function="normal"))
+    except Exception as error:
+        explain(error, normal)
 
 
 def truncated_normal(
@@ -123,20 +139,23 @@ def truncated_normal(
     >>> bool(abs(x).max() < 2)
     True
     """
-    xp = backend_of_key(key)
-    check_number("truncated_normal", "lower", lower)
-    check_number("truncated_normal", "upper", upper)
-    check_below(xp, "truncated_normal", lower, upper, "lower < upper", False)
-    native = draw_dtype(xp, dtype, function="truncated_normal")
-    sizes = result_shape(shape, lower, upper)
-    low, high = param(xp, lower, native, key), param(xp, upper, native, key)
-    u = xp.random.uniform(key, sizes, native)
-    is_short = xp.dtype_name(native) in ("float16", "bfloat16")
-    if is_short:
-        # Too few digits to count in; the result may then be rounded to a bound.
-        low, high, u = [xp.astype(x, xp.float32) for x in (low, high, u)]
-    draw: Any = _truncated(xp, u, low, high, lower, upper)
-    return xp.astype(draw, native) if is_short else draw
+    try:
+        xp = backend_of_key(key)
+        check_number("truncated_normal", "lower", lower)
+        check_number("truncated_normal", "upper", upper)
+        check_below(xp, "truncated_normal", lower, upper, "lower < upper", False)
+        native = draw_dtype(xp, dtype, function="truncated_normal")
+        sizes = result_shape(shape, lower, upper)
+        low, high = param(xp, lower, native, key), param(xp, upper, native, key)
+        u = xp.random.uniform(key, sizes, native)
+        is_short = xp.dtype_name(native) in ("float16", "bfloat16")
+        if is_short:
+            # Too few digits to count in; the result may then be rounded to a bound.
+            low, high, u = [xp.astype(x, xp.float32) for x in (low, high, u)]
+        draw: Any = _truncated(xp, u, low, high, lower, upper)
+        return xp.astype(draw, native) if is_short else draw
+    except Exception as error:
+        explain(error, truncated_normal)
 
 
 # From here on the error function has too few digits left: 1 - erf(3 / sqrt(2)) is 0.0027.
@@ -215,24 +234,32 @@ def multivariate_normal(
     >>> trellis.random.multivariate_normal(key, np.zeros(2), np.eye(2), (5,)).shape
     (5, 2)
     """
-    for what, array in (("mean", mean), ("cov", cov)):
-        check_array("multivariate_normal", what, array)
-    xp = xp_of_all(key_data(key), mean, cov)
-    if len(mean.shape) < 1 or len(cov.shape) < 2 or tuple(cov.shape[-2:]) != (mean.shape[-1],) * 2:
-        raise ShapeError(
-            "multivariate_normal needs a mean (..., n) and a covariance (..., n, n), got "
-            f"{tuple(mean.shape)} and "
-            f"{tuple(cov.shape)}."
-        )
-    native = draw_dtype(xp, dtype, mean, cov, function="multivariate_normal")
-    batch = broadcast_shapes(tuple(mean.shape[:-1]), tuple(cov.shape[:-2]))
-    sizes = batch if shape is None else as_shape(shape)
-    if broadcast_shapes(batch, sizes) != sizes:
-        raise ShapeError(f"Parameters of batch shape {batch} do not broadcast to {sizes}.")
-    z = xp.random.normal(key, (*sizes, mean.shape[-1]), native)
-    factor = xp.linalg.cholesky(xp.astype(cov, native, copy=False))
-    spread = xp.matmul(factor, xp.expand_dims(z, axis=-1))
-    return xp.astype(mean, native, copy=False) + xp.squeeze(spread, axis=-1)
+    try:
+        for what, array in (("mean", mean), ("cov", cov)):
+            check_array("multivariate_normal", what, array)
+        xp = xp_of_all(key_data(key), mean, cov)
+        if (
+            len(mean.shape) < 1
+            or len(cov.shape) < 2
+            or tuple(cov.shape[-2:]) != (mean.shape[-1],) * 2
+        ):
+            raise ShapeError(
+                "multivariate_normal needs a mean (..., n) and a covariance (..., n, n), got "
+                f"{tuple(mean.shape)} and "
+                f"{tuple(cov.shape)}."
+            )
+        native = draw_dtype(xp, dtype, mean, cov, function="multivariate_normal")
+        batch = broadcast_shapes(tuple(mean.shape[:-1]), tuple(cov.shape[:-2]))
+        sizes = batch if shape is None else as_shape(shape)
+        if broadcast_shapes(batch, sizes) != sizes:
+            raise ShapeError(f"Parameters of batch shape {batch} do not broadcast to {sizes}.")
+        check_values(xp, "multivariate_normal", "cov", cov, xp.isfinite, "of finite numbers")
+        z = xp.random.normal(key, (*sizes, mean.shape[-1]), native)
+        factor = xp.linalg.cholesky(xp.astype(cov, native, copy=False))
+        spread = xp.matmul(factor, xp.expand_dims(z, axis=-1))
+        return xp.astype(mean, native, copy=False) + xp.squeeze(spread, axis=-1)
+    except Exception as error:
+        explain(error, multivariate_normal)
 
 
 def orthogonal(
@@ -245,15 +272,20 @@ def orthogonal(
     >>> bool(np.allclose(q @ q.T, np.eye(3), atol=1e-5))
     True
     """
-    xp = backend_of_key(key)
-    m = n if m is None else m
-    z = xp.random.normal(
-        key, (*as_shape(shape), max(n, m), min(n, m)), draw_dtype(xp, dtype, function="orthogonal")
-    )
-    q, r = xp.linalg.qr(z)
-    signs = xp.sign(xp.linalg.diagonal(r))
-    q = q * xp.expand_dims(signs, axis=-2)
-    return xp.matrix_transpose(q) if n < m else q
+    try:
+        xp = backend_of_key(key)
+        m = n if m is None else m
+        z = xp.random.normal(
+            key,
+            (*as_shape(shape), max(n, m), min(n, m)),
+            draw_dtype(xp, dtype, function="orthogonal"),
+        )
+        q, r = xp.linalg.qr(z)
+        signs = xp.sign(xp.linalg.diagonal(r))
+        q = q * xp.expand_dims(signs, axis=-2)
+        return xp.matrix_transpose(q) if n < m else q
+    except Exception as error:
+        explain(error, orthogonal)
 
 
 def gamma(
@@ -265,8 +297,11 @@ def gamma(
     >>> trellis.random.gamma(trellis.random.key(0), 2.0, (3,)).shape
     (3,)
     """
-    draws: A = _gamma("gamma", "a", key, a, shape, dtype, False)
-    return draws
+    try:
+        draws: A = _gamma("gamma", "a", key, a, shape, dtype, False)
+        return draws
+    except Exception as error:
+        explain(error, gamma)
 
 
 def _gamma(name: str, what: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Any:
@@ -292,16 +327,19 @@ def beta(
     >>> trellis.random.beta(trellis.random.key(0), 2.0, 3.0, (3,)).shape
     (3,)
     """
-    xp = xp_of_all(key_data(key), a, b)
-    name = float_name(xp, dtype, a, b)
-    sizes = result_shape(shape, a, b)
-    keys = split(key)
-    x = _gamma("beta", "a", keys[0], a, sizes, name, True)
-    y = _gamma("beta", "b", keys[1], b, sizes, name, True)
-    largest = xp.maximum(x, y)
-    x, y = xp.exp(x - largest), xp.exp(y - largest)
-    draws: A = x / (x + y)
-    return draws
+    try:
+        xp = xp_of_all(key_data(key), a, b)
+        name = float_name(xp, dtype, a, b)
+        sizes = result_shape(shape, a, b)
+        keys = split(key)
+        x = _gamma("beta", "a", keys[0], a, sizes, name, True)
+        y = _gamma("beta", "b", keys[1], b, sizes, name, True)
+        largest = xp.maximum(x, y)
+        x, y = xp.exp(x - largest), xp.exp(y - largest)
+        draws: A = x / (x + y)
+        return draws
+    except Exception as error:
+        explain(error, beta)
 
 
 def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike | None = None) -> A:
@@ -311,15 +349,21 @@ def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike 
     >>> trellis.random.dirichlet(trellis.random.key(0), np.ones(3), (2,)).shape
     (2, 3)
     """
-    if not hasattr(alpha, "shape") or len(alpha.shape) < 1:
-        raise ShapeError("dirichlet needs an array alpha with at least one axis, the components.")
-    xp = xp_of_all(key_data(key), alpha)
-    sizes = tuple(alpha.shape[:-1]) if shape is None else as_shape(shape)
-    full = (*sizes, int(alpha.shape[-1]))
-    name = float_name(xp, dtype, alpha)
-    logs = _gamma("dirichlet", "alpha", key, alpha, full, name, True)
-    weights = xp.exp(logs - xp.max(logs, axis=-1, keepdims=True))
-    return weights / xp.sum(weights, axis=-1, keepdims=True)
+    try:
+        if not hasattr(alpha, "shape") or len(alpha.shape) < 1:
+            raise ShapeError(
+                "dirichlet needs an array alpha with at least one axis, the components."
+            )
+        xp = xp_of_all(key_data(key), alpha)
+        sizes = tuple(alpha.shape[:-1]) if shape is None else as_shape(shape)
+        full = (*sizes, int(alpha.shape[-1]))
+        name = float_name(xp, dtype, alpha)
+        alpha = xp.astype(alpha, name, copy=False)
+        logs = _gamma("dirichlet", "alpha", key, alpha, full, name, True)
+        weights = xp.exp(logs - xp.max(logs, axis=-1, keepdims=True))
+        return weights / xp.sum(weights, axis=-1, keepdims=True)
+    except Exception as error:
+        explain(error, dirichlet)
 
 
 def poisson(
@@ -336,15 +380,18 @@ def poisson(
     >>> trellis.random.poisson(trellis.random.key(0), 3.0, (4,)).shape
     (4,)
     """
-    xp = xp_of_all(key_data(key), lam)
-    check_number("poisson", "lam", lam)
-    native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
-    # Ten standard deviations below what the integers hold.
-    most = float(xp.iinfo(native).max) if xp.isdtype(native, "integral") else 2.0**62
-    most = most - 10 * sqrt(most)
-    check_values(
-        xp, "poisson", "a rate", lam, lambda lam: (lam >= 0) & (lam <= most),
-        f"from 0 to {most:.3g}, as {xp.dtype_name(native)} can hold",
-    )  # fmt: skip
-    rate = param(xp, lam, xp.float32, key)
-    return xp.random.poisson(key, xp.broadcast_to(rate, result_shape(shape, lam)), native)
+    try:
+        xp = xp_of_all(key_data(key), lam)
+        check_number("poisson", "lam", lam)
+        native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        # Ten standard deviations below what the integers hold.
+        most = float(xp.iinfo(native).max) if xp.isdtype(native, "integral") else 2.0**62
+        most = most - 10 * sqrt(most)
+        check_values(
+            xp, "poisson", "a rate", lam, lambda lam: (lam >= 0) & (lam <= most),
+            f"from 0 to {most:.3g}, as {xp.dtype_name(native)} can hold",
+        )  # fmt: skip
+        rate = param(xp, lam, xp.float32, key)
+        return xp.random.poisson(key, xp.broadcast_to(rate, result_shape(shape, lam)), native)
+    except Exception as error:
+        explain(error, poisson)

@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import INTEGER, UNSIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.explain import explain
 from .._core.typing import A, Array, Device, DTypeLike, Shape
 from .arguments import as_shape
 from .stream import is_key, known_words
@@ -36,7 +37,10 @@ def split(key: A, /, num: int | tuple[int, ...] = 2) -> A:
     >>> trellis.random.split(trellis.random.key(0), 3).shape
     (3, 2)
     """
-    return backend_of_key(key).random.split(key, as_shape(num))
+    try:
+        return backend_of_key(key).random.split(key, as_shape(num))
+    except Exception as error:
+        explain(error, split)
 
 
 def fold_in(key: A, data: int | Array, /) -> A:
@@ -76,12 +80,15 @@ def bits(key: A, /, shape: Shape = (), dtype: DTypeLike = "uint32") -> A:
     >>> trellis.random.bits(trellis.random.key(0), (2,))
     array([4070199207, 4202968722], dtype=uint32)
     """
-    if name_of(dtype) not in UNSIGNED:
-        raise ArgumentError(
-            f"bits are unsigned integers, one of {', '.join(UNSIGNED)}, not {name_of(dtype)}."
-        )
-    xp = backend_of_key(key)
-    return xp.random.bits(key, as_shape(shape), xp.as_dtype(name_of(dtype)))
+    try:
+        if name_of(dtype) not in UNSIGNED:
+            raise ArgumentError(
+                f"bits are unsigned integers, one of {', '.join(UNSIGNED)}, not {name_of(dtype)}."
+            )
+        xp = backend_of_key(key)
+        return xp.random.bits(key, as_shape(shape), xp.as_dtype(name_of(dtype)))
+    except Exception as error:
+        explain(error, bits)
 
 
 def backend_of_key(key: Any) -> Any:

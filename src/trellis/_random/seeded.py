@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.dtypes import INTEGER, SIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
+from .._core.explain import explain
 from .._core.leafwise import has_nest
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
@@ -16,6 +17,7 @@ from .arguments import (
     as_shape,
     backend_and_key,
     check_float_name,
+    check_number,
     draw_leafwise,
     float_name,
     is_any,
@@ -49,32 +51,35 @@ def random_uniform(
     array([[1, 1],
            [1, 1]], dtype=int32)
     """
-    if has_nest(low, high):
-        options = {
-            "low": low,
-            "high": high,
-            "shape": shape,
-            "dtype": dtype,
-            "seed": seed,
-            "device": device,
-        }
-        return draw_leafwise(random_uniform, (), options)
-    sizes = result_shape(shape, low, high)
-    xp, key = backend_and_key(seed, device, low, high)
-    if is_known(xp, low, high):
-        if is_any(xp, _less(xp, high, low)):
-            raise ArgumentError(
-                f"random_uniform needs low <= high everywhere, got low={low!r}, high={high!r}."
-            )
-    name = float_name(xp, dtype, low, high)
-    if name in INTEGER:
-        return _whole_uniform(xp, key, low, high, sizes, name)
-    check_float_name(name, "random_uniform")
-    native = xp.as_dtype(name)
-    u = xp.random.uniform(key, sizes, native)
-    if not hasattr(low, "dtype") and not hasattr(high, "dtype") and low == 0 and high == 1:
-        return u
-    return scaled_uniform(xp, u, param(xp, low, native, key), param(xp, high, native, key))
+    try:
+        if has_nest(low, high):
+            options = {
+                "low": low,
+                "high": high,
+                "shape": shape,
+                "dtype": dtype,
+                "seed": seed,
+                "device": device,
+            }
+            return draw_leafwise(random_uniform, (), options)
+        sizes = result_shape(shape, low, high)
+        xp, key = backend_and_key(seed, device, low, high)
+        if is_known(xp, low, high):
+            if is_any(xp, _less(xp, high, low)):
+                raise ArgumentError(
+                    f"random_uniform needs low <= high everywhere, got low={low!r}, high={high!r}."
+                )
+        name = float_name(xp, dtype, low, high)
+        if name in INTEGER:
+            return _whole_uniform(xp, key, low, high, sizes, name)
+        check_float_name(name, "random_uniform")
+        native = xp.as_dtype(name)
+        u = xp.random.uniform(key, sizes, native)
+        if not hasattr(low, "dtype") and not hasattr(high, "dtype") and low == 0 and high == 1:
+            return u
+        return scaled_uniform(xp, u, param(xp, low, native, key), param(xp, high, native, key))
+    except Exception as error:
+        explain(error, random_uniform)
 
 
 def _whole_uniform(
@@ -121,28 +126,33 @@ def random_normal(
     >>> trellis.random_normal(mean=np.array([4.8, 5.6]), std=0.0)
     array([4.8, 5.6])
     """
-    if has_nest(mean, std):
-        options = {
-            "mean": mean,
-            "std": std,
-            "shape": shape,
-            "dtype": dtype,
-            "seed": seed,
-            "device": device,
-        }
-        return draw_leafwise(random_normal, (), options)
-    sizes = result_shape(shape, mean, std)
-    xp, key = backend_and_key(seed, device, mean, std)
-    if is_known(xp, std):
-        if is_any(xp, _less(xp, std, 0)):
-            raise ArgumentError(f"random_normal needs std >= 0 everywhere, got std={std!r}.")
-    name = float_name(xp, dtype, mean, std)
-    check_float_name(name, "random_normal")
-    native = xp.as_dtype(name)
-    z = xp.random.normal(key, sizes, native)
-    if not hasattr(mean, "dtype") and not hasattr(std, "dtype") and mean == 0 and std == 1:
-        return z
-    return param(xp, mean, native, key) + param(xp, std, native, key) * z
+    try:
+        if has_nest(mean, std):
+            options = {
+                "mean": mean,
+                "std": std,
+                "shape": shape,
+                "dtype": dtype,
+                "seed": seed,
+                "device": device,
+            }
+            return draw_leafwise(random_normal, (), options)
+        sizes = result_shape(shape, mean, std)
+        check_number("random_normal", "mean", mean)
+        check_number("random_normal", "std", std)
+        xp, key = backend_and_key(seed, device, mean, std)
+        if is_known(xp, std):
+            if is_any(xp, _less(xp, std, 0)):
+                raise ArgumentError(f"random_normal needs std >= 0 everywhere, got std={std!r}.")
+        name = float_name(xp, dtype, mean, std)
+        check_float_name(name, "random_normal")
+        native = xp.as_dtype(name)
+        z = xp.random.normal(key, sizes, native)
+        if not hasattr(mean, "dtype") and not hasattr(std, "dtype") and mean == 0 and std == 1:
+            return z
+        return param(xp, mean, native, key) + param(xp, std, native, key) * z
+    except Exception as error:
+        explain(error, random_normal)
 
 
 def randint(
@@ -165,19 +175,23 @@ def randint(
     >>> trellis.randint(-3, -1, shape=6, seed=0)
     array([-3, -3, -2, -2, -2, -3])
     """
-    if has_nest(low, high):
-        options = {"shape": shape, "dtype": dtype, "seed": seed, "device": device}
-        return draw_leafwise(randint, (low, high), options)
-    low, high = _as_bound(low), _as_bound(high)
-    if dtype is not None and name_of(dtype) not in SIGNED:
-        raise ArgumentError(
-            f"randint draws signed integers, not {name_of(dtype)}. Use one of {', '.join(SIGNED)}."
-        )
-    sizes = result_shape(shape, low, high)
-    xp, key = backend_and_key(seed, device, low, high)
-    native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
-    _check_range(xp, low, high, xp.iinfo(native))
-    return integers(xp, key, low, high, sizes, native)
+    try:
+        if has_nest(low, high):
+            options = {"shape": shape, "dtype": dtype, "seed": seed, "device": device}
+            return draw_leafwise(randint, (low, high), options)
+        low, high = _as_bound(low), _as_bound(high)
+        if dtype is not None and name_of(dtype) not in SIGNED:
+            raise ArgumentError(
+                f"randint draws signed integers, not {name_of(dtype)}. Use one of "
+                f"{', '.join(SIGNED)}."
+            )
+        sizes = result_shape(shape, low, high)
+        xp, key = backend_and_key(seed, device, low, high)
+        native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        _check_range(xp, low, high, xp.iinfo(native))
+        return integers(xp, key, low, high, sizes, native)
+    except Exception as error:
+        explain(error, randint)
 
 
 def _as_bound(bound: Any) -> Any:
@@ -233,35 +247,38 @@ def multinomial(
     >>> trellis.multinomial(3, 5, probs=np.array([0.0, 0.0, 1.0]))
     array([2, 2, 2, 2, 2])
     """
-    if has_nest(probs):
-        options = {
-            "batch_size": batch_size,
-            "probs": probs,
-            "replace": replace,
-            "seed": seed,
-            "device": device,
-        }
-        return draw_leafwise(multinomial, (population_size, num_samples), options)
-    (num_samples,) = as_shape(num_samples)
-    xp, key = backend_and_key(seed, device, probs)
-    integer = xp.asarray(0).dtype
-    if probs is None:
-        rows, population = as_shape((batch_size, population_size))
-        if population < 1:
-            raise ArgumentError(
-                f"multinomial needs a population of at least 1, got {population_size}."
-            )
+    try:
+        if has_nest(probs):
+            options = {
+                "batch_size": batch_size,
+                "probs": probs,
+                "replace": replace,
+                "seed": seed,
+                "device": device,
+            }
+            return draw_leafwise(multinomial, (population_size, num_samples), options)
+        (num_samples,) = as_shape(num_samples)
+        xp, key = backend_and_key(seed, device, probs)
+        integer = xp.asarray(0).dtype
+        if probs is None:
+            rows, population = as_shape((batch_size, population_size))
+            if population < 1:
+                raise ArgumentError(
+                    f"multinomial needs a population of at least 1, got {population_size}."
+                )
+            if replace:
+                return integers(xp, key, 0, population, (rows, num_samples), integer)
+            _check_enough(num_samples, population)
+            return xp.astype(uniform_order(xp, key, (rows, population))[:, :num_samples], integer)
+        weights = _checked_weights(xp, probs, num_samples, replace)
+        flat = xp.reshape(weights, (-1, weights.shape[-1]))
         if replace:
-            return integers(xp, key, 0, population, (rows, num_samples), integer)
-        _check_enough(num_samples, population)
-        return xp.astype(uniform_order(xp, key, (rows, population))[:, :num_samples], integer)
-    weights = _checked_weights(xp, probs, num_samples, replace)
-    flat = xp.reshape(weights, (-1, weights.shape[-1]))
-    if replace:
-        drawn = weighted_draws(xp, key, flat, num_samples)
-    else:
-        drawn = weighted_order(xp, key, flat)[:, :num_samples]
-    return xp.reshape(xp.astype(drawn, integer), (*probs.shape[:-1], num_samples))
+            drawn = weighted_draws(xp, key, flat, num_samples)
+        else:
+            drawn = weighted_order(xp, key, flat)[:, :num_samples]
+        return xp.reshape(xp.astype(drawn, integer), (*probs.shape[:-1], num_samples))
+    except Exception as error:
+        explain(error, multinomial)
 
 
 def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> Any:
@@ -312,16 +329,19 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
            [ 2, 20],
            [ 3, 30]])
     """
-    if has_nest(x):
-        shuffled: A = draw_leafwise(shuffle, (x,), {"axis": axis, "seed": seed})
-        return shuffled
-    rank = len(x.shape)
-    if rank == 0:
-        return x
-    axis = normal_axis(axis, rank)
-    xp, key = backend_and_key(seed, None, x)
-    result: A = xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
-    return result
+    try:
+        if has_nest(x):
+            shuffled: A = draw_leafwise(shuffle, (x,), {"axis": axis, "seed": seed})
+            return shuffled
+        rank = len(x.shape)
+        if rank == 0:
+            return x
+        axis = normal_axis(axis, rank)
+        xp, key = backend_and_key(seed, None, x)
+        result: A = xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
+        return result
+    except Exception as error:
+        explain(error, shuffle)
 
 
 def seed(seed_value: Any = 0) -> None:

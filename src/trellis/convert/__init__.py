@@ -1,15 +1,25 @@
-"""Models from anywhere: a model of one framework becomes a module that runs on any of the four.
+"""Models and weights from anywhere: a model of one framework becomes a module that runs on any of
+the four, and a model of ours trains inside theirs.
 
 >>> from trellis import convert
->>> sorted(name for name in dir(convert) if name.startswith("from_"))  # doctest: +ELLIPSIS
+>>> sorted(name for name in dir(convert) if name.startswith("from_"))
 ['from_jax', 'from_keras', 'from_onnx', 'from_tensorflow', 'from_torch']
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .._core.exports import public_names as _public_names
+from ..nn.module.loading import WeightsReport as WeightsReport
+from .adapters import as_flax as as_flax
+from .adapters import as_jax as as_jax
+from .adapters import as_keras_layer as as_keras_layer
+from .adapters import as_torch_module as as_torch_module
 from .module import ConvertedModule as ConvertedModule
 from .rules import rule as rule
+from .weights import load_keras_weights as load_keras_weights
+from .weights import load_torch_weights as load_torch_weights
+from .weights_back import state_dict as state_dict
 
 if TYPE_CHECKING:
     from .jax import from_jax as from_jax
@@ -35,4 +45,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOMES, "ConvertedModule", "rule"])
+    names = [name for name in _public_names(__name__) if name not in ("import_module", "Any")]
+    return sorted([*_HOMES, *[name for name in names if name != "TYPE_CHECKING"]])

@@ -70,6 +70,13 @@ class ConvertedModule(Module):
         self._constants = {name: to_device(x, device) for name, x in self._constants.items()}
         return super().to_device(device)
 
+    def move_constants(self, backend: str) -> None:
+        """Take the constants to another framework, where the variables of a call will be."""
+        self._to = backend
+        self._constants = {
+            name: native(array, backend, None) for name, array in self.graph.constants.items()
+        }
+
     def values_of(self, inputs: list[Any]) -> dict[str, Any]:
         """All that the calls of the graph may use, by name: what `graph.run` needs."""
         graph, v, kept = self.graph, self.v, self.buffers

@@ -28,7 +28,10 @@ def verify(model: ConvertedModule, reading: Reading, to: str) -> str:
         return "not verified: no example inputs"
     expected = [np.asarray(x) for x in tree.leaves(reading.outputs())]
     inputs = [native(x, to, None) for x in reading.example]
-    found = [to_numpy(x) for x in tree.leaves(model.on_inputs(inputs))]
+    found = [
+        to_numpy(x) if hasattr(x, "dtype") else np.asarray(x)
+        for x in tree.leaves(model.on_inputs(inputs))
+    ]
     if len(expected) != len(found):
         raise ConversionError(
             f"{model.name}: {len(found)} outputs where {reading.source} gives {len(expected)}."

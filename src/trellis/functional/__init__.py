@@ -82,6 +82,8 @@ from .rearrange import unfold as unfold
 from .recurrent import gru_update as gru_update
 from .recurrent import lstm_update as lstm_update
 from .recurrent import rnn_update as rnn_update
+from .regions import non_max_suppression as non_max_suppression
+from .regions import roi_align as roi_align
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize
 

@@ -5,22 +5,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.dtypes import FLOATING
+from .._core.dtypes import COMPLEX, FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.shapes import normal_axes
 
 # Numbers and words --------------------------------------------------------------------------------
 
 
+# The frameworks count windows, groups and classes in 32 bits; TensorFlow ends the process on more.
+MOST = 2**31 - 1
+
+
 def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
-    """An integer; bools, floats and arrays with a fraction raise, and numbers below `least`.
+    """An integer; bools, floats and arrays with a fraction raise, and numbers below `least`, or of
+    more than 32 bits.
 
     >>> whole_number("conv1d", "strides", 2)
     2
     """
     number: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
-        if least is None or value >= least:
+        if (least is None or value >= least) and -MOST <= value <= MOST:
             return value
         number = value
     elif hasattr(value, "__index__") and not isinstance(value, bool):
@@ -32,6 +37,8 @@ def whole_number(name: str, what: str, value: Any, least: int | None = None) -> 
         raise ArgumentTypeError(f"{name}() expects integers for {what}, got {value!r}.")
     if least is not None and number < least:
         raise ArgumentError(f"{name}() expects {what} of at least {least}, got {value!r}.")
+    if abs(number) > MOST:
+        raise ArgumentError(f"{name}() expects {what} of at most {MOST}, got {value!r}.")
     return number
 
 
@@ -41,7 +48,7 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
     >>> per_axis("conv2d", "strides", 2, 2)
     (2, 2)
     """
-    if type(value) is int and value > 0:
+    if type(value) is int and 0 < value <= MOST:
         return (value,) * dims
     entries = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if len(entries) not in (1, dims):
@@ -62,6 +69,13 @@ def flag(name: str, what: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name}() expects True or False for {what}, got {value!r}.")
     return value
+
+
+def number(name: str, what: str, value: Any) -> float:
+    """A Python number, or what can become one; bools and words raise."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
+    return float(value)
 
 
 def probability(name: str, what: str, value: Any) -> float:
@@ -152,6 +166,13 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
     check_range(
         name, what, indices, 0, count - 1, f"There are {count} classes or rows, numbered from 0."
     )
+
+
+def check_real(name: str, xp: Any, x: Any) -> None:
+    """Raise for an array of bools or of complex numbers."""
+    kind = xp.dtype_name(x.dtype)
+    if kind == "bool" or kind in COMPLEX:
+        raise DtypeError(f"{name}() is for real numbers, got an array of {kind}.")
 
 
 def check_signs(name: str, targets: Any) -> None:

@@ -5,7 +5,6 @@ from math import ceil
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ShapeError
 from .._core.leafwise import call_leafwise
 from .._core.threefry import fold_in_words
 from .._core.typing import Seed
@@ -17,16 +16,11 @@ def keep_mask(xp: Any, like: Any, shape: tuple[Any, ...], prob: float, seed: See
 
     The draws are 32-bit words, compared as integers whatever the dtype of the layer: a seed gives
     one mask everywhere. Both words of each hashed counter are used, which halves the work that a
-    mask consists of.
+    mask consists of. Sizes that are not known while tracing are None, and those of `like`.
     """
-    if any([size is None for size in shape]):
-        raise ShapeError(
-            f"A random mask needs a shape known while tracing, got {shape}. "
-            "Give tf.function a signature with these sizes."
-        )
     key = as_key(seed, xp, xp.device(like))
     threshold = min(ceil(prob * 2**32), 2**32 - 1)
-    return xp.random.keep(key, shape, threshold)
+    return xp.random.keep(key, shape, threshold, like)
 
 
 def call_seeded_leafwise(

@@ -4,6 +4,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import check_axis, check_number, check_rank
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -25,7 +27,10 @@ def relu(x: A, /) -> A:
     >>> F.relu(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 2.])
     """
-    return xp_of(x).relu(x)
+    try:
+        return xp_of(x).relu(x)
+    except Exception as error:
+        explain(error, relu)
 
 
 def relu6(x: A, /) -> A:
@@ -47,7 +52,12 @@ def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
     >>> F.leaky_relu(np.array([-1.0, 2.0]), negative_slope=0.25)
     array([-0.25,  2.  ])
     """
-    return applied("leaky_relu", _leaky_relu, x, negative_slope)
+    try:
+        if type(negative_slope) is not float:
+            check_number(negative_slope)
+        return applied("leaky_relu", _leaky_relu, x, negative_slope)
+    except Exception as error:
+        explain(error, leaky_relu)
 
 
 def _leaky_relu(xp: Any, x: Any, slope: float) -> Any:
@@ -62,21 +72,25 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
     >>> F.prelu(np.array([[-1.0, -1.0]]), np.array([0.5, 2.0]))
     array([[-0.5, -2. ]])
     """
-    if has_nest(x, weight):
-        return call_leafwise(prelu, (x, weight), {"axis": axis})
-    xp = xp_of_pair(x, weight)
-    ndim, shape = len(x.shape), tuple(weight.shape)
-    if shape not in ((), (1,)):
-        place = normal_axis(axis, ndim)
-        if len(shape) != 1 or shape[0] != x.shape[place]:
-            raise ShapeError(
-                f"prelu() expects weight of shape () or ({x.shape[place]},), one for each channel "
-                f"along axis {axis} of x "
-                f"{tuple(x.shape)}, got {shape}."
-            )
-        weight = along(xp, weight, (place,), ndim)
-    (y, slope), kind = all_precise("prelu", xp, x, weight)
-    return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
+    try:
+        if has_nest(x, weight):
+            return call_leafwise(prelu, (x, weight), {"axis": axis})
+        xp = xp_of_pair(x, weight)
+        ndim, shape = len(x.shape), tuple(weight.shape)
+        if shape not in ((), (1,)):
+            place = normal_axis(axis, ndim)
+            if len(shape) != 1 or shape[0] != x.shape[place]:
+                raise ShapeError(
+                    f"prelu() expects weight of shape () or ({x.shape[place]},), one for "
+                    "each channel "
+                    f"along axis {axis} of x "
+                    f"{tuple(x.shape)}, got {shape}."
+                )
+            weight = along(xp, weight, (place,), ndim)
+        (y, slope), kind = all_precise("prelu", xp, x, weight)
+        return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
+    except Exception as error:
+        explain(error, prelu)
 
 
 def hard_sigmoid(x: A, /) -> A:
@@ -117,7 +131,14 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
     >>> F.hard_tanh(np.array([-4.0, 0.5, 5.0]))
     array([-1. ,  0.5,  1. ])
     """
-    return applied("hard_tanh", _between, x, low, high)
+    try:
+        if type(low) is not float:
+            check_number(low)
+        if type(high) is not float:
+            check_number(high)
+        return applied("hard_tanh", _between, x, low, high)
+    except Exception as error:
+        explain(error, hard_tanh)
 
 
 def _between(xp: Any, x: Any, low: float, high: float) -> Any:
@@ -168,9 +189,14 @@ def softplus(x: A, /, *, beta: float = 1.0) -> A:
     >>> F.softplus(np.array([0.0, 1e4]))
     array([6.93147181e-01, 1.00000000e+04])
     """
-    if beta == 1:
-        return applied("softplus", softplus_of, x)
-    return applied("softplus", _scaled_softplus, x, beta)
+    try:
+        if type(beta) is not float:
+            check_number(beta)
+        if beta == 1:
+            return applied("softplus", softplus_of, x)
+        return applied("softplus", _scaled_softplus, x, beta)
+    except Exception as error:
+        explain(error, softplus)
 
 
 def softplus_of(xp: Any, x: Any) -> Any:
@@ -205,7 +231,12 @@ def elu(x: A, /, *, alpha: float = 1.0) -> A:
     >>> F.elu(np.array([-1.0, 2.0]))
     array([-0.63212056,  2.        ])
     """
-    return applied("elu", _elu, x, alpha, 1.0)
+    try:
+        if type(alpha) is not float:
+            check_number(alpha)
+        return applied("elu", _elu, x, alpha, 1.0)
+    except Exception as error:
+        explain(error, elu)
 
 
 def selu(x: A, /) -> A:
@@ -286,10 +317,16 @@ def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     >>> F.softmax(np.array([1e4, 1e4, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    return applied("softmax", _softmax, x, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("softmax", _softmax, x, axis)
+    except Exception as error:
+        explain(error, softmax)
 
 
 def _softmax(xp: Any, x: Any, axis: Any) -> Any:
+    check_rank("softmax", x, 1)
     return xp.softmax(x, axis=axis)
 
 
@@ -301,11 +338,17 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
     >>> F.log_softmax(np.array([1e4, 0.0]))
     array([     0., -10000.])
     """
-    return applied("log_softmax", log_softmax_of, x, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("log_softmax", log_softmax_of, x, axis)
+    except Exception as error:
+        explain(error, log_softmax)
 
 
 def log_softmax_of(xp: Any, x: Any, axis: Any) -> Any:
     """The formula of `log_softmax` for floats of full precision."""
+    check_rank("log_softmax", x, 1)
     return xp.log_softmax(x, axis=axis)
 
 
@@ -317,7 +360,12 @@ def glu(x: A, /, *, axis: int = -1) -> A:
     >>> F.glu(np.array([3.0, 0.0]))
     array([1.5])
     """
-    return applied("glu", _gated, x, "glu", sigmoid_of, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("glu", _gated, x, "glu", sigmoid_of, axis)
+    except Exception as error:
+        explain(error, glu)
 
 
 def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
@@ -328,7 +376,12 @@ def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
     >>> F.geglu(np.array([3.0, 2.0]))
     array([5.86349921])
     """
-    return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
+    except Exception as error:
+        explain(error, geglu)
 
 
 def swiglu(x: A, /, *, axis: int = -1) -> A:
@@ -339,7 +392,12 @@ def swiglu(x: A, /, *, axis: int = -1) -> A:
     >>> F.swiglu(np.array([3.0, 2.0]))
     array([5.28478247])
     """
-    return applied("swiglu", _gated, x, "swiglu", _silu, axis)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        return applied("swiglu", _gated, x, "swiglu", _silu, axis)
+    except Exception as error:
+        explain(error, swiglu)
 
 
 def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:

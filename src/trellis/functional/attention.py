@@ -5,6 +5,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A
@@ -47,51 +49,59 @@ def scaled_dot_product_attention(
     array([[3.   , 4.   ],
            [3.534, 4.534]])
     """
-    if has_nest(query, key, value, mask):
-        kwargs = {
-            "scale": scale,
-            "mask": mask,
-            "dropout_p": dropout_p,
-            "is_causal": is_causal,
-            "training": training,
-        }
-        is_drawing = training and dropout_p != 0
-        return call_seeded_leafwise(
-            scaled_dot_product_attention, (query, key, value), kwargs, seed, is_drawing
-        )
-    name = "scaled_dot_product_attention"
-    xp = xp_of_all(query, key, value, mask)
-    q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
-    if min(len(q_shape), len(k_shape), len(v_shape)) < 2:
-        raise ShapeError(
-            f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, {k_shape} "
-            f"and {v_shape}."
-        )
-    if differ(q_shape[-1], k_shape[-1]):
-        raise ShapeError(
-            f"{name}() expects query and key of one width F, got {q_shape} and {k_shape}."
-        )
-    if differ(k_shape[-2], v_shape[-2]):
-        raise ShapeError(
-            f"{name}() expects as many values as keys, got key {k_shape} and value {v_shape}."
-        )
-    batch = q_shape[:-2]
-    if not (batch == k_shape[:-2] == v_shape[:-2]):
-        kv_heads = _kv_heads(q_shape, k_shape, v_shape)
-        if kv_heads is None:
-            batch = broadcast_shapes(batch, k_shape[:-2], v_shape[:-2], function=name)
-        else:
-            _check_heads(name, q_shape, k_shape, v_shape, kv_heads)
-            lead = broadcast_shapes(batch[:-1], k_shape[:-3], v_shape[:-3], function=name)
-            batch = (*lead, q_shape[-3])
-    dropout_p = probability(name, "dropout_p", dropout_p)
-    query, key, value = as_floats(name, xp, query, key, value)
-    if mask is not None:
-        mask = checked_mask(name, xp, mask, (*batch, q_shape[-2], k_shape[-2]), query)
-    if scale is None:
-        scale = 1 / sqrt(max(q_shape[-1], 1))
-    dropout_p = dropout_p if training else 0.0
-    return attend(xp, query, key, value, mask, scale, is_causal, dropout_p, seed, False)[0]
+    try:
+        if is_causal is not False:
+            check_flag(is_causal)
+        if scale is not None and type(scale) is not float:
+            check_number(scale)
+        if has_nest(query, key, value, mask):
+            kwargs = {
+                "scale": scale,
+                "mask": mask,
+                "dropout_p": dropout_p,
+                "is_causal": is_causal,
+                "training": training,
+            }
+            is_drawing = training and dropout_p != 0
+            return call_seeded_leafwise(
+                scaled_dot_product_attention, (query, key, value), kwargs, seed, is_drawing
+            )
+        name = "scaled_dot_product_attention"
+        xp = xp_of_all(query, key, value, mask)
+        q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+        if min(len(q_shape), len(k_shape), len(v_shape)) < 2:
+            raise ShapeError(
+                f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got "
+                f"{q_shape}, {k_shape} "
+                f"and {v_shape}."
+            )
+        if differ(q_shape[-1], k_shape[-1]):
+            raise ShapeError(
+                f"{name}() expects query and key of one width F, got {q_shape} and {k_shape}."
+            )
+        if differ(k_shape[-2], v_shape[-2]):
+            raise ShapeError(
+                f"{name}() expects as many values as keys, got key {k_shape} and value {v_shape}."
+            )
+        batch = q_shape[:-2]
+        if not (batch == k_shape[:-2] == v_shape[:-2]):
+            kv_heads = _kv_heads(q_shape, k_shape, v_shape)
+            if kv_heads is None:
+                batch = broadcast_shapes(batch, k_shape[:-2], v_shape[:-2], function=name)
+            else:
+                _check_heads(name, q_shape, k_shape, v_shape, kv_heads)
+                lead = broadcast_shapes(batch[:-1], k_shape[:-3], v_shape[:-3], function=name)
+                batch = (*lead, q_shape[-3])
+        dropout_p = probability(name, "dropout_p", dropout_p)
+        query, key, value = as_floats(name, xp, query, key, value)
+        if mask is not None:
+            mask = checked_mask(name, xp, mask, (*batch, q_shape[-2], k_shape[-2]), query)
+        if scale is None:
+            scale = 1 / sqrt(max(q_shape[-1], 1))
+        dropout_p = dropout_p if training else 0.0
+        return attend(xp, query, key, value, mask, scale, is_causal, dropout_p, seed, False)[0]
+    except Exception as error:
+        explain(error, scaled_dot_product_attention)
 
 
 def attend(

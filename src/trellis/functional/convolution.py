@@ -14,6 +14,7 @@ from typing import Any
 from .._backends.shared.convolution import ConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import per_axis
@@ -47,8 +48,11 @@ def conv1d(
     >>> trellis.conv1d(x, filters, 2, "SAME").ravel()
     array([210., 432.,  54.])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
-    return _convolved("conv1d", 1, x, filters, bias, given, x_dilations)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
+        return _convolved("conv1d", 1, x, filters, bias, given, x_dilations)
+    except Exception as error:
+        explain(error, conv1d)
 
 
 def conv2d(
@@ -72,8 +76,11 @@ def conv2d(
     array([[ 8., 12.],
            [20., 24.]])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
-    return _convolved("conv2d", 2, x, filters, bias, given, x_dilations)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
+        return _convolved("conv2d", 2, x, filters, bias, given, x_dilations)
+    except Exception as error:
+        explain(error, conv2d)
 
 
 def conv3d(
@@ -96,8 +103,11 @@ def conv3d(
     >>> trellis.conv3d(x, x.reshape(2, 2, 2, 1, 1), 1, "VALID").ravel()
     array([204.])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
-    return _convolved("conv3d", 3, x, filters, bias, given, x_dilations)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
+        return _convolved("conv3d", 3, x, filters, bias, given, x_dilations)
+    except Exception as error:
+        explain(error, conv3d)
 
 
 def depthwise_conv2d(
@@ -117,26 +127,32 @@ def depthwise_conv2d(
     >>> trellis.depthwise_conv2d(x, filters, 1, "VALID").tolist()
     [[[[11.0, 140.0], [17.0, 200.0]]]]
     """
-    if has_nest(x, filters):
-        kwargs = {"data_format": data_format, "dilations": dilations}
-        return call_leafwise(depthwise_conv2d, (x, filters, strides, padding), kwargs)
-    name = "depthwise_conv2d"
-    shape = tuple(filters.shape)
-    if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] != 1):
-        raise ShapeError(
-            f"{name}() expects filters of shape (H, W, C) or (H, W, C, 1), got {shape}."
+    try:
+        if has_nest(x, filters):
+            kwargs = {"data_format": data_format, "dilations": dilations}
+            return call_leafwise(depthwise_conv2d, (x, filters, strides, padding), kwargs)
+        name = "depthwise_conv2d"
+        shape = tuple(filters.shape)
+        if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] != 1):
+            raise ShapeError(
+                f"{name}() expects filters of shape (H, W, C) or (H, W, C, 1), got {shape}."
+            )
+        channel_first = is_first(name, "data_format", data_format, LETTERS[2])
+        check_rank(name, x, 2, data_format)
+        channels = x.shape[1 if channel_first else 3]
+        if shape[2] != channels:
+            raise ShapeError(
+                f"{name}() expects one filter per channel of x: filters of shape (H, W, "
+                f"{channels}), "
+                f"got {shape}."
+            )
+        rows = xp_of_all(x, filters).reshape(filters, (shape[0], shape[1], 1, channels))
+        given = Given(
+            strides, padding, dilations, data_format, "channel_last", LETTERS[2], channels
         )
-    channel_first = is_first(name, "data_format", data_format, LETTERS[2])
-    check_rank(name, x, 2, data_format)
-    channels = x.shape[1 if channel_first else 3]
-    if shape[2] != channels:
-        raise ShapeError(
-            f"{name}() expects one filter per channel of x: filters of shape (H, W, {channels}), "
-            f"got {shape}."
-        )
-    rows = xp_of_all(x, filters).reshape(filters, (shape[0], shape[1], 1, channels))
-    given = Given(strides, padding, dilations, data_format, "channel_last", LETTERS[2], channels)
-    return _convolved(name, 2, x, rows, None, given, 1)
+        return _convolved(name, 2, x, rows, None, given, 1)
+    except Exception as error:
+        explain(error, depthwise_conv2d)
 
 
 def conv_general_dilated(
@@ -161,12 +177,15 @@ def conv_general_dilated(
     >>> trellis.conv_general_dilated(x, filters, 1, "VALID", dims=1, feature_group_count=2)
     array([[[ 74., 128.]]])
     """
-    name = "conv_general_dilated"
-    check_dims(name, dims)
-    given = Given(
-        strides, padding, dilations, data_format, filter_format, WORDS, feature_group_count
-    )
-    return _convolved(name, dims, x, filters, bias, given, x_dilations)
+    try:
+        name = "conv_general_dilated"
+        check_dims(name, dims)
+        given = Given(
+            strides, padding, dilations, data_format, filter_format, WORDS, feature_group_count
+        )
+        return _convolved(name, dims, x, filters, bias, given, x_dilations)
+    except Exception as error:
+        explain(error, conv_general_dilated)
 
 
 def _convolved(

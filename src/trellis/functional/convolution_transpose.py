@@ -8,6 +8,7 @@ from typing import Any
 from .._backends.shared.convolution import TransposedConvSpec
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import whole_number
@@ -41,8 +42,11 @@ def conv1d_transpose(
     >>> trellis.conv1d_transpose(x, filters, 2, "SAME").ravel()
     array([  1.,  10., 102.,  20., 203.,  30.])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
-    return _transposed("conv1d_transpose", 1, x, filters, bias, given, output_shape)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
+        return _transposed("conv1d_transpose", 1, x, filters, bias, given, output_shape)
+    except Exception as error:
+        explain(error, conv1d_transpose)
 
 
 def conv2d_transpose(
@@ -66,8 +70,11 @@ def conv2d_transpose(
     array([[ 1.,  3.],
            [ 4., 10.]])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
-    return _transposed("conv2d_transpose", 2, x, filters, bias, given, output_shape)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
+        return _transposed("conv2d_transpose", 2, x, filters, bias, given, output_shape)
+    except Exception as error:
+        explain(error, conv2d_transpose)
 
 
 def conv3d_transpose(
@@ -91,8 +98,11 @@ def conv3d_transpose(
     array([[2., 4.],
            [4., 8.]])
     """
-    given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
-    return _transposed("conv3d_transpose", 3, x, filters, bias, given, output_shape)
+    try:
+        given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
+        return _transposed("conv3d_transpose", 3, x, filters, bias, given, output_shape)
+    except Exception as error:
+        explain(error, conv3d_transpose)
 
 
 def conv_general_transpose(
@@ -117,12 +127,15 @@ def conv_general_transpose(
     >>> trellis.conv_general_transpose(x, filters, 1, "VALID", dims=1, feature_group_count=2)
     array([[[3., 8.]]])
     """
-    name = "conv_general_transpose"
-    check_dims(name, dims)
-    given = Given(
-        strides, padding, dilations, data_format, filter_format, WORDS, feature_group_count
-    )
-    return _transposed(name, dims, x, filters, bias, given, output_shape)
+    try:
+        name = "conv_general_transpose"
+        check_dims(name, dims)
+        given = Given(
+            strides, padding, dilations, data_format, filter_format, WORDS, feature_group_count
+        )
+        return _transposed(name, dims, x, filters, bias, given, output_shape)
+    except Exception as error:
+        explain(error, conv_general_transpose)
 
 
 def _transposed(

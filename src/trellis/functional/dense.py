@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING
 from .._core.errors import DtypeError, ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes
 from .._core.typing import A, DTypeLike
@@ -24,34 +25,39 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
     >>> trellis.linear(np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), bias=np.array([0.5]))
     array([11.5])
     """
-    if _is_plain(x, weight, bias):
-        return xp_of(x).linear(x, weight, bias)  # type: ignore[no-any-return]
-    if has_nest(x, weight, bias):
-        return call_leafwise(linear, (x, weight), {"bias": bias})
-    xp = xp_of_all(x, weight, bias)
-    x_shape, w_shape = tuple(x.shape), tuple(weight.shape)
-    if len(w_shape) < 2:
-        raise ShapeError(f"linear() expects weight of shape outer + (out, in), got {w_shape}.")
-    n_outer = len(w_shape) - 2
-    if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
-        raise ShapeError(
-            "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): got "
-            f"x {x_shape} and "
-            f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with {w_shape[-1]}."
-        )
-    outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
-    out = w_shape[-2]
-    if bias is not None:
-        _check_bias(tuple(bias.shape), outer, out)
-    x, weight, bias = _in_one_dtype(xp, x, weight, bias)
-    if n_outer == 0:
-        return xp.linear(x, weight, bias)
-    inner = x_shape[n_outer:-1]
-    rows = xp.reshape(x, (*x_shape[:n_outer], _product(inner), x_shape[-1]))
-    y = xp.matmul(rows, xp.matrix_transpose(weight))
-    if bias is not None:
-        y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
-    return xp.reshape(y, (*outer, *known(*inner), out))
+    try:
+        if _is_plain(x, weight, bias):
+            return xp_of(x).linear(x, weight, bias)  # type: ignore[no-any-return]
+        if has_nest(x, weight, bias):
+            return call_leafwise(linear, (x, weight), {"bias": bias})
+        xp = xp_of_all(x, weight, bias)
+        x_shape, w_shape = tuple(x.shape), tuple(weight.shape)
+        if len(w_shape) < 2:
+            raise ShapeError(f"linear() expects weight of shape outer + (out, in), got {w_shape}.")
+        n_outer = len(w_shape) - 2
+        if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
+            raise ShapeError(
+                "linear() expects x of shape outer + inner + (in,) for weight outer + "
+                "(out, in): got "
+                f"x {x_shape} and "
+                f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with "
+                f"{w_shape[-1]}."
+            )
+        outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
+        out = w_shape[-2]
+        if bias is not None:
+            _check_bias(tuple(bias.shape), outer, out)
+        x, weight, bias = _in_one_dtype(xp, x, weight, bias)
+        if n_outer == 0:
+            return xp.linear(x, weight, bias)
+        inner = x_shape[n_outer:-1]
+        rows = xp.reshape(x, (*x_shape[:n_outer], _product(inner), x_shape[-1]))
+        y = xp.matmul(rows, xp.matrix_transpose(weight))
+        if bias is not None:
+            y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
+        return xp.reshape(y, (*outer, *known(*inner), out))
+    except Exception as error:
+        explain(error, linear)
 
 
 def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
@@ -67,29 +73,33 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
     >>> F.grouped_matmul(x, weights, np.array([1, 2])).ravel()
     array([2., 5., 5.])
     """
-    if has_nest(x, weights, group_sizes):
-        return call_leafwise(grouped_matmul, (x, weights, group_sizes), {})
-    xp = xp_of_all(x, weights, group_sizes)
-    shapes = tuple(x.shape), tuple(weights.shape), tuple(group_sizes.shape)
-    fits = [len(shape) for shape in shapes] == [2, 3, 1]
-    if not fits or differ(shapes[0][1], shapes[1][1]) or differ(shapes[1][0], shapes[2][0]):
-        raise ShapeError(
-            "grouped_matmul() expects x (rows, in), weights (groups, in, out) and group_sizes "
-            f"(groups,), got {shapes[0]}, {shapes[1]} and {shapes[2]}."
-        )
-    kind = xp.dtype_name(group_sizes.dtype)
-    if not kind.startswith(("int", "uint")):
-        raise DtypeError(f"grouped_matmul() expects integers as group_sizes, got {kind}.")
-    if xp.is_concrete(group_sizes) and shapes[0][0] is not None:
-        sentence = f"They count rows, and x has {shapes[0][0]}."
-        check_range("grouped_matmul", "group_sizes", group_sizes, 0, shapes[0][0], sentence)
-        total = int(xp.sum(group_sizes))
-        if total > shapes[0][0]:
+    try:
+        if has_nest(x, weights, group_sizes):
+            return call_leafwise(grouped_matmul, (x, weights, group_sizes), {})
+        xp = xp_of_all(x, weights, group_sizes)
+        shapes = tuple(x.shape), tuple(weights.shape), tuple(group_sizes.shape)
+        fits = [len(shape) for shape in shapes] == [2, 3, 1]
+        if not fits or differ(shapes[0][1], shapes[1][1]) or differ(shapes[1][0], shapes[2][0]):
             raise ShapeError(
-                f"grouped_matmul() got groups of {total} rows together and x with {shapes[0][0]}."
+                "grouped_matmul() expects x (rows, in), weights (groups, in, out) and group_sizes "
+                f"(groups,), got {shapes[0]}, {shapes[1]} and {shapes[2]}."
             )
-    x, weights = as_floats("grouped_matmul", xp, x, weights)
-    return xp.grouped_matmul(x, weights, group_sizes)
+        kind = xp.dtype_name(group_sizes.dtype)
+        if not kind.startswith(("int", "uint")):
+            raise DtypeError(f"grouped_matmul() expects integers as group_sizes, got {kind}.")
+        if xp.is_concrete(group_sizes) and shapes[0][0] is not None:
+            sentence = f"They count rows, and x has {shapes[0][0]}."
+            check_range("grouped_matmul", "group_sizes", group_sizes, 0, shapes[0][0], sentence)
+            total = int(xp.sum(group_sizes))
+            if total > shapes[0][0]:
+                raise ShapeError(
+                    f"grouped_matmul() got groups of {total} rows together and x with "
+                    f"{shapes[0][0]}."
+                )
+        x, weights = as_floats("grouped_matmul", xp, x, weights)
+        return xp.grouped_matmul(x, weights, group_sizes)
+    except Exception as error:
+        explain(error, grouped_matmul)
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
@@ -156,26 +166,34 @@ def dropout(
     >>> sorted(set(x.tolist()))
     [0.0, 2.0]
     """
-    if has_nest(x):
-        kwargs = {"scale": scale, "dtype": dtype, "training": training, "noise_shape": noise_shape}
-        return call_seeded_leafwise(dropout, (x, prob), kwargs, seed, training and prob != 0)
-    xp = xp_of(x)
-    prob = probability("dropout", "prob", prob)
-    target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))
-    if target not in FLOATING:
-        raise DtypeError(
-            f"dropout() gives floats, got {target}. Write dtype='float32', for example."
-        )
-    shape = _noise_shape(tuple(x.shape), noise_shape)
-    x = xp.astype(x, target, copy=False)
-    if not training or prob == 0:
-        return x
-    if prob == 1:
-        return xp.zeros_like(x)
-    kept: Any = x
-    if scale:
-        kept = xp.divide(kept, 1 - prob)
-    return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
+    try:
+        if has_nest(x):
+            kwargs = {
+                "scale": scale,
+                "dtype": dtype,
+                "training": training,
+                "noise_shape": noise_shape,
+            }
+            return call_seeded_leafwise(dropout, (x, prob), kwargs, seed, training and prob != 0)
+        xp = xp_of(x)
+        prob = probability("dropout", "prob", prob)
+        target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))
+        if target not in FLOATING:
+            raise DtypeError(
+                f"dropout() gives floats, got {target}. Write dtype='float32', for example."
+            )
+        shape = _noise_shape(tuple(x.shape), noise_shape)
+        x = xp.astype(x, target, copy=False)
+        if not training or prob == 0:
+            return x
+        if prob == 1:
+            return xp.zeros_like(x)
+        kept: Any = x
+        if scale:
+            kept = xp.divide(kept, 1 - prob)
+        return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
+    except Exception as error:
+        explain(error, dropout)
 
 
 def _noise_shape(shape: tuple[Any, ...], noise_shape: Any) -> tuple[Any, ...]:

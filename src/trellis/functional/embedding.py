@@ -2,6 +2,7 @@
 
 from .._core.dispatch import xp_of_pair
 from .._core.errors import ArgumentError, ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_indices, whole_number
@@ -19,23 +20,27 @@ def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> 
     array([[5., 6.],
            [1., 2.]])
     """
-    if has_nest(indices, weight):
-        return call_leafwise(embedding, (indices, weight), {"padding_index": padding_index})
-    xp = xp_of_pair(indices, weight)
-    if len(weight.shape) < 1:
-        raise ShapeError(
-            f"embedding() expects weight of shape (rows, ...), got {tuple(weight.shape)}."
-        )
-    count = weight.shape[0]
-    check_indices("embedding", "indices", indices, count)
-    if padding_index is None:
+    try:
+        if has_nest(indices, weight):
+            return call_leafwise(embedding, (indices, weight), {"padding_index": padding_index})
+        xp = xp_of_pair(indices, weight)
+        if len(weight.shape) < 1:
+            raise ShapeError(
+                f"embedding() expects weight of shape (rows, ...), got {tuple(weight.shape)}."
+            )
+        count = weight.shape[0]
+        check_indices("embedding", "indices", indices, count)
+        if padding_index is None:
+            return xp.take(weight, indices, axis=0)
+        number = whole_number("embedding", "padding_index", padding_index)
+        if not -count <= number < count:
+            raise ArgumentError(
+                f"embedding() expects padding_index from {-count} to {count - 1}, got "
+                f"{padding_index}."
+            )
+        rows = xp.arange(count, device=xp.device(weight))
+        is_padding = xp.reshape(rows == number % count, (count,) + (1,) * (len(weight.shape) - 1))
+        weight = xp.where(is_padding, xp.stop_gradient(weight), weight)
         return xp.take(weight, indices, axis=0)
-    number = whole_number("embedding", "padding_index", padding_index)
-    if not -count <= number < count:
-        raise ArgumentError(
-            f"embedding() expects padding_index from {-count} to {count - 1}, got {padding_index}."
-        )
-    rows = xp.arange(count, device=xp.device(weight))
-    is_padding = xp.reshape(rows == number % count, (count,) + (1,) * (len(weight.shape) - 1))
-    weight = xp.where(is_padding, xp.stop_gradient(weight), weight)
-    return xp.take(weight, indices, axis=0)
+    except Exception as error:
+        explain(error, embedding)

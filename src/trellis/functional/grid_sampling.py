@@ -5,6 +5,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A
@@ -40,35 +41,38 @@ def grid_sample(
     >>> F.grid_sample(x, np.array([0.0, 0.0, 0.5, -0.5]).reshape(1, 1, 2, 2)).ravel()
     array([2.5, 2. ])
     """
-    if has_nest(x, grid):
-        options = {
-            "method": method,
-            "padding": padding,
-            "align_corners": align_corners,
-            "data_format": data_format,
-        }
-        return call_leafwise(grid_sample, (x, grid), options)
-    xp = xp_of_all(x, grid)
-    one_of("grid_sample", "method", method, ("linear", "nearest", "cubic"))
-    one_of("grid_sample", "padding", padding, ("zeros", "border", "reflection"))
-    flag("grid_sample", "align_corners", align_corners)
-    first, sizes = checked_planes("grid_sample", x, data_format)
-    shape = tuple(grid.shape)
-    if len(shape) != len(sizes) + 2 or shape[-1] != len(sizes) or differ(shape[0], x.shape[0]):
-        raise ShapeError(
-            f"grid_sample() expects grid of shape (batch, ..., {len(sizes)}) with "
-            f"{len(sizes) + 2} axes for x of {tuple(x.shape)}, got {shape}."
-        )
-    (x, grid), kind = all_precise("grid_sample", xp, x, grid)
-    x = xp.moveaxis(x, 1, -1) if first else x
-    taps = []
-    for i, n in enumerate(sizes):
-        place = grid[..., len(sizes) - 1 - i]
-        place = (place + 1) / 2 * (n - 1) if align_corners else ((place + 1) * n - 1) / 2
-        taps.append(_taps(xp, place, n, method, padding, align_corners))
-    y = _mixed(xp, x, sizes, taps, shape)
-    y = xp.moveaxis(y, -1, 1) if first else y
-    return xp.astype(y, kind, copy=False)
+    try:
+        if has_nest(x, grid):
+            options = {
+                "method": method,
+                "padding": padding,
+                "align_corners": align_corners,
+                "data_format": data_format,
+            }
+            return call_leafwise(grid_sample, (x, grid), options)
+        xp = xp_of_all(x, grid)
+        one_of("grid_sample", "method", method, ("linear", "nearest", "cubic"))
+        one_of("grid_sample", "padding", padding, ("zeros", "border", "reflection"))
+        flag("grid_sample", "align_corners", align_corners)
+        first, sizes = checked_planes("grid_sample", x, data_format)
+        shape = tuple(grid.shape)
+        if len(shape) != len(sizes) + 2 or shape[-1] != len(sizes) or differ(shape[0], x.shape[0]):
+            raise ShapeError(
+                f"grid_sample() expects grid of shape (batch, ..., {len(sizes)}) with "
+                f"{len(sizes) + 2} axes for x of {tuple(x.shape)}, got {shape}."
+            )
+        (x, grid), kind = all_precise("grid_sample", xp, x, grid)
+        x = xp.moveaxis(x, 1, -1) if first else x
+        taps = []
+        for i, n in enumerate(sizes):
+            place = grid[..., len(sizes) - 1 - i]
+            place = (place + 1) / 2 * (n - 1) if align_corners else ((place + 1) * n - 1) / 2
+            taps.append(_taps(xp, place, n, method, padding, align_corners))
+        y = _mixed(xp, x, sizes, taps, shape)
+        y = xp.moveaxis(y, -1, 1) if first else y
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, grid_sample)
 
 
 def _mixed(xp: Any, x: Any, sizes: tuple[int, ...], taps: list[Any], shape: Any) -> Any:
@@ -138,10 +142,7 @@ def _inside(xp: Any, place: Any, n: int, padding: str, align_corners: bool) -> A
 
 def _cubic_weights(rest: Any) -> list[Any]:
     """Of the elements at -1, 0, 1 and 2, for a place `rest` after the one at 0."""
-    weights = []
-    for d in (1 + rest, rest, 1 - rest, 2 - rest):
-        if len(weights) in (1, 2):
-            weights.append(((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1)
-        else:
-            weights.append(((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC)
-    return weights
+    a = _CUBIC
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (1 + rest, 2 - rest)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (rest, 1 - rest)]
+    return [far[0], *near, far[1]]

@@ -8,6 +8,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
+from .._core.explain import explain
+from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_range, check_signs, probability, same_shape
@@ -38,36 +40,39 @@ def binary_cross_entropy(
     >>> F.binary_cross_entropy(logits, targets, from_logits=True, reduction="none")
     array([1.00000000e+04, 6.93147181e-01])
     """
-    if has_nest(predictions, targets, positive_weight):
-        kwargs = {
-            "from_logits": from_logits,
-            "label_smoothing": label_smoothing,
-            "positive_weight": positive_weight,
-            "reduction": reduction,
-        }
-        return call_leafwise(binary_cross_entropy, (predictions, targets), kwargs)
-    name = "binary_cross_entropy"
-    same_shape(name, predictions=predictions, targets=targets)
-    smoothing = probability(name, "label_smoothing", label_smoothing)
-    xp = xp_of_all(predictions, targets, positive_weight)
-    (x, t), kind = all_precise(name, xp, predictions, targets)
-    check_range(
-        name, "targets", t, 0.0, 1.0, "Classes of more than two kinds are for cross_entropy."
-    )
-    if smoothing:
-        t = (1 - smoothing) * t + 0.5 * smoothing
-    scale: Any = positive_weight
-    if scale is not None and not isinstance(scale, (int, float)):
-        scale = parameter(xp, scale, x)
-    if from_logits:
-        factor = 1.0 if scale is None else 1 + (scale - 1) * t
-        losses = (1 - t) * x + factor * softplus_of(xp, -x)
-    else:
-        check_range(name, "predictions", x, 0.0, 1.0, "For logits write from_logits=True.")
-        positive = t * _safe_log(xp, x)
-        positive = positive if scale is None else scale * positive
-        losses = -(positive + (1 - t) * _safe_log(xp, 1 - x))
-    return reduced(name, xp, losses, reduction, kind)
+    try:
+        if has_nest(predictions, targets, positive_weight):
+            kwargs = {
+                "from_logits": from_logits,
+                "label_smoothing": label_smoothing,
+                "positive_weight": positive_weight,
+                "reduction": reduction,
+            }
+            return call_leafwise(binary_cross_entropy, (predictions, targets), kwargs)
+        name = "binary_cross_entropy"
+        same_shape(name, predictions=predictions, targets=targets)
+        smoothing = probability(name, "label_smoothing", label_smoothing)
+        xp = xp_of_all(predictions, targets, positive_weight)
+        (x, t), kind = all_precise(name, xp, predictions, targets)
+        check_range(
+            name, "targets", t, 0.0, 1.0, "Classes of more than two kinds are for cross_entropy."
+        )
+        if smoothing:
+            t = (1 - smoothing) * t + 0.5 * smoothing
+        scale: Any = positive_weight
+        if scale is not None and not isinstance(scale, (int, float)):
+            scale = parameter(xp, scale, x)
+        if from_logits:
+            factor = 1.0 if scale is None else 1 + (scale - 1) * t
+            losses = (1 - t) * x + factor * softplus_of(xp, -x)
+        else:
+            check_range(name, "predictions", x, 0.0, 1.0, "For logits write from_logits=True.")
+            positive = t * _safe_log(xp, x)
+            positive = positive if scale is None else scale * positive
+            losses = -(positive + (1 - t) * _safe_log(xp, 1 - x))
+        return reduced(name, xp, losses, reduction, kind)
+    except Exception as error:
+        explain(error, binary_cross_entropy)
 
 
 def _safe_log(xp: Any, p: Any) -> Any:
@@ -94,27 +99,34 @@ def focal_loss(
     >>> float(F.focal_loss(np.array([0.0]), np.array([1.0]), alpha=None))
     0.17328679513998632
     """
-    if has_nest(logits, targets):
-        return call_leafwise(
-            focal_loss, (logits, targets), {"alpha": alpha, "gamma": gamma, "reduction": reduction}
-        )
-    name = "focal_loss"
-    same_shape(name, logits=logits, targets=targets)
-    if gamma < 0:
-        raise ArgumentError(f"focal_loss() expects gamma of at least 0, got {gamma!r}.")
-    xp = xp_of_all(logits, targets)
-    (x, t), kind = all_precise(name, xp, logits, targets)
-    check_range(name, "targets", t, 0.0, 1.0, "Each is the probability of the positive class.")
-    losses = (1 - t) * x + softplus_of(xp, -x)
-    if gamma:
-        # 1 - p_t without a difference of near-equal numbers.
-        missing = xp.sigmoid(x) * (1 - t) + xp.sigmoid(-x) * t
-        least = xp.finfo(x.dtype).smallest_normal
-        losses = losses * xp.where(missing < least, least, missing) ** gamma
-    if alpha is not None:
-        alpha = probability(name, "alpha", alpha)
-        losses = losses * (alpha * t + (1 - alpha) * (1 - t))
-    return reduced(name, xp, losses, reduction, kind)
+    try:
+        if type(gamma) is not float:
+            check_number(gamma)
+        if has_nest(logits, targets):
+            return call_leafwise(
+                focal_loss,
+                (logits, targets),
+                {"alpha": alpha, "gamma": gamma, "reduction": reduction},
+            )
+        name = "focal_loss"
+        same_shape(name, logits=logits, targets=targets)
+        if gamma < 0:
+            raise ArgumentError(f"focal_loss() expects gamma of at least 0, got {gamma!r}.")
+        xp = xp_of_all(logits, targets)
+        (x, t), kind = all_precise(name, xp, logits, targets)
+        check_range(name, "targets", t, 0.0, 1.0, "Each is the probability of the positive class.")
+        losses = (1 - t) * x + softplus_of(xp, -x)
+        if gamma:
+            # 1 - p_t without a difference of near-equal numbers.
+            missing = xp.sigmoid(x) * (1 - t) + xp.sigmoid(-x) * t
+            least = xp.finfo(x.dtype).smallest_normal
+            losses = losses * xp.where(missing < least, least, missing) ** gamma
+        if alpha is not None:
+            alpha = probability(name, "alpha", alpha)
+            losses = losses * (alpha * t + (1 - alpha) * (1 - t))
+        return reduced(name, xp, losses, reduction, kind)
+    except Exception as error:
+        explain(error, focal_loss)
 
 
 def hinge_loss(
@@ -127,12 +139,17 @@ def hinge_loss(
     >>> F.hinge_loss(np.array([0.5, 3.0]), np.array([-1.0, 1.0]), reduction="none")
     array([1.5, 0. ])
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(
-            hinge_loss, (predictions, targets), {"margin": margin, "reduction": reduction}
-        )
-    same_shape("hinge_loss", predictions=predictions, targets=targets)
-    xp = xp_of_all(predictions, targets)
-    (x, t), kind = all_precise("hinge_loss", xp, predictions, targets)
-    check_signs("hinge_loss", t)
-    return reduced("hinge_loss", xp, xp.relu(margin - t * x), reduction, kind)
+    try:
+        if type(margin) is not float:
+            check_number(margin)
+        if has_nest(predictions, targets):
+            return call_leafwise(
+                hinge_loss, (predictions, targets), {"margin": margin, "reduction": reduction}
+            )
+        same_shape("hinge_loss", predictions=predictions, targets=targets)
+        xp = xp_of_all(predictions, targets)
+        (x, t), kind = all_precise("hinge_loss", xp, predictions, targets)
+        check_signs("hinge_loss", t)
+        return reduced("hinge_loss", xp, xp.relu(margin - t * x), reduction, kind)
+    except Exception as error:
+        explain(error, hinge_loss)

@@ -9,10 +9,19 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import check_axis
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
-from ._arguments import check_indices, check_range, probability, same_shape, shapes_differ
+from ._arguments import (
+    check_indices,
+    check_range,
+    probability,
+    same_shape,
+    shapes_differ,
+    whole_number,
+)
 from ._layout import along
 from ._precision import all_precise, parameter, precise
 from ._reduction import REDUCTIONS, Reduction, reduced
@@ -44,27 +53,32 @@ def cross_entropy(
     >>> F.cross_entropy(logits, np.array([0, 1]), reduction="none")
     array([-0.        ,  0.69314718])
     """
-    if has_nest(logits, targets, weight):
-        kwargs = {
-            "axis": axis,
-            "label_smoothing": label_smoothing,
-            "weight": weight,
-            "ignore_index": ignore_index,
-            "reduction": reduction,
-        }
-        return call_leafwise(cross_entropy, (logits, targets), kwargs)
-    xp = xp_of_all(logits, targets, weight)
-    x, kind = precise("cross_entropy", xp, logits)
-    place = normal_axis(axis, len(x.shape))
-    is_plain = weight is None and ignore_index is None and label_smoothing == 0.0
-    if is_plain and len(targets.shape) == len(x.shape) - 1 and reduction in REDUCTIONS:
-        _check_targets("cross_entropy", targets, tuple(x.shape), place)
-        found = xp.class_losses(x, targets, axis=place, reduction=reduction)
-        if found is not None:
-            return xp.astype(found, kind, copy=False)
-    log_probs = log_softmax_of(xp, x, place)
-    options = (label_smoothing, weight, ignore_index, reduction, kind)
-    return _class_losses("cross_entropy", xp, log_probs, targets, place, options)
+    try:
+        if ignore_index is not None:
+            whole_number("cross_entropy", "ignore_index", ignore_index)
+        if has_nest(logits, targets, weight):
+            kwargs = {
+                "axis": axis,
+                "label_smoothing": label_smoothing,
+                "weight": weight,
+                "ignore_index": ignore_index,
+                "reduction": reduction,
+            }
+            return call_leafwise(cross_entropy, (logits, targets), kwargs)
+        xp = xp_of_all(logits, targets, weight)
+        x, kind = precise("cross_entropy", xp, logits)
+        place = normal_axis(axis, len(x.shape))
+        is_plain = weight is None and ignore_index is None and label_smoothing == 0.0
+        if is_plain and len(targets.shape) == len(x.shape) - 1 and reduction in REDUCTIONS:
+            _check_targets("cross_entropy", targets, tuple(x.shape), place)
+            found = xp.class_losses(x, targets, axis=place, reduction=reduction)
+            if found is not None:
+                return xp.astype(found, kind, copy=False)
+        log_probs = log_softmax_of(xp, x, place)
+        options = (label_smoothing, weight, ignore_index, reduction, kind)
+        return _class_losses("cross_entropy", xp, log_probs, targets, place, options)
+    except Exception as error:
+        explain(error, cross_entropy)
 
 
 def nll_loss(
@@ -84,19 +98,24 @@ def nll_loss(
     >>> float(F.nll_loss(np.array([[-1.0, -2.0]]), np.array([1])))
     2.0
     """
-    if has_nest(log_probs, targets, weight):
-        kwargs = {
-            "axis": axis,
-            "weight": weight,
-            "ignore_index": ignore_index,
-            "reduction": reduction,
-        }
-        return call_leafwise(nll_loss, (log_probs, targets), kwargs)
-    xp = xp_of_all(log_probs, targets, weight)
-    x, kind = precise("nll_loss", xp, log_probs)
-    place = normal_axis(axis, len(x.shape))
-    options = (0.0, weight, ignore_index, reduction, kind)
-    return _class_losses("nll_loss", xp, x, targets, place, options)
+    try:
+        if ignore_index is not None:
+            whole_number("nll_loss", "ignore_index", ignore_index)
+        if has_nest(log_probs, targets, weight):
+            kwargs = {
+                "axis": axis,
+                "weight": weight,
+                "ignore_index": ignore_index,
+                "reduction": reduction,
+            }
+            return call_leafwise(nll_loss, (log_probs, targets), kwargs)
+        xp = xp_of_all(log_probs, targets, weight)
+        x, kind = precise("nll_loss", xp, log_probs)
+        place = normal_axis(axis, len(x.shape))
+        options = (0.0, weight, ignore_index, reduction, kind)
+        return _class_losses("nll_loss", xp, x, targets, place, options)
+    except Exception as error:
+        explain(error, nll_loss)
 
 
 def _class_losses(
@@ -180,22 +199,27 @@ def kl_divergence(
     >>> float(F.kl_divergence(np.log([[0.5, 0.5]]), np.array([[1.0, 0.0]])))
     0.6931471805599453
     """
-    if has_nest(log_probs, targets):
-        kwargs = {"axis": axis, "log_targets": log_targets, "reduction": reduction}
-        return call_leafwise(kl_divergence, (log_probs, targets), kwargs)
-    name = "kl_divergence"
-    same_shape(name, log_probs=log_probs, targets=targets)
-    xp = xp_of_all(log_probs, targets)
-    (x, t), kind = all_precise(name, xp, log_probs, targets)
-    if log_targets:
-        is_zero = t == -xp.inf
-        t = xp.where(is_zero, 0.0, t)
-        terms = xp.where(is_zero, 0.0, xp.exp(t) * (t - x))
-    else:
-        check_range(
-            name, "targets", t, 0.0, math.inf, "If they are logarithms, write log_targets=True."
-        )
-        is_zero = t == 0
-        safe = xp.where(is_zero, 1.0, t)
-        terms = xp.where(is_zero, 0.0, safe * (xp.log(safe) - xp.where(is_zero, 0.0, x)))
-    return reduced(name, xp, xp.sum(terms, axis=axis), reduction, kind)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if has_nest(log_probs, targets):
+            kwargs = {"axis": axis, "log_targets": log_targets, "reduction": reduction}
+            return call_leafwise(kl_divergence, (log_probs, targets), kwargs)
+        name = "kl_divergence"
+        same_shape(name, log_probs=log_probs, targets=targets)
+        xp = xp_of_all(log_probs, targets)
+        (x, t), kind = all_precise(name, xp, log_probs, targets)
+        if log_targets:
+            is_zero = t == -xp.inf
+            t = xp.where(is_zero, 0.0, t)
+            terms = xp.where(is_zero, 0.0, xp.exp(t) * (t - x))
+        else:
+            check_range(
+                name, "targets", t, 0.0, math.inf, "If they are logarithms, write log_targets=True."
+            )
+            is_zero = t == 0
+            safe = xp.where(is_zero, 1.0, t)
+            terms = xp.where(is_zero, 0.0, safe * (xp.log(safe) - xp.where(is_zero, 0.0, x)))
+        return reduced(name, xp, xp.sum(terms, axis=axis), reduction, kind)
+    except Exception as error:
+        explain(error, kl_divergence)

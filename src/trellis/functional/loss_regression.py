@@ -5,6 +5,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import same_shape
@@ -20,10 +21,13 @@ def mse_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") ->
     >>> float(F.mse_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
     2.0
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(mse_loss, (predictions, targets), {"reduction": reduction})
-    xp, away, kind = _difference("mse_loss", predictions, targets)
-    return reduced("mse_loss", xp, away * away, reduction, kind)
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(mse_loss, (predictions, targets), {"reduction": reduction})
+        xp, away, kind = _difference("mse_loss", predictions, targets)
+        return reduced("mse_loss", xp, away * away, reduction, kind)
+    except Exception as error:
+        explain(error, mse_loss)
 
 
 def mae_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") -> A:
@@ -34,10 +38,13 @@ def mae_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") ->
     >>> float(F.mae_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
     1.0
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(mae_loss, (predictions, targets), {"reduction": reduction})
-    xp, away, kind = _difference("mae_loss", predictions, targets)
-    return reduced("mae_loss", xp, xp.abs(away), reduction, kind)
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(mae_loss, (predictions, targets), {"reduction": reduction})
+        xp, away, kind = _difference("mae_loss", predictions, targets)
+        return reduced("mae_loss", xp, xp.abs(away), reduction, kind)
+    except Exception as error:
+        explain(error, mae_loss)
 
 
 def huber_loss(
@@ -50,17 +57,20 @@ def huber_loss(
     >>> F.huber_loss(np.array([0.5, 3.0]), np.array([0.0, 0.0]), reduction="none")
     array([0.125, 2.5  ])
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(
-            huber_loss, (predictions, targets), {"delta": delta, "reduction": reduction}
-        )
-    if delta <= 0:
-        raise ArgumentError(f"huber_loss() expects delta above 0, got {delta!r}.")
-    xp, away, kind = _difference("huber_loss", predictions, targets)
-    size = xp.abs(away)
-    # The square of the distance, cut at delta: no branch that could overflow.
-    near = xp.minimum(size, delta)
-    return reduced("huber_loss", xp, near * (size - 0.5 * near), reduction, kind)
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(
+                huber_loss, (predictions, targets), {"delta": delta, "reduction": reduction}
+            )
+        if delta <= 0:
+            raise ArgumentError(f"huber_loss() expects delta above 0, got {delta!r}.")
+        xp, away, kind = _difference("huber_loss", predictions, targets)
+        size = xp.abs(away)
+        # The square of the distance, cut at delta: no branch that could overflow.
+        near = xp.minimum(size, delta)
+        return reduced("huber_loss", xp, near * (size - 0.5 * near), reduction, kind)
+    except Exception as error:
+        explain(error, huber_loss)
 
 
 def _difference(name: str, predictions: Any, targets: Any) -> tuple[Any, Any, str]:
@@ -91,17 +101,25 @@ def poisson_nll_loss(
     >>> float(F.poisson_nll_loss(np.array([0.0]), np.array([2.0])))
     1.0
     """
-    if has_nest(predictions, targets):
-        kwargs = {"log_input": log_input, "full": full, "epsilon": epsilon, "reduction": reduction}
-        return call_leafwise(poisson_nll_loss, (predictions, targets), kwargs)
-    name = "poisson_nll_loss"
-    same_shape(name, predictions=predictions, targets=targets)
-    xp = xp_of_all(predictions, targets)
-    (x, t), kind = all_precise(name, xp, predictions, targets)
-    losses = xp.exp(x) - t * x if log_input else x - t * xp.log(x + epsilon)
-    if full:
-        is_large = t > 1
-        safe = xp.where(is_large, t, 1.0)
-        stirling = safe * xp.log(safe) - safe + 0.5 * xp.log(2 * math.pi * safe)
-        losses = losses + xp.where(is_large, stirling, 0.0)
-    return reduced(name, xp, losses, reduction, kind)
+    try:
+        if has_nest(predictions, targets):
+            kwargs = {
+                "log_input": log_input,
+                "full": full,
+                "epsilon": epsilon,
+                "reduction": reduction,
+            }
+            return call_leafwise(poisson_nll_loss, (predictions, targets), kwargs)
+        name = "poisson_nll_loss"
+        same_shape(name, predictions=predictions, targets=targets)
+        xp = xp_of_all(predictions, targets)
+        (x, t), kind = all_precise(name, xp, predictions, targets)
+        losses = xp.exp(x) - t * x if log_input else x - t * xp.log(x + epsilon)
+        if full:
+            is_large = t > 1
+            safe = xp.where(is_large, t, 1.0)
+            stirling = safe * xp.log(safe) - safe + 0.5 * xp.log(2 * math.pi * safe)
+            losses = losses + xp.where(is_large, stirling, 0.0)
+        return reduced(name, xp, losses, reduction, kind)
+    except Exception as error:
+        explain(error, poisson_nll_loss)

@@ -4,6 +4,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_indices, check_range, whole_number
@@ -41,62 +42,68 @@ def ctc_loss(
     >>> round(float(np.exp(-loss)), 6)
     0.333333
     """
-    if has_nest(log_probs, targets, input_lengths, target_lengths):
-        kwargs = {
-            "blank": blank,
-            "zero_infinity": zero_infinity,
-            "time_major": time_major,
-            "reduction": reduction,
-        }
-        return call_leafwise(ctc_loss, (log_probs, targets, input_lengths, target_lengths), kwargs)
-    xp = xp_of_all(log_probs, targets, input_lengths, target_lengths)
-    _check_ctc(log_probs, targets, input_lengths, target_lengths, blank, time_major)
-    x, kind = precise("ctc_loss", xp, log_probs)
-    x = x if time_major else xp.permute_dims(x, (1, 0, 2))
-    count = targets.shape[1]
-    # Blanks around every label: row s of the extended target is label (s - 1) / 2 for odd s.
-    blanks = xp.full_like(targets, blank)
-    last = xp.full_like(xp.expand_dims(target_lengths, axis=1), blank, dtype=targets.dtype)
-    extended = last
-    if count:
-        pairs = xp.reshape(xp.stack([blanks, targets], axis=2), (-1, 2 * count))
-        extended = xp.concat([pairs, last], axis=1)
-    # The label before the last blank may be reached directly, unless it is the same label again.
-    may_skip = xp.logical_and(extended[:, 2:] != blank, extended[:, 2:] != extended[:, :-2])
-    batch_index = xp.expand_dims(extended, axis=0) + xp.zeros_like(
-        x[:, :, :1], dtype=extended.dtype
-    )
-    emitted = xp.take_along_axis(x, batch_index, axis=2)
-    never = xp.zeros_like(emitted[0]) + _NEVER
-    # -inf (a class that was masked out) would make nan of the gradients.
-    emitted = xp.where(emitted < _NEVER, _NEVER, emitted)
-    alpha = xp.concat([emitted[0, :, :2], never[:, 2:]], axis=1)
-    times = xp.arange(x.shape[0], device=xp.device(x))
-    lengths = xp.astype(input_lengths, times.dtype)
+    try:
+        if has_nest(log_probs, targets, input_lengths, target_lengths):
+            kwargs = {
+                "blank": blank,
+                "zero_infinity": zero_infinity,
+                "time_major": time_major,
+                "reduction": reduction,
+            }
+            return call_leafwise(
+                ctc_loss, (log_probs, targets, input_lengths, target_lengths), kwargs
+            )
+        xp = xp_of_all(log_probs, targets, input_lengths, target_lengths)
+        _check_ctc(log_probs, targets, input_lengths, target_lengths, blank, time_major)
+        x, kind = precise("ctc_loss", xp, log_probs)
+        x = x if time_major else xp.permute_dims(x, (1, 0, 2))
+        count = targets.shape[1]
+        # Blanks around every label: row s of the extended target is label (s - 1) / 2 for odd s.
+        blanks = xp.full_like(targets, blank)
+        last = xp.full_like(xp.expand_dims(target_lengths, axis=1), blank, dtype=targets.dtype)
+        extended = last
+        if count:
+            pairs = xp.reshape(xp.stack([blanks, targets], axis=2), (-1, 2 * count))
+            extended = xp.concat([pairs, last], axis=1)
+        # The label before the last blank may be reached directly, unless it is the same label
+        # again.
+        may_skip = xp.logical_and(extended[:, 2:] != blank, extended[:, 2:] != extended[:, :-2])
+        batch_index = xp.expand_dims(extended, axis=0) + xp.zeros_like(
+            x[:, :, :1], dtype=extended.dtype
+        )
+        emitted = xp.take_along_axis(x, batch_index, axis=2)
+        never = xp.zeros_like(emitted[0]) + _NEVER
+        # -inf (a class that was masked out) would make nan of the gradients.
+        emitted = xp.where(emitted < _NEVER, _NEVER, emitted)
+        alpha = xp.concat([emitted[0, :, :2], never[:, 2:]], axis=1)
+        times = xp.arange(x.shape[0], device=xp.device(x))
+        lengths = xp.astype(input_lengths, times.dtype)
 
-    def advance(alpha: Any, step: tuple[Any, Any]) -> tuple[Any, Any]:
-        at, emission = step
-        one = xp.concat([never[:, :1], alpha[:, :-1]], axis=1)
-        two = xp.concat([never[:, :2], xp.where(may_skip, alpha[:, :-2], _NEVER)], axis=1)
-        reached = xp.logsumexp(xp.stack([alpha, one, two], axis=0), axis=0) + emission
-        reached = xp.where(reached < _NEVER, _NEVER, reached)
-        # Beyond its input a row stays as it is.
-        alpha = xp.where(xp.expand_dims(at < lengths, axis=1), reached, alpha)
-        return alpha, alpha[:, :1]
+        def advance(alpha: Any, step: tuple[Any, Any]) -> tuple[Any, Any]:
+            at, emission = step
+            one = xp.concat([never[:, :1], alpha[:, :-1]], axis=1)
+            two = xp.concat([never[:, :2], xp.where(may_skip, alpha[:, :-2], _NEVER)], axis=1)
+            reached = xp.logsumexp(xp.stack([alpha, one, two], axis=0), axis=0) + emission
+            reached = xp.where(reached < _NEVER, _NEVER, reached)
+            # Beyond its input a row stays as it is.
+            alpha = xp.where(xp.expand_dims(at < lengths, axis=1), reached, alpha)
+            return alpha, alpha[:, :1]
 
-    if x.shape[0] is None or x.shape[0] > 1:
-        alpha, _ = xp.scan(advance, alpha, (times[1:], emitted[1:]))
-    ends = 2 * xp.expand_dims(xp.astype(target_lengths, extended.dtype), axis=1)
-    rows = xp.expand_dims(xp.arange(2 * count + 1, device=xp.device(x)), axis=0)
-    ends = xp.astype(ends, rows.dtype)
-    is_end = xp.logical_or(rows == ends, rows == ends - 1)
-    losses = -xp.logsumexp(xp.where(is_end, alpha, _NEVER), axis=1)
-    is_impossible = losses > -0.5 * _NEVER
-    losses = xp.where(is_impossible, 0.0 if zero_infinity else xp.inf, losses)
-    if reduction == "mean":
-        sizes = xp.astype(target_lengths, losses.dtype)
-        losses = losses / xp.where(sizes < 1, 1.0, sizes)
-    return reduced("ctc_loss", xp, losses, reduction, kind)
+        if x.shape[0] is None or x.shape[0] > 1:
+            alpha, _ = xp.scan(advance, alpha, (times[1:], emitted[1:]))
+        ends = 2 * xp.expand_dims(xp.astype(target_lengths, extended.dtype), axis=1)
+        rows = xp.expand_dims(xp.arange(2 * count + 1, device=xp.device(x)), axis=0)
+        ends = xp.astype(ends, rows.dtype)
+        is_end = xp.logical_or(rows == ends, rows == ends - 1)
+        losses = -xp.logsumexp(xp.where(is_end, alpha, _NEVER), axis=1)
+        is_impossible = losses > -0.5 * _NEVER
+        losses = xp.where(is_impossible, 0.0 if zero_infinity else xp.inf, losses)
+        if reduction == "mean":
+            sizes = xp.astype(target_lengths, losses.dtype)
+            losses = losses / xp.where(sizes < 1, 1.0, sizes)
+        return reduced("ctc_loss", xp, losses, reduction, kind)
+    except Exception as error:
+        explain(error, ctc_loss)
 
 
 def _check_ctc(

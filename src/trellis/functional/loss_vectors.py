@@ -4,6 +4,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
+from .._core.explain import explain
+from .._core.guards import check_axis, check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_signs, same_shape
@@ -19,12 +21,17 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
     >>> F.cosine_similarity(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[2.0, 0.0], [-1.0, 1.0]]))
     array([1., 0.])
     """
-    if has_nest(x1, x2):
-        return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
-    same_shape("cosine_similarity", x1=x1, x2=x2)
-    xp = xp_of_all(x1, x2)
-    (x1, x2), kind = all_precise("cosine_similarity", xp, x1, x2)
-    return xp.astype(_cosine(xp, x1, x2, axis, epsilon), kind, copy=False)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if has_nest(x1, x2):
+            return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
+        same_shape("cosine_similarity", x1=x1, x2=x2)
+        xp = xp_of_all(x1, x2)
+        (x1, x2), kind = all_precise("cosine_similarity", xp, x1, x2)
+        return xp.astype(_cosine(xp, x1, x2, axis, epsilon), kind, copy=False)
+    except Exception as error:
+        explain(error, cosine_similarity)
 
 
 def _cosine(xp: Any, x1: Any, x2: Any, axis: int, epsilon: float) -> Any:
@@ -56,25 +63,34 @@ def cosine_loss(
     >>> float(F.cosine_loss(np.array([[1.0, 0.0]]), np.array([[0.0, 3.0]])))
     1.0
     """
-    if has_nest(x1, x2, targets):
-        kwargs = {
-            "targets": targets,
-            "margin": margin,
-            "axis": axis,
-            "epsilon": epsilon,
-            "reduction": reduction,
-        }
-        return call_leafwise(cosine_loss, (x1, x2), kwargs)
-    same_shape("cosine_loss", x1=x1, x2=x2)
-    xp = xp_of_all(x1, x2, targets)
-    (x1, x2), kind = all_precise("cosine_loss", xp, x1, x2)
-    similarity = _cosine(xp, x1, x2, axis, epsilon)
-    losses = 1 - similarity
-    if targets is not None:
-        same_shape("cosine_loss", similarities=similarity, targets=targets)
-        check_signs("cosine_loss", targets)
-        losses = xp.where(xp.greater(targets, 0), losses, xp.relu(similarity - margin))
-    return reduced("cosine_loss", xp, losses, reduction, kind)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if type(margin) is not float:
+            check_number(margin)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x1, x2, targets):
+            kwargs = {
+                "targets": targets,
+                "margin": margin,
+                "axis": axis,
+                "epsilon": epsilon,
+                "reduction": reduction,
+            }
+            return call_leafwise(cosine_loss, (x1, x2), kwargs)
+        same_shape("cosine_loss", x1=x1, x2=x2)
+        xp = xp_of_all(x1, x2, targets)
+        (x1, x2), kind = all_precise("cosine_loss", xp, x1, x2)
+        similarity = _cosine(xp, x1, x2, axis, epsilon)
+        losses = 1 - similarity
+        if targets is not None:
+            same_shape("cosine_loss", similarities=similarity, targets=targets)
+            check_signs("cosine_loss", targets)
+            losses = xp.where(xp.greater(targets, 0), losses, xp.relu(similarity - margin))
+        return reduced("cosine_loss", xp, losses, reduction, kind)
+    except Exception as error:
+        explain(error, cosine_loss)
 
 
 def triplet_loss(
@@ -98,16 +114,25 @@ def triplet_loss(
     >>> round(float(F.triplet_loss(a, p, n)), 4)
     4.0
     """
-    if has_nest(anchor, positive, negative):
-        kwargs = {"margin": margin, "p": p, "epsilon": epsilon, "reduction": reduction}
-        return call_leafwise(triplet_loss, (anchor, positive, negative), kwargs)
-    same_shape("triplet_loss", anchor=anchor, positive=positive, negative=negative)
-    if p < 1:
-        raise ArgumentError(f"triplet_loss() expects p of at least 1, got {p!r}.")
-    xp = xp_of_all(anchor, positive, negative)
-    (a, b, c), kind = all_precise("triplet_loss", xp, anchor, positive, negative)
-    near, far = [_distance(xp, a - other + epsilon, p) for other in (b, c)]
-    return reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction, kind)
+    try:
+        if type(margin) is not float:
+            check_number(margin)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if type(p) is not float:
+            check_number(p)
+        if has_nest(anchor, positive, negative):
+            kwargs = {"margin": margin, "p": p, "epsilon": epsilon, "reduction": reduction}
+            return call_leafwise(triplet_loss, (anchor, positive, negative), kwargs)
+        same_shape("triplet_loss", anchor=anchor, positive=positive, negative=negative)
+        if p < 1:
+            raise ArgumentError(f"triplet_loss() expects p of at least 1, got {p!r}.")
+        xp = xp_of_all(anchor, positive, negative)
+        (a, b, c), kind = all_precise("triplet_loss", xp, anchor, positive, negative)
+        near, far = [_distance(xp, a - other + epsilon, p) for other in (b, c)]
+        return reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction, kind)
+    except Exception as error:
+        explain(error, triplet_loss)
 
 
 def _distance(xp: Any, x: Any, p: float) -> Any:

@@ -7,8 +7,9 @@ counts. `targets` are classes, or one-hot: floats or bools of the shape of the s
 from typing import Any
 
 from .._core.dispatch import xp_of_pair
-from .._core.dtypes import default_dtype
+from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ArgumentError, ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A
@@ -29,11 +30,14 @@ def accuracy(predictions: A, targets: A, /) -> A:
     >>> float(F.accuracy(scores, np.array([[0.0, 1.0], [0.0, 1.0]])))
     0.5
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(accuracy, (predictions, targets), {})
-    xp = xp_of_pair(predictions, targets)
-    chosen, right = _classes("accuracy", xp, predictions, targets)
-    return xp.mean(xp.astype(chosen == right, str(default_dtype())))
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(accuracy, (predictions, targets), {})
+        xp = xp_of_pair(predictions, targets)
+        chosen, right = _classes("accuracy", xp, predictions, targets)
+        return xp.mean(xp.astype(chosen == right, str(default_dtype())))
+    except Exception as error:
+        explain(error, accuracy)
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
@@ -46,21 +50,24 @@ def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
     >>> float(F.top_k_accuracy(np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]), np.array([1, 2]), 2))
     0.5
     """
-    if has_nest(scores, targets):
-        return call_leafwise(top_k_accuracy, (scores, targets, k), {})
-    xp = xp_of_pair(scores, targets)
-    same_shape("top_k_accuracy", scores=scores[..., 0], targets=targets)
-    classes = scores.shape[-1]
-    if not 1 <= whole_number("top_k_accuracy", "k", k) <= classes:
-        raise ArgumentError(
-            f"top_k_accuracy() expects k from 1 to {classes}, the number of classes, got {k!r}."
+    try:
+        if has_nest(scores, targets):
+            return call_leafwise(top_k_accuracy, (scores, targets, k), {})
+        xp = xp_of_pair(scores, targets)
+        same_shape("top_k_accuracy", scores=scores[..., 0], targets=targets)
+        classes = scores.shape[-1]
+        if not 1 <= whole_number("top_k_accuracy", "k", k) <= classes:
+            raise ArgumentError(
+                f"top_k_accuracy() expects k from 1 to {classes}, the number of classes, got {k!r}."
+            )
+        check_indices("top_k_accuracy", "targets", targets, classes)
+        _, best = xp.topk(scores, k)
+        is_hit = xp.any(
+            best == xp.expand_dims(xp.astype(targets, best.dtype, copy=False), axis=-1), axis=-1
         )
-    check_indices("top_k_accuracy", "targets", targets, classes)
-    _, best = xp.topk(scores, k)
-    is_hit = xp.any(
-        best == xp.expand_dims(xp.astype(targets, best.dtype, copy=False), axis=-1), axis=-1
-    )
-    return xp.mean(xp.astype(is_hit, str(default_dtype())))
+        return xp.mean(xp.astype(is_hit, str(default_dtype())))
+    except Exception as error:
+        explain(error, top_k_accuracy)
 
 
 def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
@@ -72,9 +79,12 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
     array([[2, 1],
            [0, 1]])
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(confusion_matrix, (predictions, targets, num_classes), {})
-    return _confusion("confusion_matrix", predictions, targets, num_classes)
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(confusion_matrix, (predictions, targets, num_classes), {})
+        return _confusion("confusion_matrix", predictions, targets, num_classes)
+    except Exception as error:
+        explain(error, confusion_matrix)
 
 
 def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
@@ -88,27 +98,32 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
     >>> F.f1_score(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2, average="none").round(4)
     array([0.8   , 0.6667], dtype=float32)
     """
-    if has_nest(predictions, targets):
-        return call_leafwise(f1_score, (predictions, targets, num_classes), {"average": average})
-    one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
-    xp = xp_of_pair(predictions, targets)
-    counts = xp.astype(
-        _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
-    )
-    hits = xp.sum(
-        counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0
-    )
-    support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
-    if average == "micro":
-        hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
-    whole = support + predicted
-    scores = 2 * hits / xp.where(whole == 0, 1.0, whole)
-    if average == "macro":
-        return xp.mean(scores)
-    if average == "weighted":
-        total = xp.sum(support)
-        return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
-    return scores
+    try:
+        if has_nest(predictions, targets):
+            return call_leafwise(
+                f1_score, (predictions, targets, num_classes), {"average": average}
+            )
+        one_of("f1_score", "average", average, ("macro", "weighted", "micro", "none"))
+        xp = xp_of_pair(predictions, targets)
+        counts = xp.astype(
+            _confusion("f1_score", predictions, targets, num_classes), str(default_dtype())
+        )
+        hits = xp.sum(
+            counts * xp.eye(num_classes, dtype=counts.dtype, device=xp.device(counts)), axis=0
+        )
+        support, predicted = xp.sum(counts, axis=1), xp.sum(counts, axis=0)
+        if average == "micro":
+            hits, support, predicted = xp.sum(hits), xp.sum(support), xp.sum(predicted)
+        whole = support + predicted
+        scores = 2 * hits / xp.where(whole == 0, 1.0, whole)
+        if average == "macro":
+            return xp.mean(scores)
+        if average == "weighted":
+            total = xp.sum(support)
+            return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
+        return scores
+    except Exception as error:
+        explain(error, f1_score)
 
 
 def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> Any:
@@ -124,6 +139,9 @@ def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> A
 
 def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, Any]:
     """Predicted classes and those of the targets, in one integer dtype."""
+    if xp.dtype_name(targets.dtype) in FLOATING and xp.is_concrete(targets):
+        if bool(xp.any(xp.isnan(targets))):
+            raise ArgumentError(f"{name}() expects classes for targets, got nan among them.")
     shape, rank = tuple(predictions.shape), len(targets.shape)
     kind = xp.dtype_name(predictions.dtype)
     is_class = kind.startswith(("int", "uint")) or kind == "bool"

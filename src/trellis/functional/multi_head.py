@@ -5,6 +5,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
+from .._core.explain import explain
+from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
 from .._core.typing import A
 from ._arguments import differ, known, probability, whole_number
@@ -76,134 +78,149 @@ def multi_head_attention(
     array([[0.622, 0.378, 1.5  , 2.   ],
            [0.378, 0.622, 1.076, 2.848]])
     """
-    arrays = {
-        "key": key,
-        "value": value,
-        "attention_mask": attention_mask,
-        "in_proj_weights": in_proj_weights,
-        "q_proj_weights": q_proj_weights,
-        "k_proj_weights": k_proj_weights,
-        "v_proj_weights": v_proj_weights,
-        "out_proj_weights": out_proj_weights,
-        "in_proj_bias": in_proj_bias,
-        "out_proj_bias": out_proj_bias,
-        "key_padding_mask": key_padding_mask,
-        "bias_k": bias_k,
-        "bias_v": bias_v,
-        "static_k": static_k,
-        "static_v": static_v,
-    }
-    if has_nest(query, *arrays.values()):
-        options = {
-            "batch_first": batch_first,
-            "num_heads": num_heads,
-            "scale": scale,
-            "is_causal": is_causal,
-            "add_zero_attn": add_zero_attn,
-            "return_attention_weights": return_attention_weights,
-            "average_attention_weights": average_attention_weights,
-            "dropout": dropout,
-            "training": training,
-            "num_kv_heads": num_kv_heads,
+    try:
+        if is_causal is not False:
+            check_flag(is_causal)
+        if scale is not None and type(scale) is not float:
+            check_number(scale)
+        arrays = {
+            "key": key,
+            "value": value,
+            "attention_mask": attention_mask,
+            "in_proj_weights": in_proj_weights,
+            "q_proj_weights": q_proj_weights,
+            "k_proj_weights": k_proj_weights,
+            "v_proj_weights": v_proj_weights,
+            "out_proj_weights": out_proj_weights,
+            "in_proj_bias": in_proj_bias,
+            "out_proj_bias": out_proj_bias,
+            "key_padding_mask": key_padding_mask,
+            "bias_k": bias_k,
+            "bias_v": bias_v,
+            "static_k": static_k,
+            "static_v": static_v,
         }
-        is_drawing = training and dropout != 0
-        return call_seeded_leafwise(
-            multi_head_attention, (query,), {**arrays, **options}, seed, is_drawing
+        if has_nest(query, *arrays.values()):
+            options = {
+                "batch_first": batch_first,
+                "num_heads": num_heads,
+                "scale": scale,
+                "is_causal": is_causal,
+                "add_zero_attn": add_zero_attn,
+                "return_attention_weights": return_attention_weights,
+                "average_attention_weights": average_attention_weights,
+                "dropout": dropout,
+                "training": training,
+                "num_kv_heads": num_kv_heads,
+            }
+            is_drawing = training and dropout != 0
+            return call_seeded_leafwise(
+                multi_head_attention, (query,), {**arrays, **options}, seed, is_drawing
+            )
+        name = "multi_head_attention"
+        xp = xp_of_all(query, *arrays.values())
+        heads = whole_number(name, "num_heads", num_heads)
+        kv_heads = (
+            heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
         )
-    name = "multi_head_attention"
-    xp = xp_of_all(query, *arrays.values())
-    heads = whole_number(name, "num_heads", num_heads)
-    kv_heads = heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
-    if kv_heads < 1 or heads % kv_heads:
-        raise ArgumentError(
-            f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
-            f"num_heads={heads}."
+        if kv_heads < 1 or heads % kv_heads:
+            raise ArgumentError(
+                f"{name}() expects num_kv_heads to divide num_heads, got "
+                f"num_kv_heads={kv_heads} and "
+                f"num_heads={heads}."
+            )
+        dropout = (
+            probability(name, "dropout", dropout)
+            if training
+            else 0.0 * probability(name, "dropout", dropout)
         )
-    dropout = (
-        probability(name, "dropout", dropout)
-        if training
-        else 0.0 * probability(name, "dropout", dropout)
-    )
-    key = query if key is None else key
-    value = key if value is None else value
-    query, key, value, is_batched = batched_inputs(name, xp, query, key, value, batch_first)
-    is_self = key is query and value is query
-    (
-        query,
-        key,
-        value,
-        in_w,
-        q_w,
-        k_w,
-        v_w,
-        in_proj_bias,
-        out_w,
-        out_b,
-        bias_k,
-        bias_v,
-        static_k,
-        static_v,
-    ) = as_floats(
-        name,
-        xp,
-        query,
-        key,
-        value,
-        in_proj_weights,
-        q_proj_weights,
-        k_proj_weights,
-        v_proj_weights,
-        in_proj_bias,
-        out_proj_weights,
-        out_proj_bias,
-        bias_k,
-        bias_v,
-        static_k,
-        static_v,
-    )
-    width = embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads, kv_heads)
-    kv_width = width // heads * kv_heads
-    rows = (0, width, width + kv_width, width + 2 * kv_width)
-    if is_self and in_w is not None and static_k is None and static_v is None:
-        check_projection(name, "in_proj_weights", query, in_w, rows[3])
-        joint = xp.linear(query, in_w, in_proj_bias)
-        q, k, v = split_jointly(xp, joint, heads, kv_heads, rows)
-    else:
-        inputs, weights = (query, key, value), (q_w, k_w, v_w)
-        parts = projected(name, xp, inputs, weights, in_w, in_proj_bias, rows, static_k, static_v)
-        q = split_heads(xp, parts[0], heads)
-        size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
-        k = (
-            split_heads(xp, parts[1], kv_heads)
-            if static_k is None
-            else static_heads(name, xp, "static_k", static_k, kv_heads, *size)
+        key = query if key is None else key
+        value = key if value is None else value
+        query, key, value, is_batched = batched_inputs(name, xp, query, key, value, batch_first)
+        is_self = key is query and value is query
+        (
+            query,
+            key,
+            value,
+            in_w,
+            q_w,
+            k_w,
+            v_w,
+            in_proj_bias,
+            out_w,
+            out_b,
+            bias_k,
+            bias_v,
+            static_k,
+            static_v,
+        ) = as_floats(
+            name,
+            xp,
+            query,
+            key,
+            value,
+            in_proj_weights,
+            q_proj_weights,
+            k_proj_weights,
+            v_proj_weights,
+            in_proj_bias,
+            out_proj_weights,
+            out_proj_bias,
+            bias_k,
+            bias_v,
+            static_k,
+            static_v,
         )
-        v = (
-            split_heads(xp, parts[2], kv_heads)
-            if static_v is None
-            else static_heads(name, xp, "static_v", static_v, kv_heads, *size)
+        width = embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads, kv_heads)
+        kv_width = width // heads * kv_heads
+        rows = (0, width, width + kv_width, width + 2 * kv_width)
+        if is_self and in_w is not None and static_k is None and static_v is None:
+            check_projection(name, "in_proj_weights", query, in_w, rows[3])
+            joint = xp.linear(query, in_w, in_proj_bias)
+            q, k, v = split_jointly(xp, joint, heads, kv_heads, rows)
+        else:
+            inputs, weights = (query, key, value), (q_w, k_w, v_w)
+            parts = projected(
+                name, xp, inputs, weights, in_w, in_proj_bias, rows, static_k, static_v
+            )
+            q = split_heads(xp, parts[0], heads)
+            size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
+            k = (
+                split_heads(xp, parts[1], kv_heads)
+                if static_k is None
+                else static_heads(name, xp, "static_k", static_k, kv_heads, *size)
+            )
+            v = (
+                split_heads(xp, parts[2], kv_heads)
+                if static_v is None
+                else static_heads(name, xp, "static_v", static_v, kv_heads, *size)
+            )
+        n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
+        if differ(n_keys, v.shape[2]):
+            raise ShapeError(
+                f"{name}() expects as many values as keys, got {v.shape[2]} values and "
+                f"{n_keys} keys."
+            )
+        mask = combined_mask(
+            name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys)
         )
-    n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
-    if differ(n_keys, v.shape[2]):
-        raise ShapeError(
-            f"{name}() expects as many values as keys, got {v.shape[2]} values and {n_keys} keys."
+        k, v, mask, is_causal = with_appended_keys(
+            name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
         )
-    mask = combined_mask(name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys))
-    k, v, mask, is_causal = with_appended_keys(
-        name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
-    )
-    if scale is None:
-        scale = 1 / sqrt(max(width // heads, 1))
-    out, weights = attend(
-        xp, q, k, v, mask, scale, is_causal, dropout, seed, return_attention_weights
-    )
-    out = xp.reshape(xp.permute_dims(out, (0, 2, 1, 3)), (*known(n, length), width))
-    out = out_projection(name, xp, out, out_w, out_b, width)
-    if not is_batched:
-        out = out[0]
-    elif not batch_first:
-        out = xp.permute_dims(out, (1, 0, 2))
-    if not return_attention_weights:
-        return out
-    weights = xp.mean(weights, axis=1) if average_attention_weights else weights
-    return out, (weights if is_batched else weights[0])
+        if scale is None:
+            scale = 1 / sqrt(max(width // heads, 1))
+        out, weights = attend(
+            xp, q, k, v, mask, scale, is_causal, dropout, seed, return_attention_weights
+        )
+        out = xp.reshape(xp.permute_dims(out, (0, 2, 1, 3)), (*known(n, length), width))
+        out = out_projection(name, xp, out, out_w, out_b, width)
+        if not is_batched:
+            out = out[0]
+        elif not batch_first:
+            out = xp.permute_dims(out, (1, 0, 2))
+        if not return_attention_weights:
+            return out
+        weights = xp.mean(weights, axis=1) if average_attention_weights else weights
+        return out, (weights if is_batched else weights[0])
+    except Exception as error:
+        explain(error, multi_head_attention)

@@ -4,6 +4,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import check_axis, check_number
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -30,16 +32,23 @@ def layer_norm(
     >>> F.layer_norm(np.array([[1.0, 3.0]]), epsilon=0.0)
     array([[-1.,  1.]])
     """
-    if has_nest(x, weight, bias):
-        kwargs = {"axis": axis, "weight": weight, "bias": bias, "epsilon": epsilon}
-        return call_leafwise(layer_norm, (x,), kwargs)
-    xp = xp_of_all(x, weight, bias)
-    axes = axes_of(axis, len(x.shape))
-    _check_affine("layer_norm", tuple([x.shape[a] for a in axes]), weight, bias)
-    y, kind = precise("layer_norm", xp, x)
-    weight, bias = parameter(xp, weight, y), parameter(xp, bias, y)
-    y = xp.layer_norm(y, weight, bias, axes=axes, epsilon=epsilon)
-    return xp.astype(y, kind, copy=False)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x, weight, bias):
+            kwargs = {"axis": axis, "weight": weight, "bias": bias, "epsilon": epsilon}
+            return call_leafwise(layer_norm, (x,), kwargs)
+        xp = xp_of_all(x, weight, bias)
+        axes = axes_of(axis, len(x.shape))
+        _check_affine("layer_norm", tuple([x.shape[a] for a in axes]), weight, bias)
+        y, kind = precise("layer_norm", xp, x)
+        weight, bias = parameter(xp, weight, y), parameter(xp, bias, y)
+        y = xp.layer_norm(y, weight, bias, axes=axes, epsilon=epsilon)
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, layer_norm)
 
 
 def rms_norm(
@@ -57,17 +66,26 @@ def rms_norm(
     >>> F.rms_norm(np.array([[3.0, 4.0]]), weight=np.array([5.0, 5.0]), epsilon=0.5)
     array([[4.16025147, 5.54700196]])
     """
-    if has_nest(x, weight):
-        return call_leafwise(rms_norm, (x,), {"axis": axis, "weight": weight, "epsilon": epsilon})
-    xp = xp_of_all(x, weight)
-    ndim = len(x.shape)
-    axes = axes_of(axis, ndim)
-    _check_affine("rms_norm", tuple([x.shape[a] for a in axes]), weight, None)
-    y, kind = precise("rms_norm", xp, x)
-    weight = parameter(xp, weight, y)
-    y = y / xp.sqrt(xp.mean(y * y, axis=axes, keepdims=True) + epsilon)
-    y = y if weight is None else y * along(xp, weight, axes, ndim)
-    return xp.astype(y, kind, copy=False)
+    try:
+        if type(axis) is not int:
+            check_axis(axis)
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x, weight):
+            return call_leafwise(
+                rms_norm, (x,), {"axis": axis, "weight": weight, "epsilon": epsilon}
+            )
+        xp = xp_of_all(x, weight)
+        ndim = len(x.shape)
+        axes = axes_of(axis, ndim)
+        _check_affine("rms_norm", tuple([x.shape[a] for a in axes]), weight, None)
+        y, kind = precise("rms_norm", xp, x)
+        weight = parameter(xp, weight, y)
+        y = y / xp.sqrt(xp.mean(y * y, axis=axes, keepdims=True) + epsilon)
+        y = y if weight is None else y * along(xp, weight, axes, ndim)
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, rms_norm)
 
 
 def batch_norm(
@@ -98,37 +116,42 @@ def batch_norm(
     (array([[-1.],
            [ 1.]]), array([1.]), array([1.5]))
     """
-    if has_nest(x, mean, variance, weight, bias):
-        kwargs = {"weight": weight, "bias": bias, "training": training, "momentum": momentum,
-                  "epsilon": epsilon, "channel_axis": channel_axis}  # fmt: skip
-        return call_leafwise(batch_norm, (x, mean, variance), kwargs)
-    xp = xp_of_all(x, mean, variance, weight, bias)
-    ndim = len(x.shape)
-    channel = normal_axis(channel_axis, ndim)
-    _check_affine("batch_norm", (x.shape[channel],), weight, bias, mean=mean, variance=variance)
-    y, kind = precise("batch_norm", xp, x)
-    axes = tuple([i for i in range(ndim) if i != channel])
-    if training:
-        count = _count("batch_norm", xp, y, channel)
-        rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
-        y = y - rough
-        rest = xp.mean(y, axis=axes, keepdims=True)
-        y = y - rest
-        spread = xp.mean(y * y, axis=axes, keepdims=True)
-        batch_mean = xp.reshape(xp.stop_gradient(rough + rest), (-1,))
-        batch_variance = xp.reshape(xp.stop_gradient(spread), (-1,)) * (count / (count - 1))
-        mean = _blended(xp, mean, batch_mean, momentum)
-        variance = _blended(xp, variance, batch_variance, momentum)
-    else:
-        y = y - along(xp, parameter(xp, mean, y), (channel,), ndim)
-        spread = along(xp, parameter(xp, variance, y), (channel,), ndim)
-    scale = 1 / xp.sqrt(spread + epsilon)
-    if weight is not None:
-        scale = scale * along(xp, parameter(xp, weight, y), (channel,), ndim)
-    y = y * scale
-    if bias is not None:
-        y = y + along(xp, parameter(xp, bias, y), (channel,), ndim)
-    return xp.astype(y, kind, copy=False), mean, variance
+    try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x, mean, variance, weight, bias):
+            kwargs = {"weight": weight, "bias": bias, "training": training, "momentum": momentum,
+                      "epsilon": epsilon, "channel_axis": channel_axis}  # fmt: skip
+            return call_leafwise(batch_norm, (x, mean, variance), kwargs)
+        xp = xp_of_all(x, mean, variance, weight, bias)
+        ndim = len(x.shape)
+        channel = normal_axis(channel_axis, ndim)
+        _check_affine("batch_norm", (x.shape[channel],), weight, bias, mean=mean, variance=variance)
+        y, kind = precise("batch_norm", xp, x)
+        axes = tuple([i for i in range(ndim) if i != channel])
+        if training:
+            count = _count("batch_norm", xp, y, channel)
+            rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
+            y = y - rough
+            rest = xp.mean(y, axis=axes, keepdims=True)
+            y = y - rest
+            spread = xp.mean(y * y, axis=axes, keepdims=True)
+            batch_mean = xp.reshape(xp.stop_gradient(rough + rest), (-1,))
+            batch_variance = xp.reshape(xp.stop_gradient(spread), (-1,)) * (count / (count - 1))
+            mean = _blended(xp, mean, batch_mean, momentum)
+            variance = _blended(xp, variance, batch_variance, momentum)
+        else:
+            y = y - along(xp, parameter(xp, mean, y), (channel,), ndim)
+            spread = along(xp, parameter(xp, variance, y), (channel,), ndim)
+        scale = 1 / xp.sqrt(spread + epsilon)
+        if weight is not None:
+            scale = scale * along(xp, parameter(xp, weight, y), (channel,), ndim)
+        y = y * scale
+        if bias is not None:
+            y = y + along(xp, parameter(xp, bias, y), (channel,), ndim)
+        return xp.astype(y, kind, copy=False), mean, variance
+    except Exception as error:
+        explain(error, batch_norm)
 
 
 def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
@@ -174,31 +197,42 @@ def group_norm(
     >>> F.group_norm(np.array([[1.0, 3.0, 10.0, 30.0]]), 2, epsilon=0.0)
     array([[-1.,  1., -1.,  1.]])
     """
-    if has_nest(x, weight, bias):
-        kwargs = {"weight": weight, "bias": bias, "epsilon": epsilon, "channel_axis": channel_axis}
-        return call_leafwise(group_norm, (x, groups), kwargs)
-    xp = xp_of_all(x, weight, bias)
-    shape, ndim = tuple(x.shape), len(x.shape)
-    channel = normal_axis(channel_axis, ndim)
-    channels = shape[channel]
-    count = whole_number("group_norm", "groups", groups)
-    if ndim < 2 or channel == 0:
-        raise ShapeError(
-            "group_norm() expects x with a batch axis first, then channels, got x of shape "
-            f"{shape}."
-        )
-    if count < 1 or channels % count:
-        raise ShapeError(
-            f"group_norm() cannot split {channels} channels into {groups} groups of equal size; "
-            f"use a divisor of {channels}."
-        )
-    _check_affine("group_norm", (channels,), weight, bias)
-    y, kind = precise("group_norm", xp, x)
-    sizes = known(*shape)
-    y = xp.reshape(y, (*sizes[:channel], count, channels // count, *sizes[channel + 1 :]))
-    axes = tuple([i for i in range(1, ndim + 1) if i != channel])
-    y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), sizes)
-    return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+    try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x, weight, bias):
+            kwargs = {
+                "weight": weight,
+                "bias": bias,
+                "epsilon": epsilon,
+                "channel_axis": channel_axis,
+            }
+            return call_leafwise(group_norm, (x, groups), kwargs)
+        xp = xp_of_all(x, weight, bias)
+        shape, ndim = tuple(x.shape), len(x.shape)
+        channel = normal_axis(channel_axis, ndim)
+        channels = shape[channel]
+        count = whole_number("group_norm", "groups", groups)
+        if ndim < 2 or channel == 0:
+            raise ShapeError(
+                "group_norm() expects x with a batch axis first, then channels, got x of shape "
+                f"{shape}."
+            )
+        if count < 1 or channels % count:
+            raise ShapeError(
+                f"group_norm() cannot split {channels} channels into {groups} groups of "
+                "equal size; "
+                f"use a divisor of {channels}."
+            )
+        _check_affine("group_norm", (channels,), weight, bias)
+        y, kind = precise("group_norm", xp, x)
+        sizes = known(*shape)
+        y = xp.reshape(y, (*sizes[:channel], count, channels // count, *sizes[channel + 1 :]))
+        axes = tuple([i for i in range(1, ndim + 1) if i != channel])
+        y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), sizes)
+        return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+    except Exception as error:
+        explain(error, group_norm)
 
 
 def instance_norm(
@@ -220,22 +254,33 @@ def instance_norm(
     array([[[-1.],
             [ 1.]]])
     """
-    if has_nest(x, weight, bias):
-        kwargs = {"weight": weight, "bias": bias, "epsilon": epsilon, "channel_axis": channel_axis}
-        return call_leafwise(instance_norm, (x,), kwargs)
-    xp = xp_of_all(x, weight, bias)
-    ndim = len(x.shape)
-    channel = normal_axis(channel_axis, ndim)
-    if ndim < 3 or channel == 0:
-        raise ShapeError(
-            "instance_norm() expects x with a batch axis first, then positions and channels, got "
-            f"shape {tuple(x.shape)}."
-        )
-    _check_affine("instance_norm", (x.shape[channel],), weight, bias)
-    y, kind = precise("instance_norm", xp, x)
-    axes = tuple([i for i in range(1, ndim) if i != channel])
-    y = xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon)
-    return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+    try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
+        if has_nest(x, weight, bias):
+            kwargs = {
+                "weight": weight,
+                "bias": bias,
+                "epsilon": epsilon,
+                "channel_axis": channel_axis,
+            }
+            return call_leafwise(instance_norm, (x,), kwargs)
+        xp = xp_of_all(x, weight, bias)
+        ndim = len(x.shape)
+        channel = normal_axis(channel_axis, ndim)
+        if ndim < 3 or channel == 0:
+            raise ShapeError(
+                "instance_norm() expects x with a batch axis first, then positions and "
+                "channels, got "
+                f"shape {tuple(x.shape)}."
+            )
+        _check_affine("instance_norm", (x.shape[channel],), weight, bias)
+        y, kind = precise("instance_norm", xp, x)
+        axes = tuple([i for i in range(1, ndim) if i != channel])
+        y = xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon)
+        return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+    except Exception as error:
+        explain(error, instance_norm)
 
 
 def local_response_norm(
@@ -257,24 +302,39 @@ def local_response_norm(
     >>> F.local_response_norm(np.array([[3.0, 4.0]]), size=3, alpha=3.0, beta=1.0)
     array([[0.11538462, 0.15384615]])
     """
-    if has_nest(x):
-        kwargs = {"size": size, "alpha": alpha, "beta": beta, "k": k, "channel_axis": channel_axis}
-        return call_leafwise(local_response_norm, (x,), kwargs)
-    xp = xp_of(x)
-    ndim = len(x.shape)
-    channel = normal_axis(channel_axis, ndim)
-    width = whole_number("local_response_norm", "size", size)
-    if width < 1:
-        raise ShapeError(f"local_response_norm() expects size of at least 1, got {size!r}.")
-    y, kind = precise("local_response_norm", xp, x)
-    pairs = [(0, 0)] * ndim
-    pairs[channel] = (width // 2, (width - 1) // 2)
-    squares = xp.pad(y * y, pairs)
-    before, channels = (slice(None),) * channel, x.shape[channel]
-    total = squares[(*before, slice(0, channels))]
-    for i in range(1, width):
-        total = total + squares[(*before, slice(i, i + channels))]
-    return xp.astype(y / (k + (alpha / width) * total) ** beta, kind, copy=False)
+    try:
+        if type(alpha) is not float:
+            check_number(alpha)
+        if type(beta) is not float:
+            check_number(beta)
+        if type(k) is not float:
+            check_number(k)
+        if has_nest(x):
+            kwargs = {
+                "size": size,
+                "alpha": alpha,
+                "beta": beta,
+                "k": k,
+                "channel_axis": channel_axis,
+            }
+            return call_leafwise(local_response_norm, (x,), kwargs)
+        xp = xp_of(x)
+        ndim = len(x.shape)
+        channel = normal_axis(channel_axis, ndim)
+        width = whole_number("local_response_norm", "size", size)
+        if width < 1:
+            raise ShapeError(f"local_response_norm() expects size of at least 1, got {size!r}.")
+        y, kind = precise("local_response_norm", xp, x)
+        pairs = [(0, 0)] * ndim
+        pairs[channel] = (width // 2, (width - 1) // 2)
+        squares = xp.pad(y * y, pairs)
+        before, channels = (slice(None),) * channel, x.shape[channel]
+        total = squares[(*before, slice(0, channels))]
+        for i in range(1, width):
+            total = total + squares[(*before, slice(i, i + channels))]
+        return xp.astype(y / (k + (alpha / width) * total) ** beta, kind, copy=False)
+    except Exception as error:
+        explain(error, local_response_norm)
 
 
 def spectral_norm(
@@ -294,29 +354,34 @@ def spectral_norm(
     array([[1.      , 0.      ],
            [0.      , 0.333333]])
     """
-    if has_nest(weight, u):
-        return call_leafwise(
-            spectral_norm, (weight, u), {"iterations": iterations, "axis": axis, "epsilon": epsilon}
-        )
-    xp = xp_of_all(weight, u)
-    place = normal_axis(axis, len(weight.shape))
-    rows = weight.shape[place]
-    if tuple(u.shape) != (rows,):
-        raise ShapeError(
-            f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got "
-            f"{tuple(u.shape)}."
-        )
-    if whole_number("spectral_norm", "iterations", iterations) < 1:
-        raise ShapeError(f"spectral_norm() expects at least 1 iteration, got {iterations!r}.")
-    w, kind = precise("spectral_norm", xp, weight)
-    matrix = xp.reshape(xp.moveaxis(w, place, 0), (rows, -1))
-    fixed = xp.stop_gradient(matrix)
-    left = xp.expand_dims(parameter(xp, xp.stop_gradient(u), w), axis=1)
-    for _ in range(iterations):
-        right = _unit(xp, xp.matmul(xp.matrix_transpose(fixed), left), epsilon)
-        left = _unit(xp, xp.matmul(fixed, right), epsilon)
-    sigma = xp.sum(left * xp.matmul(matrix, right))
-    return xp.astype(w / sigma, kind, copy=False), xp.astype(left[:, 0], u.dtype, copy=False)
+    try:
+        if has_nest(weight, u):
+            return call_leafwise(
+                spectral_norm,
+                (weight, u),
+                {"iterations": iterations, "axis": axis, "epsilon": epsilon},
+            )
+        xp = xp_of_all(weight, u)
+        place = normal_axis(axis, len(weight.shape))
+        rows = weight.shape[place]
+        if tuple(u.shape) != (rows,):
+            raise ShapeError(
+                f"spectral_norm() expects u of shape ({rows},) for axis {axis} of weight, got "
+                f"{tuple(u.shape)}."
+            )
+        if whole_number("spectral_norm", "iterations", iterations) < 1:
+            raise ShapeError(f"spectral_norm() expects at least 1 iteration, got {iterations!r}.")
+        w, kind = precise("spectral_norm", xp, weight)
+        matrix = xp.reshape(xp.moveaxis(w, place, 0), (rows, -1))
+        fixed = xp.stop_gradient(matrix)
+        left = xp.expand_dims(parameter(xp, xp.stop_gradient(u), w), axis=1)
+        for _ in range(iterations):
+            right = _unit(xp, xp.matmul(xp.matrix_transpose(fixed), left), epsilon)
+            left = _unit(xp, xp.matmul(fixed, right), epsilon)
+        sigma = xp.sum(left * xp.matmul(matrix, right))
+        return xp.astype(w / sigma, kind, copy=False), xp.astype(left[:, 0], u.dtype, copy=False)
+    except Exception as error:
+        explain(error, spectral_norm)
 
 
 def _unit(xp: Any, x: Any, epsilon: float) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .._backends.shared.windows import WindowSpec
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._arguments import flag
@@ -39,8 +40,11 @@ def max_pool1d(
     >>> F.max_pool1d(np.array([1.0, 3, 2, 5]).reshape(1, 4, 1), 2, 2, "VALID").ravel()
     array([3., 5.])
     """
-    given = (window, strides, padding, dilations, ceil_mode)
-    return _max_pool("max_pool1d", 1, x, given, data_format, return_indices)
+    try:
+        given = (window, strides, padding, dilations, ceil_mode)
+        return _max_pool("max_pool1d", 1, x, given, data_format, return_indices)
+    except Exception as error:
+        explain(error, max_pool1d)
 
 
 def max_pool2d(
@@ -68,8 +72,11 @@ def max_pool2d(
     >>> y.ravel(), i.ravel()
     (array([ 5.,  7., 13., 15.]), array([ 5,  7, 13, 15]))
     """
-    given = (window, strides, padding, dilations, ceil_mode)
-    return _max_pool("max_pool2d", 2, x, given, data_format, return_indices)
+    try:
+        given = (window, strides, padding, dilations, ceil_mode)
+        return _max_pool("max_pool2d", 2, x, given, data_format, return_indices)
+    except Exception as error:
+        explain(error, max_pool2d)
 
 
 def max_pool3d(
@@ -91,8 +98,11 @@ def max_pool3d(
     >>> F.max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2, 1, "VALID").ravel()
     array([7.])
     """
-    given = (window, strides, padding, dilations, ceil_mode)
-    return _max_pool("max_pool3d", 3, x, given, data_format, return_indices)
+    try:
+        given = (window, strides, padding, dilations, ceil_mode)
+        return _max_pool("max_pool3d", 3, x, given, data_format, return_indices)
+    except Exception as error:
+        explain(error, max_pool3d)
 
 
 def avg_pool1d(
@@ -113,8 +123,11 @@ def avg_pool1d(
     >>> F.avg_pool1d(np.array([1.0, 3, 2, 6]).reshape(1, 4, 1), 2, 2, "VALID").ravel()
     array([2., 4.])
     """
-    given = (window, strides, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool1d", 1, x, given, data_format, count_include_pad)
+    try:
+        given = (window, strides, padding, 1, ceil_mode)
+        return _avg_pool("avg_pool1d", 1, x, given, data_format, count_include_pad)
+    except Exception as error:
+        explain(error, avg_pool1d)
 
 
 def avg_pool2d(
@@ -139,8 +152,11 @@ def avg_pool2d(
     >>> F.avg_pool2d(np.ones((1, 2, 2, 1)), 2, 2, 1, count_include_pad=True).ravel()
     array([0.25, 0.25, 0.25, 0.25])
     """
-    given = (window, strides, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool2d", 2, x, given, data_format, count_include_pad)
+    try:
+        given = (window, strides, padding, 1, ceil_mode)
+        return _avg_pool("avg_pool2d", 2, x, given, data_format, count_include_pad)
+    except Exception as error:
+        explain(error, avg_pool2d)
 
 
 def avg_pool3d(
@@ -161,8 +177,11 @@ def avg_pool3d(
     >>> F.avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2, 1, "VALID").ravel()
     array([3.5])
     """
-    given = (window, strides, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool3d", 3, x, given, data_format, count_include_pad)
+    try:
+        given = (window, strides, padding, 1, ceil_mode)
+        return _avg_pool("avg_pool3d", 3, x, given, data_format, count_include_pad)
+    except Exception as error:
+        explain(error, avg_pool3d)
 
 
 def _max_pool(

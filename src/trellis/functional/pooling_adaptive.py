@@ -4,9 +4,10 @@ from typing import Any
 
 from .._backends.shared.windows import WindowSpec, larger, positions
 from .._core.dispatch import xp_of
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
-from ._arguments import per_axis
+from ._arguments import check_real, per_axis
 from ._layout import checked_planes
 from ._precision import precise
 from ._windows import Steps
@@ -22,20 +23,23 @@ def adaptive_avg_pool(x: A, output_size: Steps, /, *, data_format: str = "channe
     >>> F.adaptive_avg_pool(np.arange(5.0).reshape(1, 5, 1), 2).ravel()
     array([1., 3.])
     """
-    if isinstance(x, dict):
-        return call_leafwise(adaptive_avg_pool, (x, output_size), {"data_format": data_format})
-    xp = xp_of(x)
-    first, sizes, outs = _adaptive("adaptive_avg_pool", x, output_size, data_format)
-    y, kind = precise("adaptive_avg_pool", xp, x)
-    for i, (size, out) in enumerate(zip(sizes, outs, strict=True)):
-        axis = i + (2 if first else 1)
-        rows = [
-            [1 / (high - low) if low <= k < high else 0.0 for k in range(size)]
-            for low, high in _parts(size, out)
-        ]
-        matrix = xp.asarray(rows, dtype=y.dtype, device=xp.device(y))
-        y = xp.moveaxis(xp.tensordot(y, matrix, axes=((axis,), (1,))), -1, axis)
-    return xp.astype(y, kind, copy=False)
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(adaptive_avg_pool, (x, output_size), {"data_format": data_format})
+        xp = xp_of(x)
+        first, sizes, outs = _adaptive("adaptive_avg_pool", x, output_size, data_format)
+        y, kind = precise("adaptive_avg_pool", xp, x)
+        for i, (size, out) in enumerate(zip(sizes, outs, strict=True)):
+            axis = i + (2 if first else 1)
+            rows = [
+                [1 / (high - low) if low <= k < high else 0.0 for k in range(size)]
+                for low, high in _parts(size, out)
+            ]
+            matrix = xp.asarray(rows, dtype=y.dtype, device=xp.device(y))
+            y = xp.moveaxis(xp.tensordot(y, matrix, axes=((axis,), (1,))), -1, axis)
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, adaptive_avg_pool)
 
 
 def adaptive_max_pool(
@@ -55,33 +59,40 @@ def adaptive_max_pool(
     >>> F.adaptive_max_pool(np.arange(5.0).reshape(1, 5, 1), 2).ravel()
     array([2., 4.])
     """
-    if isinstance(x, dict):
-        options = {"data_format": data_format, "return_indices": return_indices}
-        return call_leafwise(adaptive_max_pool, (x, output_size), options)
-    xp = xp_of(x)
-    first, sizes, outs = _adaptive("adaptive_max_pool", x, output_size, data_format)
-    start = 2 if first else 1
-    if all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):
-        window = tuple([size // out for size, out in zip(sizes, outs, strict=True)])
-        none, ones = ((0, 0),) * len(sizes), (1,) * len(sizes)
-        spec = WindowSpec(window, window, none, ones, first)
-        values, found = xp.max_pool(x, spec, indices=return_indices)
-        return (values, found) if return_indices else values
-    places: Any = positions(xp, x, sizes, start) if return_indices else None
-    y: Any = x
-    # The last axis first: then the first of equal rows wins, and within it the first of equal
-    # elements.
-    for i in reversed(range(len(sizes))):
-        parts = _parts(sizes[i], outs[i])
-        width = max([high - low for low, high in parts])
-        chosen, found = None, None
-        for j in range(width):
-            picks = xp.asarray([min(low + j, high - 1) for low, high in parts], device=xp.device(x))
-            candidate = xp.take(y, picks, axis=start + i)
-            place = None if places is None else xp.take(places, picks, axis=start + i)
-            chosen, found = larger(xp, chosen, found, candidate, place)
-        y, places = chosen, found
-    return (y, places) if return_indices else y
+    try:
+        if isinstance(x, dict):
+            options = {"data_format": data_format, "return_indices": return_indices}
+            return call_leafwise(adaptive_max_pool, (x, output_size), options)
+        xp = xp_of(x)
+        check_real("adaptive_max_pool", xp, x)
+        first, sizes, outs = _adaptive("adaptive_max_pool", x, output_size, data_format)
+        start = 2 if first else 1
+        is_float = xp.isdtype(x.dtype, "real floating")  # integers stay so, and have no kernels
+        if is_float and all([size % out == 0 for size, out in zip(sizes, outs, strict=True)]):
+            window = tuple([size // out for size, out in zip(sizes, outs, strict=True)])
+            none, ones = ((0, 0),) * len(sizes), (1,) * len(sizes)
+            spec = WindowSpec(window, window, none, ones, first)
+            values, found = xp.max_pool(x, spec, indices=return_indices)
+            return (values, found) if return_indices else values
+        places: Any = positions(xp, x, sizes, start) if return_indices else None
+        y: Any = x
+        # The last axis first: then the first of equal rows wins, and within it the first of equal
+        # elements.
+        for i in reversed(range(len(sizes))):
+            parts = _parts(sizes[i], outs[i])
+            width = max([high - low for low, high in parts])
+            chosen, found = None, None
+            for j in range(width):
+                picks = xp.asarray(
+                    [min(low + j, high - 1) for low, high in parts], device=xp.device(x)
+                )
+                candidate = xp.take(y, picks, axis=start + i)
+                place = None if places is None else xp.take(places, picks, axis=start + i)
+                chosen, found = larger(xp, chosen, found, candidate, place)
+            y, places = chosen, found
+        return (y, places) if return_indices else y
+    except Exception as error:
+        explain(error, adaptive_max_pool)
 
 
 def _adaptive(

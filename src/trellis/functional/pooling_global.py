@@ -4,6 +4,8 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
+from .._core.explain import explain
+from .._core.guards import check_flag
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
 from ._layout import is_channel_first, spatial_sizes
@@ -18,14 +20,19 @@ def global_avg_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     >>> F.global_avg_pool(np.arange(4.0).reshape(1, 2, 2, 1))
     array([[1.5]])
     """
-    if isinstance(x, dict):
-        return call_leafwise(
-            global_avg_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
-        )
-    xp = xp_of(x)
-    axes = _spatial_axes("global_avg_pool", x, data_format)
-    y, kind = precise("global_avg_pool", xp, x)
-    return xp.astype(xp.mean(y, axis=axes, keepdims=keepdims), kind, copy=False)
+    try:
+        if keepdims is not False:
+            check_flag(keepdims)
+        if isinstance(x, dict):
+            return call_leafwise(
+                global_avg_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
+            )
+        xp = xp_of(x)
+        axes = _spatial_axes("global_avg_pool", x, data_format)
+        y, kind = precise("global_avg_pool", xp, x)
+        return xp.astype(xp.mean(y, axis=axes, keepdims=keepdims), kind, copy=False)
+    except Exception as error:
+        explain(error, global_avg_pool)
 
 
 def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: bool = False) -> A:
@@ -36,23 +43,28 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
     >>> F.global_max_pool(np.arange(4.0).reshape(1, 2, 2, 1))
     array([[3.]])
     """
-    if isinstance(x, dict):
-        return call_leafwise(
-            global_max_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
-        )
-    xp = xp_of(x)
-    axes = _spatial_axes("global_max_pool", x, data_format)
-    # Not `max`, whose gradient is divided among equal maxima by some frameworks.
-    first, shape = axes[0] == 2, tuple([-1 if size is None else size for size in x.shape])
-    count = 1
-    for size in spatial_sizes("global_max_pool", x, first):
-        count *= size
-    flat = xp.reshape(x, (*shape[:2], count) if first else (shape[0], count, shape[-1]))
-    axis = 2 if first else 1
-    y = xp.take_along_axis(flat, xp.argmax(flat, axis=axis, keepdims=True), axis=axis)
-    if keepdims:
-        return xp.reshape(y, tuple([1 if i in axes else size for i, size in enumerate(shape)]))
-    return xp.squeeze(y, axis=axis)
+    try:
+        if keepdims is not False:
+            check_flag(keepdims)
+        if isinstance(x, dict):
+            return call_leafwise(
+                global_max_pool, (x,), {"data_format": data_format, "keepdims": keepdims}
+            )
+        xp = xp_of(x)
+        axes = _spatial_axes("global_max_pool", x, data_format)
+        # Not `max`, whose gradient is divided among equal maxima by some frameworks.
+        first, shape = axes[0] == 2, tuple([-1 if size is None else size for size in x.shape])
+        count = 1
+        for size in spatial_sizes("global_max_pool", x, first):
+            count *= size
+        flat = xp.reshape(x, (*shape[:2], count) if first else (shape[0], count, shape[-1]))
+        axis = 2 if first else 1
+        y = xp.take_along_axis(flat, xp.argmax(flat, axis=axis, keepdims=True), axis=axis)
+        if keepdims:
+            return xp.reshape(y, tuple([1 if i in axes else size for i, size in enumerate(shape)]))
+        return xp.squeeze(y, axis=axis)
+    except Exception as error:
+        explain(error, global_max_pool)
 
 
 def _spatial_axes(name: str, x: Any, data_format: Any) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A, DTypeLike
 from ._arguments import known, whole_number
@@ -26,19 +27,22 @@ def sinusoidal_encoding(
     array([[0.       , 1.       ],
            [0.841471 , 0.5403023]], dtype=float32)
     """
-    if has_nest(positions):
-        return call_leafwise(
-            sinusoidal_encoding, (positions, width), {"base": base, "dtype": dtype}
-        )
-    xp = xp_of(positions)
-    _check_even("sinusoidal_encoding", "width", width)
-    if dtype is None:
-        kind = xp.dtype_name(positions.dtype)
-        dtype = kind if kind in FLOATING else str(default_dtype())
-    angles = _angles(xp, positions, width, base, xp.dtype_name(xp.as_dtype(dtype)))
-    pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
-    shape = known(*positions.shape)
-    return xp.astype(xp.reshape(pairs, (*shape, width)), dtype, copy=False)
+    try:
+        if has_nest(positions):
+            return call_leafwise(
+                sinusoidal_encoding, (positions, width), {"base": base, "dtype": dtype}
+            )
+        xp = xp_of(positions)
+        _check_even("sinusoidal_encoding", "width", width)
+        if dtype is None:
+            kind = xp.dtype_name(positions.dtype)
+            dtype = kind if kind in FLOATING else str(default_dtype())
+        angles = _angles(xp, positions, width, base, xp.dtype_name(xp.as_dtype(dtype)))
+        pairs = xp.stack([xp.sin(angles), xp.cos(angles)], axis=-1)
+        shape = known(*positions.shape)
+        return xp.astype(xp.reshape(pairs, (*shape, width)), dtype, copy=False)
+    except Exception as error:
+        explain(error, sinusoidal_encoding)
 
 
 def rotary_embedding(
@@ -64,47 +68,53 @@ def rotary_embedding(
     array([[1.    , 0.    ],
            [0.5403, 0.8415]])
     """
-    if has_nest(x, positions):
-        return call_leafwise(
-            rotary_embedding,
-            (x, positions),
-            {"base": base, "width": width, "interleaved": interleaved},
-        )
-    xp = xp_of_all(x, positions)
-    shape = tuple(x.shape)
-    if len(shape) < 2 and positions is None:
-        raise ShapeError(f"rotary_embedding() expects x of shape (..., T, features), got {shape}.")
-    features = shape[-1]
-    width = features if width is None else width
-    _check_even("rotary_embedding", "width", width)
-    if width > features:
-        raise ShapeError(
-            f"rotary_embedding() cannot rotate {width} of the {features} features of x {shape}."
-        )
-    y, kind = precise("rotary_embedding", xp, x)
-    if positions is None:
-        if shape[-2] is None:
-            raise ShapeError(
-                "rotary_embedding() needs positions where the length is not known while tracing: "
-                f"{shape}."
+    try:
+        if has_nest(x, positions):
+            return call_leafwise(
+                rotary_embedding,
+                (x, positions),
+                {"base": base, "width": width, "interleaved": interleaved},
             )
-        positions = xp.arange(shape[-2], device=xp.device(x))
-    angles = _angles(xp, positions, width, base, xp.dtype_name(y.dtype))
-    cos, sin = xp.cos(angles), xp.sin(angles)
-    half = width // 2
-    rotated, rest = y[..., :width], y[..., width:]
-    if interleaved:
-        sizes = known(*shape[:-1])
-        pairs = xp.reshape(rotated, (*sizes, half, 2))
-        a, b = pairs[..., 0], pairs[..., 1]
-        rotated = xp.reshape(
-            xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*sizes, width)
-        )
-    else:
-        a, b = rotated[..., :half], rotated[..., half:]
-        rotated = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
-    y = rotated if width == features else xp.concat([rotated, rest], axis=-1)
-    return xp.astype(y, kind, copy=False)
+        xp = xp_of_all(x, positions)
+        shape = tuple(x.shape)
+        if len(shape) < 2 and positions is None:
+            raise ShapeError(
+                f"rotary_embedding() expects x of shape (..., T, features), got {shape}."
+            )
+        features = shape[-1]
+        width = features if width is None else width
+        _check_even("rotary_embedding", "width", width)
+        if width > features:
+            raise ShapeError(
+                f"rotary_embedding() cannot rotate {width} of the {features} features of x {shape}."
+            )
+        y, kind = precise("rotary_embedding", xp, x)
+        if positions is None:
+            if shape[-2] is None:
+                raise ShapeError(
+                    "rotary_embedding() needs positions where the length is not known "
+                    "while tracing: "
+                    f"{shape}."
+                )
+            positions = xp.arange(shape[-2], device=xp.device(x))
+        angles = _angles(xp, positions, width, base, xp.dtype_name(y.dtype))
+        cos, sin = xp.cos(angles), xp.sin(angles)
+        half = width // 2
+        rotated, rest = y[..., :width], y[..., width:]
+        if interleaved:
+            sizes = known(*shape[:-1])
+            pairs = xp.reshape(rotated, (*sizes, half, 2))
+            a, b = pairs[..., 0], pairs[..., 1]
+            rotated = xp.reshape(
+                xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*sizes, width)
+            )
+        else:
+            a, b = rotated[..., :half], rotated[..., half:]
+            rotated = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
+        y = rotated if width == features else xp.concat([rotated, rest], axis=-1)
+        return xp.astype(y, kind, copy=False)
+    except Exception as error:
+        explain(error, rotary_embedding)
 
 
 def _angles(xp: Any, positions: Any, width: int, base: float, kind: str) -> Any:

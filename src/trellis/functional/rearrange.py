@@ -7,9 +7,10 @@ from typing import Any
 
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.typing import A
-from ._arguments import known, whole_number
+from ._arguments import check_real, known, whole_number
 from ._layout import (
     LETTERS,
     all_formats,
@@ -36,22 +37,26 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     array([[0, 1],
            [2, 3]])
     """
-    if isinstance(x, dict):
-        return call_leafwise(pixel_shuffle, (x, factor), {"data_format": data_format})
-    xp, r, first, batch, (height, width), channels = _pixels(
-        "pixel_shuffle", x, factor, data_format
-    )
-    if channels % (r * r):
-        raise ShapeError(
-            f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got {channels} "
-            f"in {tuple(x.shape)}."
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(pixel_shuffle, (x, factor), {"data_format": data_format})
+        xp, r, first, batch, (height, width), channels = _pixels(
+            "pixel_shuffle", x, factor, data_format
         )
-    c = channels // (r * r)
-    if first:
-        y = xp.permute_dims(xp.reshape(x, (batch, c, r, r, height, width)), (0, 1, 4, 2, 5, 3))
-        return xp.reshape(y, (batch, c, height * r, width * r))
-    y = xp.permute_dims(xp.reshape(x, (batch, height, width, c, r, r)), (0, 1, 4, 2, 5, 3))
-    return xp.reshape(y, (batch, height * r, width * r, c))
+        if channels % (r * r):
+            raise ShapeError(
+                f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, "
+                f"got {channels} "
+                f"in {tuple(x.shape)}."
+            )
+        c = channels // (r * r)
+        if first:
+            y = xp.permute_dims(xp.reshape(x, (batch, c, r, r, height, width)), (0, 1, 4, 2, 5, 3))
+            return xp.reshape(y, (batch, c, height * r, width * r))
+        y = xp.permute_dims(xp.reshape(x, (batch, height, width, c, r, r)), (0, 1, 4, 2, 5, 3))
+        return xp.reshape(y, (batch, height * r, width * r, c))
+    except Exception as error:
+        explain(error, pixel_shuffle)
 
 
 def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
@@ -62,22 +67,25 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
     >>> F.pixel_unshuffle(np.arange(4).reshape(1, 2, 2, 1), 2).ravel()
     array([0, 1, 2, 3])
     """
-    if isinstance(x, dict):
-        return call_leafwise(pixel_unshuffle, (x, factor), {"data_format": data_format})
-    xp, r, first, batch, (height, width), channels = _pixels(
-        "pixel_unshuffle", x, factor, data_format
-    )
-    if height % r or width % r:
-        raise ShapeError(
-            f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got "
-            f"{height} x {width}."
+    try:
+        if isinstance(x, dict):
+            return call_leafwise(pixel_unshuffle, (x, factor), {"data_format": data_format})
+        xp, r, first, batch, (height, width), channels = _pixels(
+            "pixel_unshuffle", x, factor, data_format
         )
-    h, w = height // r, width // r
-    if first:
-        y = xp.permute_dims(xp.reshape(x, (batch, channels, h, r, w, r)), (0, 1, 3, 5, 2, 4))
-        return xp.reshape(y, (batch, channels * r * r, h, w))
-    y = xp.permute_dims(xp.reshape(x, (batch, h, r, w, r, channels)), (0, 1, 3, 5, 2, 4))
-    return xp.reshape(y, (batch, h, w, channels * r * r))
+        if height % r or width % r:
+            raise ShapeError(
+                f"pixel_unshuffle() with factor {r} needs height and width divisible by it, got "
+                f"{height} x {width}."
+            )
+        h, w = height // r, width // r
+        if first:
+            y = xp.permute_dims(xp.reshape(x, (batch, channels, h, r, w, r)), (0, 1, 3, 5, 2, 4))
+            return xp.reshape(y, (batch, channels * r * r, h, w))
+        y = xp.permute_dims(xp.reshape(x, (batch, h, r, w, r, channels)), (0, 1, 3, 5, 2, 4))
+        return xp.reshape(y, (batch, h, w, channels * r * r))
+    except Exception as error:
+        explain(error, pixel_unshuffle)
 
 
 def _pixels(
@@ -116,24 +124,27 @@ def unfold(
            [1., 2.],
            [2., 3.]])
     """
-    if isinstance(x, dict):
-        options = {"dilations": dilations, "data_format": data_format}
-        return call_leafwise(unfold, (x, window, strides, padding), options)
-    xp = xp_of(x)
-    ndim = len(x.shape)
-    first = is_channel_first("unfold", data_format, x)
-    sizes = spatial_sizes("unfold", x, first)
-    windows = checked_windows("unfold", sizes, window, strides, padding, dilations)
-    if any([pair != (0, 0) for pair in windows.padding]):
-        x = xp.pad(x, spatial_pairs(windows.padding, first))
-    lead = (slice(None),) * (2 if first else 1)
-    parts = [x[(*lead, *place)] for place in _places(windows)]
-    y = xp.stack(parts, axis=2 if first else ndim - 1)
-    (batch,), count = known(x.shape[0]), prod(windows.outs)
-    channels = x.shape[1 if first else -1]
-    if first:
-        return xp.reshape(y, (batch, channels * len(parts), count))
-    return xp.reshape(y, (batch, count, len(parts) * channels))
+    try:
+        if isinstance(x, dict):
+            options = {"dilations": dilations, "data_format": data_format}
+            return call_leafwise(unfold, (x, window, strides, padding), options)
+        xp = xp_of(x)
+        ndim = len(x.shape)
+        first = is_channel_first("unfold", data_format, x)
+        sizes = spatial_sizes("unfold", x, first)
+        windows = checked_windows("unfold", sizes, window, strides, padding, dilations)
+        if any([pair != (0, 0) for pair in windows.padding]):
+            x = xp.pad(x, spatial_pairs(windows.padding, first))
+        lead = (slice(None),) * (2 if first else 1)
+        parts = [x[(*lead, *place)] for place in _places(windows)]
+        y = xp.stack(parts, axis=2 if first else ndim - 1)
+        (batch,), count = known(x.shape[0]), prod(windows.outs)
+        channels = x.shape[1 if first else -1]
+        if first:
+            return xp.reshape(y, (batch, channels * len(parts), count))
+        return xp.reshape(y, (batch, count, len(parts) * channels))
+    except Exception as error:
+        explain(error, unfold)
 
 
 def fold(
@@ -156,50 +167,58 @@ def fold(
     >>> F.fold(np.ones((1, 3, 2)), (4,), 2, 1, "VALID").ravel()
     array([1., 2., 2., 1.])
     """
-    if isinstance(patches, dict):
-        options = {"dilations": dilations, "data_format": data_format}
-        return call_leafwise(fold, (patches, size, window, strides, padding), options)
-    xp = xp_of(patches)
-    if len(patches.shape) != 3:
-        raise ShapeError(
-            f"fold() expects patches of 3 axes, as unfold() gives them, got {tuple(patches.shape)}."
+    try:
+        if isinstance(patches, dict):
+            options = {"dilations": dilations, "data_format": data_format}
+            return call_leafwise(fold, (patches, size, window, strides, padding), options)
+        xp = xp_of(patches)
+        check_real("fold", xp, patches)
+        if len(patches.shape) != 3:
+            raise ShapeError(
+                "fold() expects patches of 3 axes, as unfold() gives them, got "
+                f"{tuple(patches.shape)}."
+            )
+        sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
+        first = is_first("fold", "data_format", data_format, all_formats(len(sizes)))
+        windows = checked_windows("fold", sizes, window, strides, padding, dilations)
+        outs, pairs = windows.outs, windows.padding
+        elements, count = prod(windows.window), prod(outs)
+        found, inner = (
+            (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
         )
-    sizes = tuple(size) if isinstance(size, (list, tuple)) else (size,)
-    first = is_first("fold", "data_format", data_format, all_formats(len(sizes)))
-    windows = checked_windows("fold", sizes, window, strides, padding, dilations)
-    outs, pairs = windows.outs, windows.padding
-    elements, count = prod(windows.window), prod(outs)
-    found, inner = (
-        (patches.shape[2], patches.shape[1]) if first else (patches.shape[1], patches.shape[2])
-    )
-    if found != count or inner % elements:
-        raise ShapeError(
-            f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} expects "
-            f"{count} patches of a multiple of {elements} "
-            f"elements, got {tuple(patches.shape)} in {data_format!r}."
+        if found != count or inner % elements:
+            raise ShapeError(
+                f"fold() to {sizes} by windows {windows.window} and strides "
+                f"{windows.strides} expects "
+                f"{count} patches of a multiple of {elements} "
+                f"elements, got {tuple(patches.shape)} in {data_format!r}."
+            )
+        channels = inner // elements
+        (batch,) = known(patches.shape[0])
+        if first:
+            rows = xp.reshape(patches, (batch, channels, elements, *outs))
+        else:
+            rows = xp.reshape(patches, (batch, *outs, elements, channels))
+        padded = [n + low + high for n, (low, high) in zip(sizes, pairs, strict=True)]
+        start = 2 if first else 1
+        lead = (slice(None),) * start
+        total = xp.zeros_like(rows[(*lead, 0)] if first else rows[..., 0, :])
+        total = xp.pad(
+            total,
+            [
+                (0, padded[i - start] - outs[i - start])
+                if start <= i < start + len(outs)
+                else (0, 0)
+                for i in range(len(outs) + 2)
+            ],
         )
-    channels = inner // elements
-    (batch,) = known(patches.shape[0])
-    if first:
-        rows = xp.reshape(patches, (batch, channels, elements, *outs))
-    else:
-        rows = xp.reshape(patches, (batch, *outs, elements, channels))
-    padded = [n + low + high for n, (low, high) in zip(sizes, pairs, strict=True)]
-    start = 2 if first else 1
-    lead = (slice(None),) * start
-    total = xp.zeros_like(rows[(*lead, 0)] if first else rows[..., 0, :])
-    total = xp.pad(
-        total,
-        [
-            (0, padded[i - start] - outs[i - start]) if start <= i < start + len(outs) else (0, 0)
-            for i in range(len(outs) + 2)
-        ],
-    )
-    for j, place in enumerate(_places(windows)):
-        row = rows[(*lead, j)] if first else rows[..., j, :]
-        total = xp.index_add(total, (*lead, *place), row)
-    inside = [slice(low, low + n) for n, (low, _) in zip(sizes, pairs, strict=True)]
-    return total[(*lead, *inside)]
+        for j, place in enumerate(_places(windows)):
+            row = rows[(*lead, j)] if first else rows[..., j, :]
+            total = xp.index_add(total, (*lead, *place), row)
+        inside = [slice(low, low + n) for n, (low, _) in zip(sizes, pairs, strict=True)]
+        return total[(*lead, *inside)]
+    except Exception as error:
+        explain(error, fold)
 
 
 def _places(windows: Windows) -> list[tuple[slice, ...]]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A
@@ -35,54 +36,57 @@ def lstm_update(
     >>> hs.shape, h.shape, c.shape
     ((1, 3, 4), (1, 4), (1, 4))
     """
-    if has_nest(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias):
-        kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
-        return call_leafwise(lstm_update, (x, init_h, init_c, kernel, recurrent_kernel), kwargs)
-    xp = xp_of_all(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
-    states = {"init_h": init_h, "init_c": init_c}
-    batch, steps, width = _sizes(
-        "lstm_update", 4, x, states, kernel, recurrent_kernel, bias, recurrent_bias, time_major
-    )
-    x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias = as_floats(
-        "lstm_update", xp, x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias
-    )
-    dtype = x.dtype
-    if steps != 0 and xp.dtype_name(dtype) in ("float16", "bfloat16"):
-        # The state stays in float32 from step to step, and results are rounded once.
-        arrays = (x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
-        wide = [a if a is None else xp.astype(a, "float32") for a in arrays]
-        hs, (h, c) = lstm_update(
-            *wide[:5], bias=wide[5], recurrent_bias=wide[6], time_major=time_major
+    try:
+        if has_nest(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias):
+            kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
+            return call_leafwise(lstm_update, (x, init_h, init_c, kernel, recurrent_kernel), kwargs)
+        xp = xp_of_all(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
+        states = {"init_h": init_h, "init_c": init_c}
+        batch, steps, width = _sizes(
+            "lstm_update", 4, x, states, kernel, recurrent_kernel, bias, recurrent_bias, time_major
         )
-        return xp.astype(hs, dtype), (xp.astype(h, dtype), xp.astype(c, dtype))
-    if steps == 0:
-        shape = (0, *batch, width) if time_major else (*batch, 0, width)
-        return xp.zeros(shape, dtype=x.dtype), (init_h, init_c)
-    if bias is None:
-        bias = recurrent_bias
-    elif recurrent_bias is not None:
-        bias = bias + recurrent_bias
-    n = len(batch)
-    if n == 0:
-        x, h, c = [
-            xp.expand_dims(part, axis=axis) for part, axis in ((x, 1), (init_h, 0), (init_c, 0))
-        ]
-    else:
-        if not time_major:
-            x = xp.permute_dims(x, (n, *range(n), n + 1))
-        h, c = init_h, init_c
+        x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias = as_floats(
+            "lstm_update", xp, x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias
+        )
+        dtype = x.dtype
+        if steps != 0 and xp.dtype_name(dtype) in ("float16", "bfloat16"):
+            # The state stays in float32 from step to step, and results are rounded once.
+            arrays = (x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
+            wide = [a if a is None else xp.astype(a, "float32") for a in arrays]
+            hs, (h, c) = lstm_update(
+                *wide[:5], bias=wide[5], recurrent_bias=wide[6], time_major=time_major
+            )
+            return xp.astype(hs, dtype), (xp.astype(h, dtype), xp.astype(c, dtype))
+        if steps == 0:
+            shape = (0, *batch, width) if time_major else (*batch, 0, width)
+            return xp.zeros(shape, dtype=x.dtype), (init_h, init_c)
+        if bias is None:
+            bias = recurrent_bias
+        elif recurrent_bias is not None:
+            bias = bias + recurrent_bias
+        n = len(batch)
+        if n == 0:
+            x, h, c = [
+                xp.expand_dims(part, axis=axis) for part, axis in ((x, 1), (init_h, 0), (init_c, 0))
+            ]
+        else:
+            if not time_major:
+                x = xp.permute_dims(x, (n, *range(n), n + 1))
+            h, c = init_h, init_c
+            if n > 1:
+                x = xp.reshape(x, (-1 if steps is None else steps, _rows(batch), x.shape[-1]))
+                h, c = [xp.reshape(state, (_rows(batch), width)) for state in (h, c)]
+        hs, (h, c) = xp.lstm(x, h, c, kernel, recurrent_kernel, bias)
+        if n == 0:
+            return hs[:, 0], (h[0], c[0])
         if n > 1:
-            x = xp.reshape(x, (-1 if steps is None else steps, _rows(batch), x.shape[-1]))
-            h, c = [xp.reshape(state, (_rows(batch), width)) for state in (h, c)]
-    hs, (h, c) = xp.lstm(x, h, c, kernel, recurrent_kernel, bias)
-    if n == 0:
-        return hs[:, 0], (h[0], c[0])
-    if n > 1:
-        hs = xp.reshape(hs, (-1 if steps is None else steps, *batch, width))
-        h, c = [xp.reshape(state, (*batch, width)) for state in (h, c)]
-    if not time_major:
-        hs = xp.permute_dims(hs, (*range(1, n + 1), 0, n + 1))
-    return hs, (h, c)
+            hs = xp.reshape(hs, (-1 if steps is None else steps, *batch, width))
+            h, c = [xp.reshape(state, (*batch, width)) for state in (h, c)]
+        if not time_major:
+            hs = xp.permute_dims(hs, (*range(1, n + 1), 0, n + 1))
+        return hs, (h, c)
+    except Exception as error:
+        explain(error, lstm_update)
 
 
 def _rows(batch: tuple[Any, ...]) -> int:
@@ -117,11 +121,14 @@ def gru_update(
     >>> hs.shape, h.shape
     ((1, 3, 4), (1, 4))
     """
-    if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-        kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
-        return call_leafwise(gru_update, (x, init_h, kernel, recurrent_kernel), kwargs)
-    arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-    return _run("gru_update", 3, _gru_step, arrays, time_major)
+    try:
+        if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
+            kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
+            return call_leafwise(gru_update, (x, init_h, kernel, recurrent_kernel), kwargs)
+        arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
+        return _run("gru_update", 3, _gru_step, arrays, time_major)
+    except Exception as error:
+        explain(error, gru_update)
 
 
 def _gru_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
@@ -157,19 +164,22 @@ def rnn_update(
     >>> hs.tolist()
     [[[1.0], [3.0]]]
     """
-    if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-        kwargs = {
-            "bias": bias,
-            "recurrent_bias": recurrent_bias,
-            "activation": activation,
-            "time_major": time_major,
-        }
-        return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
-    one_of("rnn_update", "activation", activation, ("tanh", "relu"))
-    arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-    return _run(
-        "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major
-    )
+    try:
+        if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
+            kwargs = {
+                "bias": bias,
+                "recurrent_bias": recurrent_bias,
+                "activation": activation,
+                "time_major": time_major,
+            }
+            return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
+        one_of("rnn_update", "activation", activation, ("tanh", "relu"))
+        arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
+        return _run(
+            "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major
+        )
+    except Exception as error:
+        explain(error, rnn_update)
 
 
 def _tanh_step(xp: Any, h: Any, a: Any, c: Any) -> Any:

@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of
-from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.errors import ArgumentError
+from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import one_of
 from .._core.typing import A
-from ._arguments import flag, per_axis
+from ._arguments import flag, number, per_axis
 from ._layout import along, checked_planes
 from ._precision import precise
 from ._sampling import COORDINATES, ROUNDINGS, Sampling, nearest, neighbours
@@ -73,24 +74,27 @@ def resize(
     >>> F.resize(np.array([0.0, 4.0]).reshape(1, 2, 1), 4, method="linear").ravel()
     array([0., 1., 3., 4.])
     """
-    if isinstance(x, dict):
-        options = {
-            "method": method,
-            "align_corners": align_corners,
-            "data_format": data_format,
-            "coordinates": coordinates,
-            "rounding": rounding,
-            "scale": scale,
-            "cubic_coefficient": cubic_coefficient,
-            "antialias": antialias,
-            "exclude_outside": exclude_outside,
-        }
-        return call_leafwise(resize, (x, size), options)
-    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-    how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
-    outs = per_axis("resize", "size", size, len(sizes))
-    scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
-    return _resized(x, sizes, outs, scales, how, first)
+    try:
+        if isinstance(x, dict):
+            options = {
+                "method": method,
+                "align_corners": align_corners,
+                "data_format": data_format,
+                "coordinates": coordinates,
+                "rounding": rounding,
+                "scale": scale,
+                "cubic_coefficient": cubic_coefficient,
+                "antialias": antialias,
+                "exclude_outside": exclude_outside,
+            }
+            return call_leafwise(resize, (x, size), options)
+        given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+        how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
+        outs = per_axis("resize", "size", size, len(sizes))
+        scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
+        return _resized(x, sizes, outs, scales, how, first)
+    except Exception as error:
+        explain(error, resize)
 
 
 def interpolate(
@@ -118,29 +122,34 @@ def interpolate(
     >>> F.interpolate(np.array([1.0, 2.0]).reshape(1, 2, 1), 2).ravel()
     array([1., 1., 2., 2.])
     """
-    if isinstance(x, dict):
-        options = {
-            "method": method,
-            "align_corners": align_corners,
-            "data_format": data_format,
-            "coordinates": coordinates,
-            "rounding": rounding,
-            "keep_scale": keep_scale,
-            "cubic_coefficient": cubic_coefficient,
-            "antialias": antialias,
-            "exclude_outside": exclude_outside,
-        }
-        return call_leafwise(interpolate, (x, scale), options)
-    given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-    how, first, sizes = _checked("interpolate", x, data_format, *given, antialias, exclude_outside)
-    scales = _scales("interpolate", scale, len(sizes))
-    outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
-    if min(outs) < 1:
-        raise ArgumentError(
-            f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+    try:
+        if isinstance(x, dict):
+            options = {
+                "method": method,
+                "align_corners": align_corners,
+                "data_format": data_format,
+                "coordinates": coordinates,
+                "rounding": rounding,
+                "keep_scale": keep_scale,
+                "cubic_coefficient": cubic_coefficient,
+                "antialias": antialias,
+                "exclude_outside": exclude_outside,
+            }
+            return call_leafwise(interpolate, (x, scale), options)
+        given = (method, align_corners, coordinates, rounding, cubic_coefficient)
+        how, first, sizes = _checked(
+            "interpolate", x, data_format, *given, antialias, exclude_outside
         )
-    kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
-    return _resized(x, sizes, outs, kept, how, first)
+        scales = _scales("interpolate", scale, len(sizes))
+        outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
+        if min(outs) < 1:
+            raise ArgumentError(
+                f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+            )
+        kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
+        return _resized(x, sizes, outs, kept, how, first)
+    except Exception as error:
+        explain(error, interpolate)
 
 
 def _checked(
@@ -178,7 +187,7 @@ def _checked(
         _METHODS[method][0],
         "align_corners" if align_corners else coordinates,
         rounding,
-        _number(name, "cubic_coefficient", cubic_coefficient),
+        number(name, "cubic_coefficient", cubic_coefficient),
         flag(name, "antialias", antialias),
         flag(name, "exclude_outside", excludes),
     )
@@ -190,16 +199,10 @@ def _scales(name: str, scale: Any, dims: int) -> tuple[float, ...]:
     scales = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * dims
     if len(scales) != dims:
         raise ArgumentError(f"{name}() expects one scale or {dims} of them, got {scale!r}.")
-    numbers = tuple([_number(name, "scale", s) for s in scales])
-    if not min(numbers) > 0:
+    factors = tuple([number(name, "scale", s) for s in scales])
+    if not min(factors) > 0:
         raise ArgumentError(f"{name}() expects a scale above 0, got {scale!r}.")
-    return numbers
-
-
-def _number(name: str, what: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
-    return float(value)
+    return factors
 
 
 def _resized(x: Any, sizes: Any, outs: Any, scales: Any, how: Sampling, first: bool) -> Any:

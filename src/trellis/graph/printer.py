@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .graph import Function, Graph, Node, Value, free_values, functions_in, values_in
+from .graph import Function, Graph, Node, Value, all_nodes, free_values, functions_in, values_in
 
 _WIDTH = 100
 _INFIX = {
@@ -51,6 +51,8 @@ class Printer:
             self._stored[value.name] = f"buffers[{_quoted(chain)}]"
         for name in graph.constants:
             self._stored[name] = f"constants[{_quoted(name)}]"
+        # Functions from elsewhere must not have the names of values.
+        self._taken = {x.name for x in graph.inputs} | {x.result.name for x in all_nodes(graph)}
         self.globals: dict[str, Any] = {}
         self.imports: set[str] = set()
         self.uses_backend = False
@@ -125,7 +127,7 @@ class Printer:
             self.imports.add(_import_line(home, alias))
             return f"{alias}.{name}"
         alias = name
-        while self.globals.get(alias, op) is not op:
+        while self.globals.get(alias, op) is not op or alias in self._taken:
             alias += "_"
         self.globals[alias] = op
         self.imports.add(f"from {op.__module__} import {name} as {alias}")

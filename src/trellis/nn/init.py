@@ -13,6 +13,7 @@ from .._array.creation import full as _full
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
+from .._core.kinds import check_arguments
 from .._core.typing import Array, Device, DTypeLike, Seed, Shape
 from .._random import distributions, keys
 from .._random.arguments import as_shape, scaled_uniform
@@ -88,6 +89,7 @@ class Constant(Initializer):
     value: float
 
     def __init__(self, value: float):
+        check_arguments(Constant, locals())
         self.value = value
 
     def _filled(self, wanted: _Wanted, key: Seed) -> Array:
@@ -182,6 +184,7 @@ class Uniform(_Random):
     """
 
     def __init__(self, low: float = -0.05, high: float = 0.05):
+        check_arguments(Uniform, locals())
         if high < low:
             raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
         self.low, self.high = low, high
@@ -199,6 +202,7 @@ class Normal(_Random):
     """
 
     def __init__(self, mean: float = 0.0, std: float = 0.05):
+        check_arguments(Normal, locals())
         if std < 0:
             raise ArgumentError(f"Normal needs std >= 0, got {std}.")
         self.mean, self.std = mean, std
@@ -218,6 +222,7 @@ class TruncatedNormal(_Random):
     """
 
     def __init__(self, mean: float = 0.0, std: float = 0.05, bound: float = 2.0):
+        check_arguments(TruncatedNormal, locals())
         if std < 0 or bound <= 0:
             raise ArgumentError(
                 f"TruncatedNormal needs std >= 0 and bound > 0, got {std} and {bound}."
@@ -250,6 +255,7 @@ class VarianceScaling(_Random):
     def __init__(
         self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal"
     ):
+        check_arguments(VarianceScaling, locals())
         if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
             raise ArgumentError(
                 f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of "
@@ -355,6 +361,7 @@ class Orthogonal(_Random):
     """
 
     def __init__(self, gain: float = 1.0):
+        check_arguments(Orthogonal, locals())
         self.gain = gain
 
     def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
@@ -376,6 +383,7 @@ class Siren(_Random):
     """
 
     def __init__(self, w0: float = 30.0, is_first: bool = False):
+        check_arguments(Siren, locals())
         if w0 <= 0:
             raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
         self.w0, self.is_first = w0, is_first

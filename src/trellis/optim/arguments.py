@@ -1,8 +1,6 @@
 """Checks of hyperparameters, and what to say to those who know them by another library's name."""
 
-import difflib
 import functools
-import inspect
 import math
 import numbers
 import operator
@@ -10,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.spelling import meant, misfit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -178,25 +177,20 @@ def explained(fn: Callable[P, R]) -> Callable[P, R]:
 
 def _problem(fn: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
     """Why the arguments do not fit the signature; None if they do."""
-    signature = inspect.signature(fn)
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        known = [name for name in signature.parameters if name != "self"]
-        owner = fn.__qualname__.removesuffix(".__init__")
-        unknown = [name for name in kwargs if name not in known]
-        if not unknown:
-            return f"{owner}(): {error}. Its arguments are {', '.join(known)}."
-        advice = [f"{owner}() has no argument {name!r}{_advice(name, known)}" for name in unknown]
-        return " ".join([*advice, f"The arguments of {owner}() are {', '.join(known)}."])
-    return None
+    found = misfit(fn, args, kwargs)
+    if found is None:
+        return None
+    unknown, known, said = found
+    owner = fn.__qualname__.removesuffix(".__init__")
+    if not unknown:
+        return f"{owner}(): {said}. Its arguments are {', '.join(known)}."
+    advice = [f"{owner}() has no argument {name!r}{_advice(name, known)}" for name in unknown]
+    return " ".join([*advice, f"The arguments of {owner}() are {', '.join(known)}."])
 
 
 def _advice(name: str, known: list[str]) -> str:
-    ours = [other for other in OTHER_NAMES.get(name, ()) if other in known]
-    if ours:
-        return f": did you mean {ours[0]!r}?"
-    if name in ADVICE:
+    is_known_elsewhere = any([ours in known for ours in OTHER_NAMES.get(name, ())])
+    if name in ADVICE and not is_known_elsewhere:
         return f": {ADVICE[name]}."
-    close = difflib.get_close_matches(name, known, n=1)
-    return f": did you mean {close[0]!r}?" if close else "."
+    ours = meant(name, known, OTHER_NAMES)
+    return "." if ours is None else f": did you mean {ours!r}?"

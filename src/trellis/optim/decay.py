@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from .._core import tree
 from .._core.container import Container
 from .._core.errors import ArgumentTypeError
+from .._core.explain import explain
 from .._core.typing import Nest
 from .arguments import explained, non_negative
 from .engine import Leaves, NoSlots, Now, Rule
@@ -70,8 +71,11 @@ def matrices_only(params: Nest, /) -> Choice:
     >>> optim.matrices_only({"w": np.ones((2, 2)), "b": np.ones(2)})
     {'w': True, 'b': False}
     """
-    chosen: Choice = tree.map(lambda w: len(w.shape) > 1, params)
-    return chosen
+    try:
+        chosen: Choice = tree.map(lambda w: len(getattr(w, "shape", ())) > 1, params)
+        return chosen
+    except Exception as error:
+        explain(error, matrices_only)
 
 
 @explained

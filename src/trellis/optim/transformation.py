@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._core import tree
 from .._core.container import Container
 from .._core.errors import ArgumentTypeError
+from .._core.explain import explain
 from .._core.typing import Nest, T
 from .engine import Rule, RuleChain
 
@@ -20,7 +21,7 @@ class Transformation(NamedTuple):
     Both can be compiled. Your own pair chains with those of the library: the third member is
     theirs.
 
-    Args:
+    Attributes:
         init: From the parameters to the first state, a nest of arrays.
         update: From gradients, state and parameters to updates and the new state.
         rules: What the library's own transformations are made of; leave it out.
@@ -121,5 +122,8 @@ def apply_updates(params: T, updates: Nest, /) -> T:
     >>> optim.apply_updates({"w": np.array([1.0, 2.0])}, {"w": np.array([-0.5, 0.5])})
     {'w': array([0.5, 2.5])}
     """
-    new: T = tree.map(lambda w, u: w + u, params, updates)
-    return new
+    try:
+        new: T = tree.map(lambda w, u: w + u, params, updates)
+        return new
+    except Exception as error:
+        explain(error, apply_updates)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.kinds import check_arguments
 
 
 class Callback:
@@ -45,6 +46,7 @@ class EarlyStopping(Callback):
         min_delta: float = 0.0,
         restore_best: bool = True,
     ):
+        check_arguments(EarlyStopping, locals())
         if mode not in ("min", "max"):
             raise ArgumentError(f'mode must be "min" or "max", got {mode!r}.')
         if patience < 1:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.errors import ArgumentError, BackendNotInstalledError
 from .._core.files import replace_file
+from .._core.kinds import check_arguments
 
 Path = str | os.PathLike[str]
 
@@ -44,6 +45,7 @@ def draw_curves(
     ...     pathlib.Path(f"{folder}/loss.svg").read_text()[:4]
     '<svg'
     """
+    check_arguments(draw_curves, locals())
     lines = {name: [float(y) for y in ys] for name, ys in curves.items()}
     ending = os.path.splitext(os.fspath(path))[1].lower()
     if ending == ".svg":

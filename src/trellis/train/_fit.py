@@ -13,6 +13,7 @@ from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import load
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
 from .._random.stream import key_words, next_key
 from ._callbacks import Callback, as_callbacks
@@ -110,6 +111,8 @@ def fit(
     >>> history.final_loss < 1e-3
     True
     """
+    check_arguments(fit, locals())
+    _check_model("fit", model)
     run = _Run(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data)
     run.callbacks = as_callbacks(callbacks, early_stopping)
@@ -129,6 +132,13 @@ def fit(
     for callback in run.callbacks:
         callback.on_end(run)
     return run.history
+
+
+def _check_model(function: str, model: Any) -> None:
+    if not (hasattr(model, "apply") and hasattr(model, "built")):
+        raise ArgumentTypeError(
+            f"{function}() expects a trellis.Module as its model, got {shown(model)}."
+        )
 
 
 class _Run:
@@ -388,6 +398,8 @@ def evaluate(
     >>> trellis.train.evaluate(model, lambda out, y: trellis.mean(out - y), data)
     {'loss': 1.0}
     """
+    check_arguments(evaluate, locals())
+    _check_model("evaluate", model)
     source = as_source(data, batch_size, False, False, (0, 0))
     named = as_metrics(metrics)
     if not model.built:
@@ -412,6 +424,8 @@ def predict(
     >>> trellis.train.predict(trellis.nn.Identity(), np.arange(5.0), batch_size=2)
     array([0., 1., 2., 3., 4.])
     """
+    check_arguments(predict, locals())
+    _check_model("predict", model)
     source = as_source(data, batch_size, False, False, (0, 0))
     target = target_of(model.v if model.built else None, cast_data, source)
 

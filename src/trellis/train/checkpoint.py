@@ -26,6 +26,7 @@ from .._core.dispatch import backend_of, load, xp_of
 from .._core.dtypes import INTEGER
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._core.files import read_arrays, write_arrays
+from .._core.kinds import check_arguments
 from .._random.stream import is_key
 
 Path = str | os.PathLike[str]
@@ -48,6 +49,7 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
     ...     load_checkpoint(f"{folder}/run.safetensors", {"step": 0, "w": np.zeros(2)})
     {'step': 7, 'w': array([1., 2.])}
     """
+    check_arguments(save_checkpoint, locals())
     arrays: dict[str, Any] = {}
     backends: set[str] = set()
     try:
@@ -73,6 +75,7 @@ def load_checkpoint(path: Path, like: Any, /) -> Any:
     an integer may have another width, as JAX counts in 32 bits unless told otherwise, if its values
     fit.
     """
+    check_arguments(load_checkpoint, locals())
     state, backends = _read(path)
     found = dict(zip(tree.key_chains(state), tree.leaves(state), strict=True))
     needed, spec = tree.flatten(like)
@@ -97,6 +100,7 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
     Dicts, Containers, lists and tuples come back as what they were; named tuples as tuples.
     """
+    check_arguments(read_checkpoint, locals())
     state, _ = _read(path)
     load(backend)
     return tree.map(
@@ -106,6 +110,7 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
 def read_extra(path: Path, /) -> Any:
     """What `save_checkpoint` was given as `extra`."""
+    check_arguments(read_extra, locals())
     try:
         return json.loads(_checked(path)[1]["extra"])
     except (KeyError, RecursionError, json.JSONDecodeError):

@@ -10,6 +10,7 @@ from . import (
     pooling,
     rearrange,
     recurrent,
+    regions,
     tables,
 )
 
@@ -23,5 +24,6 @@ CASES = [
     *pooling.CASES,
     *rearrange.CASES,
     *recurrent.CASES,
+    *regions.CASES,
     *tables.CASES,
 ]

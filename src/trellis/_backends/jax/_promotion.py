@@ -61,7 +61,11 @@ def common(xs: Any) -> list[Any]:
     for x in xs:
         if type(x) in _numbers:
             dtype = default_of(type(x)) if dtype is None else beside_number(dtype, x)
-    return [jnp.asarray(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
+    return [_of_number(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
+
+
+def _of_number(number: Any, dtype: Any) -> Any:
+    return jnp.asarray(dtypes.fitted(number, dtype.name), dtype)
 
 
 def beside_number(dtype: Any, number: Any) -> Any:
@@ -75,6 +79,8 @@ def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "iub" and type(number) in (float, complex):
         dtype = default_of(type(number))
         return cast(x, dtype), jnp.asarray(number, dtype)
+    if type(number) is int and x.dtype.kind in "iu":
+        return x, dtypes.fitted(number, x.dtype.name)
     return x, number  # JAX's own rule for Python numbers is the table's
 
 

@@ -6,12 +6,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..._core.guards import unordered
+
 __all__ = [
     "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
     "silu", "softmax", "softplus",
 ]  # fmt: skip
 
-relu = jax.nn.relu
+
+def relu(x: Any, /) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("relu")
+    return jax.nn.relu(x)
+
+
 sigmoid = jax.nn.sigmoid
 silu = jax.nn.silu
 softplus = jax.nn.softplus

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
 from ._helpers import is_array
 from .casting import as_dtype, default_int, default_of
@@ -106,9 +107,10 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.full(
-        shape, fill_value, as_dtype(dtype) or _dtype_of(fill_value), device=as_device(device)
-    )
+    native = as_dtype(dtype) or _dtype_of(fill_value)
+    if type(fill_value) is int:
+        fill_value = fitted(fill_value, native.name)
+    return jnp.full(shape, fill_value, native, device=as_device(device))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
@@ -124,7 +126,10 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    return jnp.full_like(x, fill_value, dtype=as_dtype(dtype), device=as_device(device))
+    native = as_dtype(dtype) or x.dtype
+    if type(fill_value) is int:
+        fill_value = fitted(fill_value, native.name)
+    return jnp.full_like(x, fill_value, dtype=native, device=as_device(device))
 
 
 def arange(

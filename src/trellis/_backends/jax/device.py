@@ -15,6 +15,8 @@ def as_device(device: Any) -> Any:
     """A device or sharding of JAX from itself or from a name such as "cpu" or "gpu:1"; None
     stays None.
     """
+    if isinstance(device, (int, float)):
+        raise DeviceError(f'A device has a name, such as "cpu" or "gpu:1", got {device!r}.')
     if not isinstance(device, str):
         return device
     platform, _, number = device.partition(":")

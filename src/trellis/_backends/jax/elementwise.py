@@ -7,20 +7,25 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf as jax_erf
+from jax.scipy.special import erfc as jax_erfc
+from jax.scipy.special import erfinv as jax_erfinv
 
+from ..._core.dtypes import fitted
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
 from . import _complex
-from ._promotion import floating, floating_pair, pair, refuse_others
+from ._promotion import floating, floating_pair, pair, promote, refuse_others
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
@@ -40,7 +45,6 @@ isinf = jnp.isinf
 isnan = jnp.isnan
 logical_not = jnp.logical_not
 negative = jnp.negative
-positive = jnp.positive
 real = jnp.real
 signbit = jnp.signbit
 square = jnp.square
@@ -59,8 +63,11 @@ def _of_floats(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
 
 asin = _of_floats(jnp.asin, "asin")
 atan = _of_floats(jnp.atan, "atan")
+cbrt = _of_floats(jnp.cbrt, "cbrt")
 cos = _of_floats(jnp.cos, "cos")
 erf = _of_floats(jax_erf, "erf")
+erfc = _of_floats(jax_erfc, "erfc")
+erfinv = _of_floats(jax_erfinv, "erfinv")
 log10 = _of_floats(jnp.log10, "log10")
 log2 = _of_floats(jnp.log2, "log2")
 reciprocal = _of_floats(jnp.reciprocal, "reciprocal")
@@ -133,7 +140,13 @@ def log1p(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return jnp.round(x)
+    return jnp.round(x) if x.dtype.kind != "b" else x
+
+
+def positive(x: Any, /) -> Any:
+    if x.dtype.kind == "b":
+        raise DtypeError("positive() is for numbers, got an array of bool.")
+    return jnp.positive(x)
 
 
 @_compiled
@@ -175,7 +188,10 @@ def add(x1: Any, x2: Any, /) -> Any:
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
-    return jnp.atan2(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("atan2() is for real numbers, got an array of complex ones.")
+    return jnp.atan2(x1, x2)
 
 
 def bitwise_and(x1: Any, x2: Any, /) -> Any:
@@ -238,11 +254,17 @@ def _fmod(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater")
+    return jnp.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.greater_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("greater_equal")
+    return jnp.greater_equal(x1, x2)
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -257,15 +279,24 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    return jnp.less(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less")
+    return jnp.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.less_equal(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("less_equal")
+    return jnp.less_equal(x1, x2)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    return jnp.logaddexp(*floating_pair(x1, x2))
+    x1, x2 = floating_pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return jnp.logaddexp(x1, x2)
 
 
 def _truths(x1: Any, x2: Any) -> tuple[Any, Any]:
@@ -293,11 +324,17 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    return jnp.maximum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("maximum")
+    return jnp.maximum(x1, x2)
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    return jnp.minimum(*pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("minimum")
+    return jnp.minimum(x1, x2)
 
 
 def multiply(x1: Any, x2: Any, /) -> Any:
@@ -328,9 +365,17 @@ def not_equal(x1: Any, x2: Any, /) -> Any:
 
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if isinstance(x2, (int, float)) or jnp.result_type(x1, x2).kind != "f":
-        return jnp.pow(x1, x2)
-    return _pow(x1, x2)
+    kind = "number" if isinstance(x2, (int, float)) else jnp.result_type(x1, x2).kind
+    if kind == "i":
+        return _whole_pow(x1, x2)
+    return _pow(x1, x2) if kind == "f" else jnp.pow(x1, x2)
+
+
+@_compiled
+def _whole_pow(x1: Any, x2: Any) -> Any:
+    """The whole part of 1 / x**n where the exponent is negative, as PyTorch has it."""
+    of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
+    return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
 
 
 @_compiled
@@ -389,16 +434,33 @@ def isclose(
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 
-@_compiled
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    return _clip(x, _bound(min, x), _bound(max, x))
+
+
+@_compiled
+def _clip(x: Any, min: Any, max: Any) -> Any:
     # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
     # NaN.
     y = jnp.asarray(x)
+    if y.dtype.kind == "c":
+        raise unordered("clip")
+    if y.dtype.kind == "b":
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     if min is not None:
         y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)
     if max is not None:
         y = jnp.where((y > max) | (max != max), jnp.asarray(max, y.dtype), y)
     return y
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """A number must fit the type of x, an array of integers must have a type in common with it."""
+    if hasattr(bound, "dtype"):
+        if bound.dtype.kind in "iu" and x.dtype.kind in "iu":
+            promote(bound.dtype, x.dtype)
+        return bound
+    return None if bound is None else fitted(bound, x.dtype.name)
 
 
 @_compiled

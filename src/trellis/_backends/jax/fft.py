@@ -5,7 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.shapes import check_points
+from ..._core.guards import check_rank
+from ..._core.shapes import check_points, normal_axes
 from ._promotion import floating
 from .casting import as_dtype, default_of
 from .device import as_device
@@ -20,6 +21,12 @@ def _wide(x: Any) -> Any:
     """Integers in the default float, 16 bits in float32: there are no transforms of others."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
+
+
+def _check_all_points(x: Any, s: Any, axes: Any) -> None:
+    """An axis without elements has no transform."""
+    for axis in normal_axes(axes, x.ndim) if s is None else ():
+        check_points(x.shape[axis])
 
 
 def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
@@ -40,6 +47,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.fftn(_wide(x), s, axes, norm)
 
 
@@ -51,6 +59,7 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    _check_all_points(x, s, axes)
     return jnp.fft.ifftn(_wide(x), s, axes, norm)
 
 
@@ -72,6 +81,8 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    check_rank("rfftn", x, 1)
+    _check_all_points(x, s, axes)
     return jnp.fft.rfftn(_wide(x), s, axes, norm)
 
 
@@ -83,6 +94,8 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str = "backward",
 ) -> Any:
+    check_rank("irfftn", x, 1)
+    _check_all_points(x, s, axes)
     return jnp.fft.irfftn(_wide(x), s, axes, norm)
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.dtypes import fitted, refuse_dropping
-from ..._core.errors import TracingError
+from ..._core.errors import ShapeError, TracingError
 from ..._core.shapes import only_axis
 from ._helpers import is_abstract
 from ._promotion import cast
@@ -27,6 +27,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 def index_set(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` replaced by `value`."""
+    _check_static(x, idx)
     value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
@@ -36,6 +37,7 @@ def index_set(x: Any, idx: Any, value: Any) -> Any:
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `value` added at `x[idx]`, once per time that a position occurs in `idx`."""
+    _check_static(x, idx)
     value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
@@ -45,6 +47,7 @@ def index_add(x: Any, idx: Any, value: Any) -> Any:
 
 def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` multiplied by `value`, once per time that a position occurs in `idx`."""
+    _check_static(x, idx)
     value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
@@ -59,6 +62,7 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
 
 def index_min(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the smaller of `x[idx]` and `value` at `x[idx]`."""
+    _check_static(x, idx)
     value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
@@ -68,11 +72,22 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
 
 def index_max(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the larger of `x[idx]` and `value` at `x[idx]`."""
+    _check_static(x, idx)
     value = _fitted(value, x)
     mask = _as_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.maximum(x, jnp.asarray(value, x.dtype)), x)
     return x.at[idx].max(value)
+
+
+def _check_static(x: Any, idx: Any) -> None:
+    """JAX writes nothing where a plain number is out of range; numbers can be looked at."""
+    parts = idx if isinstance(idx, tuple) else (idx,)
+    for part, size in zip(parts, x.shape, strict=False):
+        if type(part) is int and not -size <= part < size:
+            raise ShapeError(f"Index {part} is out of range for an axis of {size} elements.")
+        if type(part) not in (int, slice):
+            return  # the places of the rest depend on it
 
 
 def _fitted(value: Any, x: Any) -> Any:

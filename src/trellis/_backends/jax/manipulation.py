@@ -75,6 +75,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+    if not pad_width:
+        return jnp.asarray(x)
     if mode == "constant":
         return jnp.pad(x, pad_width, mode, constant_values=fitted(constant_values, x.dtype.name))
     return jnp.pad(x, pad_width, mode)

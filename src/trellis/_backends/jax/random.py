@@ -15,6 +15,7 @@ from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
 from ..shared import rejection
+from .device import as_device
 
 __all__ = [
     "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
@@ -51,7 +52,7 @@ def make_key(upper: int, lower: int, device: Any = None) -> Any:
     import numpy  # what jax.device_put takes without tracing anything
 
     words = numpy.array([upper, lower], numpy.uint32)
-    return jnp.asarray(words) if device is None else jax.device_put(words, device)
+    return jnp.asarray(words) if device is None else jax.device_put(words, as_device(device))
 
 
 def key_of_seed(seed: Any) -> Any:
@@ -88,7 +89,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         return jax.random.bits(_typed(key), shape, dtype)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     return _keep(as_raw_key(key), jnp.uint32(threshold), shape)
 

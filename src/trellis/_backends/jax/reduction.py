@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.dtypes import default_dtype
+from ..._core.guards import unordered
 from ..._core.shapes import check_order
 from ._promotion import common
 from .casting import as_dtype
@@ -62,6 +63,8 @@ def logsumexp(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: b
 
 
 def max(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("max")
     return jnp.max(x, axis, keepdims=keepdims)
 
 
@@ -70,6 +73,8 @@ def mean(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool =
 
 
 def min(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("min")
     return jnp.min(x, axis, keepdims=keepdims)
 
 

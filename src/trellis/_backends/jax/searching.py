@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..._core.guards import not_bools, unordered
 from ._helpers import refuse_abstract
 from ._promotion import common, pair
 from .casting import default_int
@@ -14,10 +15,14 @@ __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("argmax")
     return jnp.argmax(x, axis, keepdims=keepdims)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("argmin")
     return jnp.argmin(x, axis, keepdims=keepdims)
 
 
@@ -34,10 +39,14 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     x1, x2 = pair(x1, x2)
+    if jnp.result_type(x1, x2).kind == "c":
+        raise unordered("searchsorted")
     return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+    if x.dtype.kind == "c":
+        raise unordered("topk")
     """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower
     position.
     """
@@ -51,4 +60,6 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    if condition.dtype.kind != "b":
+        raise not_bools(condition.dtype)
     return jnp.where(condition, *common((x1, x2)))

@@ -4,12 +4,18 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..._core.guards import unordered
+
 __all__ = ["argsort", "sort"]
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("argsort")
     return jnp.argsort(x, axis, descending=descending, stable=stable)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("sort")
     return jnp.sort(x, axis, descending=descending, stable=stable)

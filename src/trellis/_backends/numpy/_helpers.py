@@ -84,14 +84,22 @@ def common(xs: Any) -> list[Any]:
         dtype = NATIVE[dtypes.of_numbers(tuple(numbers))]
     for number in numbers:
         dtype = NATIVE[dtypes.with_scalar(dtype.name, number)]
-    return [np.asarray(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
+    return [of_number(x, dtype) if type(x) in _numbers else cast(x, dtype) for x in xs]
 
 
 def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "fc":
         return x, number  # NumPy's own rule for Python numbers is the table's
     dtype = NATIVE[dtypes.with_scalar(x.dtype.name, number)]
-    return cast(x, dtype), np.asarray(number, dtype)
+    return cast(x, dtype), of_number(number, dtype)
+
+
+def of_number(number: Any, dtype: Any) -> Any:
+    """An array of a Python number; an integer that the type cannot hold raises."""
+    try:
+        return np.asarray(number, dtype)
+    except OverflowError:
+        raise dtypes.refuse_value(number, dtype.name) from None
 
 
 def _refuse_others(*xs: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from ..._core.guards import unordered
 from ._tape import differentiable
 from .elementwise import erf
 
@@ -16,6 +17,10 @@ __all__ = [
 
 
 def _relu(x: Any) -> Any:
+    if x.dtype.kind in "bc":
+        if x.dtype.kind == "c":
+            raise unordered("relu")
+        return np.array(x)  # NumPy answers with integers
     return np.maximum(x, 0)
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.dtypes import default_complex, default_dtype
-from ..._core.errors import CopyError
+from ..._core.dtypes import default_complex, default_dtype, fitted
+from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import default_complex as native_complex
 from ._helpers import default_float
 from .casting import as_dtype, check_device
@@ -54,7 +54,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         if isinstance(obj, TracedArray):
             return obj if dtype is None or obj.dtype == dtype else obj.astype(dtype)
         try:
-            return np.array(obj, dtype=dtype, copy=copy)
+            found = np.array(obj, dtype=dtype, copy=copy)
+            if found.dtype.kind in "OUSMm":
+                raise ArgumentTypeError(f"An array is made of numbers, got {obj!r}.")
+            return found
         except NotImplementedError:
             return array_from(obj, dtype)
     except ValueError as error:
@@ -116,12 +119,18 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.full(shape, fill_value, dtype=_of_value(fill_value, dtype))
+    return _filled(shape, fill_value, _of_value(fill_value, dtype))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
-    return np.full(x.shape, fill_value, dtype=as_dtype(dtype) or x.dtype)
+    return _filled(x.shape, fill_value, as_dtype(dtype) or x.dtype)
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+    if type(value) is int:
+        value = fitted(value, dtype.name)
+    return np.full(shape, value, dtype=dtype)
 
 
 def linspace(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..._core.errors import ArgumentError
 from .casting import check_device
 
 __all__ = ["device", "to_device"]
@@ -13,4 +14,6 @@ def device(x: Any, /) -> str:
 
 def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     check_device(device)
+    if stream is not None:
+        raise ArgumentError(f"to_device() has no streams on the CPU, got stream={stream!r}.")
     return x

@@ -9,19 +9,24 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ._helpers import FLOAT32, cast, floating, floating_pair, pair
+from ..._core.dtypes import fitted
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
+from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
+from ._rules.elementwise import erfc as plain_erfc
+from ._rules.elementwise import erfinv as plain_erfinv
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
@@ -60,9 +65,12 @@ asin = _of_floats("asin", np.arcsin)
 asinh = _of_floats("asinh", np.arcsinh)
 atan = _of_floats("atan", np.arctan)
 atanh = _of_floats("atanh", np.arctanh)
+cbrt = _of_floats("cbrt", np.cbrt)
 cos = _of_floats("cos", np.cos)
 cosh = _of_floats("cosh", np.cosh)
 erf = _of_floats("erf", plain_erf)
+erfc = _of_floats("erfc", plain_erfc)
+erfinv = _of_floats("erfinv", plain_erfinv)
 exp = _of_floats("exp", np.exp)
 log = _of_floats("log", np.log)
 log2 = _of_floats("log2", np.log2)
@@ -161,6 +169,23 @@ def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions that ask which number is larger: NumPy would order complex ones."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind != "c"):
+                return fn(x1, x2)
+        x1, x2 = pair(x1, x2)
+        if complex in (type(x1), type(x2)) or "c" in (np.result_type(x1, x2).kind):
+            raise unordered(name)
+        return fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
 def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """The same for functions that need floats."""
 
@@ -199,15 +224,14 @@ bitwise_right_shift = _promoting("bitwise_right_shift", np.bitwise_right_shift)
 bitwise_xor = _promoting("bitwise_xor", np.bitwise_xor)
 equal = _promoting("equal", np.equal)
 fmod = _promoting("fmod", np.fmod)
-greater = _promoting("greater", np.greater)
-greater_equal = _promoting("greater_equal", np.greater_equal)
-less = _promoting("less", np.less)
-less_equal = _promoting("less_equal", np.less_equal)
-maximum = _promoting("maximum", np.maximum)
-minimum = _promoting("minimum", np.minimum)
+greater = _ordering("greater", np.greater)
+greater_equal = _ordering("greater_equal", np.greater_equal)
+less = _ordering("less", np.less)
+less_equal = _ordering("less_equal", np.less_equal)
+maximum = _ordering("maximum", np.maximum)
+minimum = _ordering("minimum", np.minimum)
 multiply = _promoting("multiply", np.multiply)
 not_equal = _promoting("not_equal", np.not_equal)
-pow = _promoting("pow", np.power)
 remainder = _promoting("remainder", np.remainder)
 subtract = _promoting("subtract", np.subtract)
 
@@ -221,6 +245,16 @@ nextafter = _promoting_floats("nextafter", np.nextafter)
 logical_and = _of_truths("logical_and", np.logical_and)
 logical_or = _of_truths("logical_or", np.logical_or)
 logical_xor = _of_truths("logical_xor", np.logical_xor)
+
+
+def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) in (bool, int, float, complex)
+    x1, x2 = pair(x1, x2)
+    if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
+        return np.power(x1, x2)
+    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
+    of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
+    return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -250,9 +284,16 @@ def truncate_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("clip")
+    if x.dtype.kind == "b":
+        raise DtypeError("clip() is for numbers, got an array of bool.")
+    wide = _type_of_bounds(x.dtype, (min, max))
+    if wide != x.dtype:
+        return cast(clip(cast(x, wide), min, max), x.dtype)
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
-        return np.positive(x) if x.dtype != np.bool_ else x
+        return np.positive(x)
     if x.dtype.kind == "V":  # np.clip answers with float32
         x = x if low is None else np.where(np.isnan(low) | (x < low), low, x)
         return x if high is None else np.where(np.isnan(high) | (x > high), high, x)
@@ -265,7 +306,15 @@ def _bound(bound: Any, x: Any) -> Any:
         return cast(bound, x.dtype)
     if bound is None or x.dtype.kind in "fc":
         return bound
-    return np.asarray(bound).astype(x.dtype)
+    return np.asarray(fitted(bound, x.dtype.name), x.dtype)
+
+
+def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
+    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    for bound in bounds:
+        if hasattr(bound, "dtype") and bound.dtype.kind in "iu" and dtype.kind in "iu":
+            dtype = promote(dtype, bound.dtype)
+    return dtype
 
 
 def imag(x: Any, /) -> Any:
@@ -277,7 +326,7 @@ def real(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return np.round(x)
+    return np.round(x) if x.dtype.kind != "b" else np.array(x)  # NumPy answers in float16
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:

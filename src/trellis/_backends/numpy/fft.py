@@ -78,11 +78,16 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return np.fft.fftshift(x, axes=axes)
+    return np.fft.fftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return np.fft.ifftshift(x, axes=axes)
+    return np.fft.ifftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
+
+
+def _has_axes(x: Any, axes: Any) -> bool:
+    """np.roll cannot move along no axis."""
+    return x.ndim > 0 if axes is None else axes != ()
 
 
 def _axes(x: Any, s: Any, axes: Any) -> Any:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import fitted
-from ..._core.shapes import normal_axis, permutation
+from ..._core.errors import ShapeError
+from ..._core.shapes import normal_axes, normal_axis, permutation
 from ._helpers import common
 
 __all__ = [
@@ -49,10 +50,16 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    for n in shape if hasattr(shape, "__iter__") else (shape,):
+        if n < -1:
+            raise ShapeError(f"reshape() to {shape}: sizes are 0 or more, and one may be -1.")
     return np.reshape(x, shape) if copy is None else np.reshape(x, shape, copy=copy)
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    if not x.ndim and axis is not None:
+        normal_axes(axis, 0)
+        return np.reshape(x, ())  # np.roll cannot move along no axis
     return np.roll(x, shift, axis=axis)
 
 
@@ -73,6 +80,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+    if not pad_width:
+        return np.reshape(x, x.shape)
     if mode == "constant":
         value = fitted(constant_values, x.dtype.name)
         return np.pad(x, pad_width, mode="constant", constant_values=value)

@@ -14,6 +14,7 @@ from ..._core.threefry import MASK, PARITY
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._tape import differentiable
+from .casting import check_device
 
 __all__ = [
     "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
@@ -30,6 +31,7 @@ erfinv = blocks.erfinv
 
 
 def make_key(upper: int, lower: int, device: Any = None) -> Any:
+    check_device(device)
     return np.array([upper, lower], _U32)
 
 
@@ -80,7 +82,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return blocks.bits(_words_of(key), prod(shape), dtype).reshape(shape)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     return blocks.keep(_words_of(key), prod(shape), threshold).reshape(shape)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.guards import unordered
 from ..._core.shapes import check_order, normal_axes, normal_axis
 from ._helpers import BFLOAT16, FLOAT32, common, default_float, is_bfloat16, rounded, widened
 from .casting import as_dtype
@@ -52,12 +53,16 @@ def cumulative_sum(
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("max")
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("min")
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     return np.min(x, axis=axis, keepdims=keepdims)

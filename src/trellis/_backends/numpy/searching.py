@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.guards import not_bools, unordered
 from ..._core.shapes import normal_axis
 from ._helpers import common, pair
 
@@ -11,12 +12,16 @@ __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("argmax")
     if axis is not None:
         axis = normal_axis(axis, x.ndim)
     return np.argmax(x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        raise unordered("argmin")
     if axis is not None:
         axis = normal_axis(axis, x.ndim)
     return np.argmin(x, axis=axis, keepdims=keepdims)
@@ -32,15 +37,21 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
     x1, x2 = pair(x1, x2)
+    if x1.dtype.kind == "c":
+        raise unordered("searchsorted")
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    if condition.dtype.kind != "b":
+        raise not_bools(condition.dtype)
     x1, x2 = common((x1, x2))
     return np.where(condition, x1, x2)
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+    if x.dtype.kind == "c":
+        raise unordered("topk")
     axis = normal_axis(axis, x.ndim)
     order = descending_order(x, axis) if largest else np.argsort(x, axis=axis, stable=True)
     indices = np.take(order, np.arange(k), axis=axis)

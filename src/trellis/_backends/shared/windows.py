@@ -48,7 +48,7 @@ def larger(xp: Any, best: Any, at: Any, candidate: Any, place: Any) -> tuple[Any
     """The larger of two arrays and its place; the first of equals, nan where one is nan."""
     if best is None:
         return candidate, place
-    is_better = xp.logical_or(candidate > best, candidate != candidate)
+    is_better = xp.logical_or(xp.greater(candidate, best), xp.not_equal(candidate, candidate))
     return xp.where(is_better, candidate, best), None if place is None else xp.where(
         is_better, place, at
     )

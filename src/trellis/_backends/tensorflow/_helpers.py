@@ -16,7 +16,7 @@ except ImportError:  # TensorFlow has no public name for it
 
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError, DeviceError, ShapeError
-from ..._core.shapes import broadcast_shapes, normal_axes, normal_axis
+from ..._core.shapes import LARGEST, broadcast_shapes, normal_axes, normal_axis
 
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
@@ -227,7 +227,7 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
 def move(x: Any, source: int, destination: int) -> Any:
     """Move one axis; nothing is done where it is in place already."""
     ndim = rank(x)
-    source, destination = source % ndim, destination % ndim
+    source, destination = normal_axis(source, ndim), normal_axis(destination, ndim)
     if source == destination:
         return x
     order = [i for i in range(ndim) if i != source]
@@ -237,13 +237,15 @@ def move(x: Any, source: int, destination: int) -> Any:
 
 def as_shape(shape: Any) -> Any:
     """A shape as a list for TensorFlow; a number is a shape of one axis."""
-    if isinstance(shape, (tuple, list)):
-        return list(shape)
     if isinstance(shape, tf.TensorShape):
         return shape.as_list()
     if isinstance(shape, tf.Tensor) and shape.shape.rank == 1:
         return shape
-    return [shape]
+    found = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    for n in found:
+        if isinstance(n, int) and n > LARGEST:  # it would wait ten seconds for that memory
+            raise MemoryError(f"an axis of {n} elements")
+    return found
 
 
 def broadcast_shape(xs: Any) -> Any:

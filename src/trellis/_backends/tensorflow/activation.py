@@ -15,7 +15,7 @@ __all__ = [
 
 
 def relu(x: Any, /) -> Any:
-    return tf.nn.relu(x)
+    return tf.nn.relu(x) if x.dtype is not tf.bool else tf.identity(x)
 
 
 def sigmoid(x: Any, /) -> Any:

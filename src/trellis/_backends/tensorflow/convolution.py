@@ -64,7 +64,8 @@ def _transposed(
 ) -> Any:
     dims = len(strides)
     kernel = filters.shape[:dims]
-    if groups > 1 or max(dilations) > 1:
+    # The kernel's gradient gives an empty batch the shape of the result.
+    if groups > 1 or max(dilations) > 1 or x.shape[0] == 0:
         x = _spread(x, 1, strides)
         spans = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
         x = tf.pad(x, [(0, 0), *[(span, span) for span in spans], (0, 0)])

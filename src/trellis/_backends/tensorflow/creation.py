@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..._core.errors import CopyError
+from ..._core.dtypes import fitted
+from ..._core.errors import ArgumentTypeError, CopyError
 from ._helpers import (
     COMPLEX,
     SCALARS,
@@ -66,6 +67,8 @@ def _from_python(obj: Any, dtype: Any) -> Any:
     if dtype is not None and not isinstance(obj, _CONTIGUOUS_TYPES):
         return numpy_value(obj, dtype)
     values = np.asarray(obj)
+    if values.dtype.kind in "OUSMm":
+        raise ArgumentTypeError(f"An array is made of numbers, got {obj!r}.")
     if isinstance(leaf, (list, tuple)) or type(leaf) in (float, complex, bool, int):
         # Python's numbers have no width: they take the defaults.
         if values.dtype == np.float64:
@@ -127,8 +130,11 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    native = as_dtype(dtype)
+    if type(fill_value) is int and native is not None:
+        fill_value = fitted(fill_value, native.name)
     with on(device):
-        return tf.fill(as_shape(shape), asarray(fill_value, dtype=dtype))
+        return tf.fill(as_shape(shape), asarray(fill_value, dtype=native))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:

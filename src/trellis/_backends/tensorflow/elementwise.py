@@ -5,6 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.errors import DtypeError
+from ..._core.guards import unordered
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -20,6 +22,7 @@ from ._helpers import (
     pair,
     refuse_others,
     safe_sqrt,
+    scalar,
     tensor,
     truth,
 )
@@ -27,13 +30,13 @@ from ._helpers import (
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
@@ -135,7 +138,12 @@ def _truncated_quotient(x1: Any, x2: Any) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
+    is_number = type(x2) is int
     x1, x2 = pair(x1, x2)
+    if x1.dtype in SIGNED and not is_number:
+        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
+        return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
     if x1.dtype in UNSIGNED:
         # No kernel for these. Multiplication wraps around alike in int64.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
@@ -153,6 +161,8 @@ def negative(x: Any, /) -> Any:
 
 
 def positive(x: Any, /) -> Any:
+    if x.dtype is tf.bool:
+        raise DtypeError("positive() is for numbers, got an array of bool.")
     return tf.identity(x)
 
 
@@ -182,7 +192,7 @@ def _complex_sign(x: Any) -> Any:
 
 
 def square(x: Any, /) -> Any:
-    return _raw.Square(x=x)
+    return _raw.Square(x=x) if x.dtype is not tf.bool else tf.identity(x)
 
 
 def sqrt(x: Any, /) -> Any:
@@ -195,6 +205,22 @@ def rsqrt(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     return _raw.Reciprocal(x=floating(x))
+
+
+def cbrt(x: Any, /) -> Any:
+    """TensorFlow has none: a power, and one step of Newton's method for its last digits."""
+    x = floating(x)
+    size, one = tf.abs(x), tf.ones([], x.dtype)
+    is_plain = (size > 0) & tf.math.is_finite(size)
+    size = tf.where(is_plain, size, one)
+    third = tf.constant(1 / 3, x.dtype)
+    root = tf.pow(size, third)
+    root = copysign(root - (root - size / (root * root)) / 3, x)
+    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
+    is_zero = tf.equal(x, tf.zeros([], x.dtype))
+    power = tf.pow(tf.where(is_zero, x, one), third)
+    zero = x - (tf.stop_gradient(power) - power)
+    return tf.where(is_plain, root, tf.where(is_zero, zero, x))
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -233,15 +259,22 @@ def _shared_ties(x1: Any, x2: Any, extreme: Any) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    if x.dtype is tf.bool:
+        raise DtypeError("clip() is for numbers, got an array of bool.")
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
     result = tf.identity(x)
     if min is not None:
-        result, low = pair(result, min)
+        result, low = pair(result, _bound(min, x))
         result = tf.where((result < low) | tf.not_equal(low, low), low, result)
     if max is not None:
-        result, high = pair(result, max)
+        result, high = pair(result, _bound(max, x))
         result = tf.where((result > high) | tf.not_equal(high, high), high, result)
     return cast(result, x.dtype)
+
+
+def _bound(bound: Any, x: Any) -> Any:
+    """A number must fit the type of x."""
+    return scalar(bound, x.dtype) if isinstance(bound, SCALARS) else bound
 
 
 def copysign(x1: Any, x2: Any, /) -> Any:
@@ -252,9 +285,11 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    if x1.dtype in (tf.float32, tf.float64):
-        return tf.math.nextafter(x1, x2)
-    return _nextafter_half(x1, x2)
+    kernel = tf.math.nextafter if x1.dtype in (tf.float32, tf.float64) else _nextafter_half
+    y = kernel(tf.stop_gradient(x1), tf.stop_gradient(x2))
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = tf.where(tf.math.is_finite(x1), x1, tf.zeros_like(x1))
+    return y - (tf.stop_gradient(finite) - finite)
 
 
 def _nextafter_half(x1: Any, x2: Any) -> Any:
@@ -274,14 +309,20 @@ def _nextafter_half(x1: Any, x2: Any) -> Any:
 
 
 def floor(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("floor")
     return tf.floor(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def ceil(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("ceil")
     return tf.math.ceil(x) if x.dtype in FLOATING else tf.identity(x)
 
 
 def trunc(x: Any, /) -> Any:
+    if x.dtype in COMPLEX:
+        raise unordered("trunc")
     if x.dtype not in FLOATING:
         return tf.identity(x)
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
@@ -376,6 +417,22 @@ def erf(x: Any, /) -> Any:
         ten = tf.constant(10.0, x.dtype)
         x = tf.where(tf.abs(x) > ten, tf.sign(x) * ten, x)
     return tf.math.erf(x)
+
+
+def erfc(x: Any, /) -> Any:
+    x = floating(x)
+    if x.dtype is tf.float64:
+        # The float64 kernel answers infinities with nan; beyond 30 erfc is 0 or 2.
+        limit = tf.constant(30.0, x.dtype)
+        x = tf.where(tf.abs(x) > limit, tf.sign(x) * limit, x)
+    return tf.math.erfc(x)
+
+
+def erfinv(x: Any, /) -> Any:
+    x = floating(x)
+    if x.dtype.size < 4:
+        return tf.cast(tf.math.erfinv(tf.cast(x, tf.float32)), x.dtype)
+    return tf.math.erfinv(x)
 
 
 # Angles -------------------------------------------------------------------------------------------
@@ -516,6 +573,8 @@ def isfinite(x: Any, /) -> Any:
 
 
 def signbit(x: Any, /) -> Any:
+    if x.dtype is tf.bool:
+        return tf.zeros_like(x)
     return tf.less(bits(tf.convert_to_tensor(x)), 0) if x.dtype in FLOATING else tf.less(x, 0)
 
 

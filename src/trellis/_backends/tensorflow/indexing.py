@@ -35,6 +35,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
         axis = only_axis("take", rank(x))
     axis = normal_axis(axis, rank(x))
+    if x.shape[axis] == 0 and 0 not in indices.shape.as_list():  # the kernel answers with zeros
+        raise ShapeError(f"take() from axis {axis} of length 0 has nothing to take.")
     return tf.gather(x, wrapped(tensor(indices), sizes(x)[axis]), axis=axis)
 
 
@@ -170,4 +172,6 @@ def _scatter_multiply(x: Any, index: Any, value: Any) -> Any:
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Sum the rows that share a segment number; rows with a negative number are left out."""
+    if segment_ids.dtype not in (tf.int32, tf.int64):
+        segment_ids = tf.cast(segment_ids, tf.int64)
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)

@@ -235,7 +235,10 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def eigh(x: Any, /) -> EighResult[Any]:
-    values, vectors = tf.linalg.eigh(_matrix(x))
+    matrix = _matrix(x)
+    # The gradient of the kernel stands in the lower triangle only.
+    matrix = (matrix + tf.linalg.adjoint(matrix)) / 2
+    values, vectors = tf.linalg.eigh(matrix)
     if values.dtype in COMPLEX:
         values = tf.math.real(values)
     return EighResult(_back(values, x), _back(vectors, x))

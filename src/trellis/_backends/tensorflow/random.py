@@ -24,7 +24,7 @@ from ..._core.threefry import (
 )
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
-from ._helpers import on
+from ._helpers import on, sizes
 from .tracing import is_concrete
 
 __all__ = [
@@ -150,8 +150,13 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return _draw(_bits, blocks.bits, key, shape, dtype)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
-    """A random mask: True with the probability 1 - threshold / 2**32."""
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+    """A random mask: True with the probability 1 - threshold / 2**32.
+
+    While tf.function traces with an open batch, a size of `shape` may be None: that of `like`.
+    """
+    if None in shape:
+        return _keep_open(key, shape, threshold, like)
     size = prod(shape)
     half = (size + 1) // 2
     known = _words_of(key)
@@ -163,6 +168,15 @@ def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
     if length != half:
         mask = tf.concat([mask[:half], mask[length : length + size - half]], 0)
     return tf.reshape(mask[:size] if size % 2 and length == half else mask, shape)
+
+
+def _keep_open(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+    known = [n if m is None else m for m, n in zip(shape, sizes(like), strict=True)]
+    size = tf.reduce_prod(tf.stack([tf.cast(n, tf.int64) for n in known]))
+    # A batch has fewer than 2**33 elements, so the upper words of the counters are zeros.
+    low = tf.cast(tf.range((size + 1) // 2, dtype=tf.int64), tf.uint32)
+    words = tf.concat(_hash(key[0], key[1], tf.zeros_like(low), low), 0)
+    return tf.reshape(words[:size] >= _u32(threshold), known)
 
 
 def _keep(key: Any, size: int, threshold: Any, dtype: Any = None) -> Any:

@@ -126,16 +126,29 @@ def _shifted(x: Any, step: int) -> Any:
     return tf.concat([tf.ones_like(x[..., :step]), x[..., :-step]], -1)
 
 
+def _refuse_nothing(name: str, x: Any, axes: Any) -> None:
+    """No element is the largest of none; TensorFlow answers with an infinity."""
+    if x.shape.rank is None or 0 not in x.shape.as_list():
+        return
+    for axis in normal_axes(axes, x.shape.rank):
+        if x.shape[axis] == 0:
+            raise ShapeError(f"{name}() over axis {axis} of length 0 has no element to choose.")
+
+
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_any(x, _axis(axis, x), keepdims)
-    return tf.reduce_max(x, _axis(axis, x), keepdims)
+    axes = _axis(axis, x)
+    _refuse_nothing("max", x, axes)
+    return tf.reduce_max(x, axes, keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_all(x, _axis(axis, x), keepdims)
-    return tf.reduce_min(x, _axis(axis, x), keepdims)
+    axes = _axis(axis, x)
+    _refuse_nothing("min", x, axes)
+    return tf.reduce_min(x, axes, keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

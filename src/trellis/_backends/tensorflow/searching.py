@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
+from ..._core.guards import not_bools
 from ..._core.shapes import normal_axes, normal_axis
 from ._helpers import (
     FLOATING,
@@ -76,7 +77,9 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
         x1 = tf.gather(x1, sorter)
     # Keys put NaN at the end, where sort() leaves it.
     keys, values = sort_key(x1), sort_key(x2)
-    found = tf.searchsorted(keys, tf.reshape(values, [-1]), side=side, out_type=tf.int64)
+    # tf.searchsorted cannot tell how many rows there are if there is nothing to search for.
+    bound = tf.raw_ops.LowerBound if side == "left" else tf.raw_ops.UpperBound
+    found = bound(sorted_inputs=keys[None], values=tf.reshape(values, [1, -1]), out_type=tf.int64)
     return tf.reshape(found, sizes(x2))
 
 
@@ -85,7 +88,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
         x1, x2 = pair(_of_number(x1), _of_number(x2))
     else:
         x1, x2 = pair(x1, x2)
-    return tf.where(tf.cast(condition, tf.bool), x1, x2)
+    if condition.dtype is not tf.bool:
+        raise not_bools(condition.dtype.name)
+    return tf.where(condition, x1, x2)
 
 
 def _of_number(value: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..._core.guards import unordered
 from ..._core.shapes import normal_axis
 from ._helpers import move, order, rank, tensor
 
@@ -12,12 +13,16 @@ __all__ = ["argsort", "sort"]
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = tensor(x)
+    if x.dtype.is_complex:
+        raise unordered("argsort")
     axis = normal_axis(axis, rank(x))
     return move(order(move(x, axis, -1), descending), -1, axis)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = tensor(x)
+    if x.dtype.is_complex:
+        raise unordered("sort")
     axis = normal_axis(axis, rank(x))
     x = move(x, axis, -1)
     # Gathering has gradients of every order.

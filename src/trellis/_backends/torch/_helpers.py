@@ -35,11 +35,11 @@ for _a in NATIVE:
 # Pairs of a tensor's dtype and a Python number's type where PyTorch's own rule is ours: the number
 # takes the tensor's dtype.
 NUMBER_FITS = frozenset(
-    [(d, kind) for d in INEXACT for kind in (int, float)]
-    + [(d, int) for d in INTEGER - FEW_KERNELS]
-    + [(d, complex) for d in COMPLEX]
+    [(d, kind) for d in INEXACT for kind in (int, float)] + [(d, complex) for d in COMPLEX]
 )
 NUMBERS = frozenset((bool, int, float, complex))
+# Integers with kernels that hold a number of 8 bits; what is larger is looked at first.
+SIGNED = frozenset((torch.int8, torch.int16, torch.int32, torch.int64))
 
 _SMALLEST_INT64 = -(2**63)
 
@@ -108,7 +108,9 @@ def number_dtype(number: Any, dtype: Any) -> Any:
 
 
 def filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
-    """A tensor of one value; uint16 to uint64 are filled through int64."""
+    """A tensor of one value, which an integer type must hold; uint16 to uint64 through int64."""
+    if dtype in INTEGER and type(value) is int:
+        value = dtypes.fitted(value, NAMES[dtype])
     if dtype in FEW_KERNELS:
         wrapped = int(value)
         wrapped = wrapped - 2**64 if wrapped >= 2**63 else wrapped

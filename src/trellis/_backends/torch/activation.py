@@ -19,7 +19,7 @@ silu = F.silu
 
 def relu(x: Any, /) -> Any:
     # Unsigned numbers are never below 0; PyTorch has no kernel for three of their types.
-    return x.clone() if x.dtype in FEW_KERNELS else torch.relu(x)
+    return x.clone() if x.dtype in FEW_KERNELS or x.dtype is torch.bool else torch.relu(x)
 
 
 def softplus(x: Any, /) -> Any:
@@ -48,6 +48,8 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
     if isinstance(axis, int):
         return torch.softmax(x, axis)
     axes = normal_axes(axis, x.ndim)
+    if x.numel() == 0:
+        return x.clone()
     parts = torch.exp(x - torch.amax(x, axes, True).detach())
     return parts / torch.sum(parts, axes, True)
 

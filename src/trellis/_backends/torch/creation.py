@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..._core.errors import ArgumentError, ArgumentTypeError, CopyError
-from ._helpers import FEW_KERNELS, as_device, default_complex, default_float, filled
+from ._helpers import FEW_KERNELS, INTEGER, as_device, default_complex, default_float, filled
 from .casting import as_dtype
 from .interchange import from_numpy
 
@@ -187,7 +187,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
-    if isinstance(fill_value, torch.Tensor) or native in FEW_KERNELS:
+    if isinstance(fill_value, torch.Tensor) or native in INTEGER:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
     return torch.full_like(x, fill_value, dtype=native, device=as_device(device))
 

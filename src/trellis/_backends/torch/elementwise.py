@@ -9,41 +9,48 @@ import torch
 from torch import abs as torch_abs
 from torch import tanh as torch_tanh
 
+from ..._core.dtypes import fitted
+from ..._core.errors import DtypeError
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
     FLOATING,
     INEXACT,
+    INTEGER,
+    NAMES,
     NUMBER_FITS,
     NUMBERS,
+    SIGNED,
     as_float,
     both,
     default_float,
     filled,
     number_dtype,
     ordered,
+    promote,
     unordered,
 )
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "expm1",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot", "imag", "isclose",
-    "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2", "log10",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "real",
-    "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "trunc", "truncate_divide",
+    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
+    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
+    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
+    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
+    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
 ]  # fmt: skip
+
+# They are their own magnitudes.
+_NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 
 # Functions of one array ---------------------------------------------------------------------------
 
 # Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
 # `torch.tanh` is found some 90 ns later.
 
-ceil = torch.ceil
-floor = torch.floor
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
@@ -51,7 +58,6 @@ logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
 signbit = torch.signbit
-trunc = torch.trunc
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,6 +78,8 @@ atanh = _of_floats("atanh", torch.atanh)
 cos = _of_floats("cos", torch.cos)
 cosh = _of_floats("cosh", torch.cosh)
 erf = _of_floats("erf", torch.erf)
+erfc = _of_floats("erfc", torch.erfc)
+erfinv = _of_floats("erfinv", torch.erfinv)
 exp = _of_floats("exp", torch.exp)
 log = _of_floats("log", torch.log)
 log10 = _of_floats("log10", torch.log10)
@@ -82,6 +90,19 @@ sin = _of_floats("sin", torch.sin)
 sinh = _of_floats("sinh", torch.sinh)
 sqrt = _of_floats("sqrt", torch.sqrt)
 tan = _of_floats("tan", torch.tan)
+
+
+def cbrt(x: Any, /) -> Any:
+    """PyTorch has none: a power, and one step of Newton's method for its last digits."""
+    x = as_float(x)
+    size = torch.abs(x)
+    is_plain = (size > 0) & torch.isfinite(size)
+    size = torch.where(is_plain, size, 1.0)
+    root = torch.pow(size, 1 / 3)
+    root = torch.copysign(root - (root - size / (root * root)) / 3, x)
+    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
+    power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
+    return torch.where(is_plain, root, torch.where(x == 0, x - (power.detach() - power), x))
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,7 +162,19 @@ def log1p(x: Any, /) -> Any:
 
 
 def abs(x: Any, /) -> Any:
-    return x.clone() if x.dtype in FEW_KERNELS else torch_abs(x)
+    return x.clone() if x.dtype in _NEVER_BELOW_ZERO else torch_abs(x)
+
+
+def ceil(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.ceil(x)
+
+
+def floor(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.floor(x)
+
+
+def trunc(x: Any, /) -> Any:
+    return x.clone() if x.dtype is torch.bool else torch.trunc(x)
 
 
 def conj(x: Any, /) -> Any:
@@ -156,10 +189,12 @@ def imag(x: Any, /) -> Any:
 def round(x: Any, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
-    return torch.round(x)
+    return x.clone() if x.dtype is torch.bool else torch.round(x)
 
 
 def sign(x: Any, /) -> Any:
+    if x.dtype is torch.bool:
+        raise DtypeError("sign() is for numbers, got an array of bool.")
     if x.dtype in FEW_KERNELS:
         return (x != 0).to(x.dtype)
     if x.dtype in INEXACT:
@@ -206,17 +241,24 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
                 return fn(x1, x2)
         kind = type(x2)
         if kind in NUMBERS:
-            if (x1.dtype, kind) in NUMBER_FITS:
+            if (x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype):
                 return fn(x1, x2)
         else:
             kind = type(x1)
-            if kind in NUMBERS and (x2.dtype, kind) in NUMBER_FITS:
+            if kind in NUMBERS and (
+                (x2.dtype, kind) in NUMBER_FITS or _is_small(x1, kind, x2.dtype)
+            ):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _is_small(number: Any, kind: Any, dtype: Any) -> bool:
+    """Whether a number fits every signed type, so that PyTorch's own rule is ours."""
+    return kind is int and dtype in SIGNED and -128 <= number < 128
 
 
 def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
@@ -242,7 +284,8 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
             dtype = x1.dtype
             if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
-        if type(x2) in NUMBERS and (x1.dtype, type(x2)) in NUMBER_FITS:
+        kind = type(x2)
+        if kind in NUMBERS and ((x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype)):
             return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -411,10 +454,27 @@ logical_or = _logical("logical_or", torch.logical_or)
 logical_xor = _logical("logical_xor", torch.logical_xor)
 
 atan2 = _floating("atan2", torch.atan2)
+
+
+def _nextafter(x1: Any, x2: Any) -> Any:
+    y = torch.nextafter(x1.detach(), x2.detach())
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = torch.where(torch.isfinite(x1), x1, 0)
+    return y - (finite.detach() - finite)
+
+
 copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
-logaddexp = _floating("logaddexp", torch.logaddexp)
-nextafter = _floating("nextafter", torch.nextafter)
+
+
+def _real_logaddexp(x1: Any, x2: Any) -> Any:
+    if x1.dtype in COMPLEX or x2.dtype in COMPLEX:
+        raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
+    return torch.logaddexp(x1, x2)
+
+
+logaddexp = _floating("logaddexp", _real_logaddexp)
+nextafter = _floating("nextafter", _nextafter)
 
 
 def isclose(
@@ -432,6 +492,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         return x.clone()
+    wide = _type_of_bounds(x.dtype, (min, max))
+    if wide is not x.dtype:
+        return clip(x.to(wide), min, max).to(x.dtype)
     if (min is None or (x.dtype, type(min)) in NUMBER_FITS) and (
         max is None or (x.dtype, type(max)) in NUMBER_FITS
     ):
@@ -449,4 +512,12 @@ def _bound(value: Any, x: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(x.dtype)
     number_dtype(value, x.dtype)  # refuses what is not a number
-    return filled(value, x.dtype, x.device)
+    return filled(fitted(value, NAMES[x.dtype]), x.dtype, x.device)
+
+
+def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
+    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    for bound in bounds:
+        if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
+            dtype = promote(dtype, bound.dtype)
+    return dtype

@@ -79,8 +79,13 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return torch.fft.fftshift(x, axes)
+    return torch.fft.fftshift(x, axes) if _has_axes(x, axes) else x.clone()
 
 
 def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return torch.fft.ifftshift(x, axes)
+    return torch.fft.ifftshift(x, axes) if _has_axes(x, axes) else x.clone()
+
+
+def _has_axes(x: Any, axes: Any) -> bool:
+    """torch.roll cannot move along no axis."""
+    return x.ndim > 0 if axes is None else axes != ()

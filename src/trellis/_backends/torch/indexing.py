@@ -11,7 +11,7 @@ import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
-from ._helpers import FEW_KERNELS, NAMES, filled, ordered, unordered
+from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
 
 __all__ = [
     "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
@@ -86,8 +86,15 @@ def _axes_taken(part: Any) -> int:
     return part.ndim if isinstance(part, torch.Tensor) and part.dtype is torch.bool else 1
 
 
+def _whole(part: Any) -> Any:
+    """Integers as int64: PyTorch takes uint8 for a mask, and knows no index of 16 bits."""
+    is_integer = isinstance(part, torch.Tensor) and part.dtype in INTEGER
+    return part.to(torch.int64) if is_integer else part
+
+
 def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
     """Indices into the flattened `x`, and a value for each."""
+    idx = tuple([_whole(i) for i in idx]) if isinstance(idx, tuple) else _whole(idx)
     places, idx = _forwards(torch.arange(x.numel(), device=x.device).reshape(x.shape), idx)
     places = places[idx]
     while value.ndim > places.ndim and value.shape[0] == 1:  # as x[idx] = value allows it

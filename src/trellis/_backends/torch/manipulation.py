@@ -51,6 +51,9 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    if x.ndim == 0:  # torch takes a scalar for a vector
+        normal_axes(source, 0)
+        normal_axes(destination, 0)
     return torch.movedim(x, source, destination)
 
 
@@ -82,6 +85,8 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    if axis == ():
+        return x.clone()
     if axis is None or isinstance(shift, int) == isinstance(axis, int):
         return torch.roll(x, shift, axis)
     if isinstance(shift, int):

@@ -28,6 +28,11 @@ def matrix_transpose(x: Any, /) -> Any:
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     if x1.dtype is not x2.dtype:
         x1, x2 = both(x1, x2)
+    pairs = (
+        zip(*axes, strict=True) if not isinstance(axes, int) else zip(range(-axes, 0), range(axes))
+    )
+    for i, j in pairs:  # torch would broadcast a length of 1
+        check_lengths("tensordot", "axes", x1.shape[i], x2.shape[j])
     if x1.dtype in FEW_KERNELS:
         return torch.tensordot(x1.to(torch.int64), x2.to(torch.int64), axes).to(x1.dtype)
     return torch.tensordot(x1, x2, axes)
@@ -49,4 +54,5 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
     same = all_same(xs)
     if same[0].dtype in FEW_KERNELS:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
-    return torch.einsum(subscripts, *same)
+    # Sums without a product are int64 of any integers.
+    return torch.einsum(subscripts, *same).to(same[0].dtype)

@@ -3,7 +3,9 @@
 A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the
 same bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls
 on the CPU use the library's blockwise kernel; under `torch.compile` and on other devices one
-expression does it all, for the compiler to fuse.
+expression does it all, for the compiler to fuse. Keys and the masks of dropout are the exception:
+compiled for the CPU they are calls of that same kernel, since the compiler would write the hash
+out again at each use of a mask, forward and backward, and take seconds for every copy.
 """
 
 from math import prod
@@ -75,18 +77,29 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     known = _words_of(key)
     if known is not None:
         return torch.from_numpy(blocks.pairs(known, prod(shape))).reshape(*shape, 2)
+    if _is_called(key):
+        return _split_key(key, prod(shape)).reshape(*shape, 2)
     x0, x1 = _hashed(key, shape)
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    k = key.view(torch.int32)
     if isinstance(data, int):
         count = torch.full((), _signed(data), dtype=torch.int32, device=key.device)
     else:
         count = data.to(torch.int64).to(torch.int32)
+    return _fold_key(key, count) if _is_called(key) and count.ndim == 0 else _folded(key, count)
+
+
+def _folded(key: Any, count: Any) -> Any:
+    k = key.view(torch.int32)
     x0, x1 = _hash(k[..., 0], k[..., 1], torch.zeros_like(count), count)
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
+
+
+def _is_called(key: Any) -> bool:
+    """Whether compiled code should call the kernel for this key, not have the hash written out."""
+    return torch.compiler.is_compiling() and key.device.type == "cpu" and key.ndim == 1
 
 
 # The hash
@@ -121,6 +134,55 @@ def _key_words_shape(key: Any) -> Any:
 @_key_words.register_vmap
 def _key_words_of_many(info: Any, in_dims: Any, key: Any) -> Any:
     return _key_words(key), in_dims[0]
+
+
+# What compiled code calls as it is; each says its shape, and how many keys are served at once.
+
+
+@torch.library.custom_op("trellis::split_key", mutates_args=())
+def _split_key(key: torch.Tensor, count: int) -> torch.Tensor:
+    return split(key, (count,))
+
+
+@_split_key.register_fake
+def _split_key_shape(key: Any, count: int) -> Any:
+    return key.new_empty((count, 2))
+
+
+@_split_key.register_vmap
+def _split_keys(info: Any, in_dims: Any, keys: Any, count: int) -> Any:
+    return torch.stack([_split_key(key, count) for key in keys.unbind(in_dims[0])]), 0
+
+
+@torch.library.custom_op("trellis::fold_key", mutates_args=())
+def _fold_key(key: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    return _folded(key, count)
+
+
+@_fold_key.register_fake
+def _fold_key_shape(key: Any, count: Any) -> Any:
+    return torch.empty_like(key)
+
+
+@_fold_key.register_vmap
+def _fold_keys(info: Any, in_dims: Any, keys: Any, counts: Any) -> Any:
+    keys = keys if in_dims[0] is None else keys.movedim(in_dims[0], 0)
+    return _folded(keys, counts if in_dims[1] is None else counts.movedim(in_dims[1], 0)), 0
+
+
+@torch.library.custom_op("trellis::mask", mutates_args=())
+def _mask(key: torch.Tensor, size: int, threshold: int) -> torch.Tensor:
+    return keep(key, (size,), threshold, key)
+
+
+@_mask.register_fake
+def _mask_shape(key: Any, size: int, threshold: int) -> Any:
+    return key.new_empty((size,), dtype=torch.bool)
+
+
+@_mask.register_vmap
+def _masks(info: Any, in_dims: Any, keys: Any, size: int, threshold: int) -> Any:
+    return torch.stack([_mask(key, size, threshold) for key in keys.unbind(in_dims[0])]), 0
 
 
 def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -162,11 +224,13 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return ((x0 ^ x1) & torch.iinfo(dtype).max).to(dtype)
 
 
-def keep(key: Any, shape: tuple[int, ...], threshold: int) -> Any:
+def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     known, size = _words_of(key), prod(shape)
     if known is not None:
         return torch.from_numpy(blocks.keep(known, size, threshold)).reshape(shape)
+    if _is_called(key):
+        return _mask(key, size, threshold).reshape(shape)
     words = torch.cat(_hashed(key, ((size + 1) // 2,)))[:size].reshape(shape)
     # With the first bit turned, words compare as signed numbers the way they do as unsigned ones.
     return (words ^ -(2**31)) >= threshold - 2**31

@@ -11,7 +11,7 @@ from torch import mean as torch_mean  # names of their own are found faster than
 from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
-from ._helpers import FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
+from ._helpers import COMPLEX, FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
 from .casting import as_dtype
 
 __all__ = [
@@ -63,6 +63,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     if axis == ():
         return _unreduced(x, dtype)
     native = _total_dtype(x, dtype)
+    if native in COMPLEX:
+        x = x.to(native)  # PyTorch's derivative is that of a real product
     if native in FEW_KERNELS:
         return prod(x.to(torch.int64), axis=axis, keepdims=keepdims).to(native)
     if isinstance(axis, int):

@@ -38,7 +38,7 @@ def logistic(g: JaxBuilder, x: Value, **_: Any) -> Value:
     return g.F.sigmoid(x)
 
 
-for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta", "erfc"):
+for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
 
     def _add_special(name: str) -> None:
         @elementwise(name)
@@ -49,9 +49,14 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
     _add_special(_special)
 
 
+@elementwise("erfc")
+def erfc(g: JaxBuilder, x: Value, **_: Any) -> Value:
+    return g.t.erfc(x)
+
+
 @elementwise("erf_inv")
 def erf_inv(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.s.erf_inv(x)
+    return g.t.erfinv(x)
 
 
 @elementwise("exp2")

@@ -63,7 +63,13 @@ def reduced_along_axis(
 ) -> Any:
     """Like `trellis.put_along_axis`, where `x` itself counts as a value only if `include_self`;
     "mean" is known too."""
-    names = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "max", "amin": "min"}
+    names: dict[str, Any] = {
+        "sum": "add",
+        "mean": "add",
+        "prod": "multiply",
+        "amax": "max",
+        "amin": "min",
+    }
     neutral = {"add": 0, "multiply": 1, "max": float("-inf"), "min": float("inf")}[names[reduce]]
     put = trellis.put_along_axis
     touched = trellis.not_equal(put(trellis.zeros_like(x), indices, 1, axis=axis), 0)
@@ -118,21 +124,6 @@ def bincount(x: Any, weights: Any = None, /, *, minlength: int = 0, dtype: Any =
     count = max(int(trellis.max(x)) + 1 if x.shape[0] else 0, minlength)
     given = trellis.ones_like(x, dtype=dtype) if weights is None else weights
     return trellis.segment_sum(given, x, num_segments=count)
-
-
-def histogram(x: Any, /, *, bins: int, low: float, high: float, dtype: Any = None) -> Any:
-    """How many elements fall into each of `bins` equal intervals from `low` to `high`; those
-    outside count nowhere, and `high` itself in the last."""
-    x = trellis.stop_gradient(trellis.reshape(x, (-1,)))
-    if low == high == 0:
-        low, high = trellis.min(x), trellis.max(x)
-    width = (high - low) / bins
-    place = trellis.astype(trellis.floor(trellis.divide(trellis.subtract(
-        trellis.astype(x, "float32"), low), width)), "int32")  # fmt: skip
-    inside = trellis.logical_and(trellis.greater_equal(x, low), trellis.less_equal(x, high))
-    place = trellis.clip(place, 0, bins - 1)
-    ones = trellis.astype(inside, dtype or "float32")
-    return trellis.segment_sum(ones, place, num_segments=bins)
 
 
 def _without_masks(x: Any, indices: Any) -> list[Any]:

@@ -23,8 +23,8 @@ def strided(x: Any, shape: Any, strides: Any, /, *, offset: int = 0) -> Any:
     flat = trellis.reshape(x, (-1,))
     places: Any = offset
     for axis, (n, step) in enumerate(zip(shape, strides)):
-        line = [i * step for i in range(n)]
-        line = trellis.asarray(line, dtype="int32", backend=trellis.backend_of(x))
+        steps = [i * step for i in range(n)]
+        line = trellis.asarray(steps, dtype="int32", backend=trellis.backend_of(x))
         places = trellis.add(trellis.reshape(line, (n,) + (1,) * (len(shape) - axis - 1)), places)
     return trellis.take(flat, places, axis=0)
 

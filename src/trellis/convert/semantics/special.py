@@ -14,27 +14,6 @@ _FAR = 10
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6]
 
 
-def erfc(x: Any, /) -> Any:
-    """`1 - erf(x)`.
-
-    >>> import numpy as np
-    >>> erfc(np.array([0.0]))
-    array([1.])
-    """
-    return 1.0 - xp_of(x).erf(x)
-
-
-def erf_inv(x: Any, /) -> Any:
-    """The number whose `erf` is `x`.
-
-    >>> import numpy as np
-    >>> erf_inv(np.array([0.0]))
-    array([0.])
-    """
-    xp = xp_of(x)
-    return xp.random.erfinv(x)
-
-
 def lgamma(x: Any, /) -> Any:
     """The logarithm of the size of the gamma function.
 

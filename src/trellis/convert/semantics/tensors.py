@@ -138,7 +138,7 @@ def set_row(x: Any, i: Any, value: Any, /) -> Any:
     return at(x, i).set(value)
 
 
-def count_of(x: Any, axes: Sequence[int], /) -> int:
+def count_along(x: Any, axes: Sequence[int], /) -> int:
     """How many elements there are along some axes."""
     return prod([x.shape[i] for i in axes])
 
@@ -155,7 +155,7 @@ def batch_normalized(
     mean, variance = xp.mean(x, axis=axes), xp.var(x, axis=axes)
     scale = weight / xp.sqrt(variance + epsilon)
     y = (x - xp.reshape(mean, shape)) * xp.reshape(scale, shape) + xp.reshape(bias, shape)
-    n = count_of(x, axes)
+    n = count_along(x, axes)
     return y, mean, variance, variance * (n / max(n - 1, 1))
 
 
@@ -263,7 +263,7 @@ def batch_to_space(x: Any, block: Sequence[int], crops: Sequence[tuple[int, int]
     return x[(slice(None), *cut)]
 
 
-def depth_to_space(x: Any, block: int, /) -> Any:
+def depth_to_space_last(x: Any, block: int, /) -> Any:
     """Channels of images (N, H, W, C) as blocks of pixels."""
     xp = xp_of(x)
     n, h, w, c = x.shape
@@ -272,7 +272,7 @@ def depth_to_space(x: Any, block: int, /) -> Any:
     return xp.reshape(x, (n, h * block, w * block, c // block**2))
 
 
-def space_to_depth(x: Any, block: int, /) -> Any:
+def space_to_depth_last(x: Any, block: int, /) -> Any:
     """Blocks of pixels of images (N, H, W, C) as channels."""
     xp = xp_of(x)
     n, h, w, c = x.shape

@@ -25,7 +25,8 @@ _SAME = {
     "Round": "round", "Rsqrt": "rsqrt", "SelectV2": "where", "Sign": "sign", "Sin": "sin",
     "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "StopGradient": "stop_gradient",
     "Sub": "subtract", "Tan": "tan", "Tanh": "tanh", "TruncateDiv": "truncate_divide",
-    "TruncateMod": "fmod", "Mod": "fmod", "ZerosLike": "zeros_like",
+    "TruncateMod": "fmod", "Mod": "fmod", "ZerosLike": "zeros_like", "Erfc": "erfc",
+    "Erfinv": "erfinv",
 }  # fmt: skip
 
 _LAYERS = {
@@ -33,7 +34,7 @@ _LAYERS = {
     "Softplus": "softplus", "Softsign": "softsign",
 }  # fmt: skip
 
-_SPECIAL = {"Erfc": "erfc", "Lgamma": "lgamma", "Digamma": "digamma", "Erfinv": "erf_inv",
+_SPECIAL = {"Lgamma": "lgamma", "Digamma": "digamma",
             "Polygamma": "polygamma", "Betainc": "regularized_incomplete_beta"}  # fmt: skip
 
 

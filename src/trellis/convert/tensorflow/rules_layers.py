@@ -264,7 +264,7 @@ def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, 
         options["dtype"] = g.dtype(kind)
     if g.source == "Mean" and "int" in kind:
         total = g.t.sum(x, dtype=g.dtype(kind), **options)
-        return g.t.truncate_divide(total, g.s.count_of(x, found))
+        return g.t.truncate_divide(total, g.s.count_along(x, found))
     return getattr(g.t, _REDUCTIONS[g.source])(x, **options)  # type: ignore[no-any-return]
 
 
@@ -330,7 +330,7 @@ def space_to_batch(g: TensorFlowBuilder, x: Value, block: Any, edges: Any, **_: 
 
 @layer_rules("DepthToSpace", "SpaceToDepth")
 def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: Any) -> Value:
-    fn = g.s.depth_to_space if g.source == "DepthToSpace" else g.s.space_to_depth
+    fn = g.s.depth_to_space_last if g.source == "DepthToSpace" else g.s.space_to_depth_last
     return fn(x, block_size)
 
 

@@ -24,12 +24,15 @@ class TorchBuilder(Builder):
     def __init__(self, to: str, train: bool, notes: Notes):
         super().__init__(semantics)
         self.to, self.train, self.notes = to, train, notes
-        self.outs: tuple[Value, ...] = ()
+        self.outs: tuple[Any, ...] = ()
         self.training = Value("training")
+        self.latest: dict[str, Value] = {}  # what buffers have become, by their names
+        self._chains: dict[str, str] = {}
         self._is_wide = has_64_bits(to)
 
     @property
-    def out(self) -> Value:
+    def out(self) -> Any:
+        """What the operation gives in torch: a value with its shape and type."""
         return self.outs[0]
 
     def dtype(self, name: str | None) -> str | None:
@@ -80,11 +83,15 @@ class TorchBuilder(Builder):
                 best = kind
         return best
 
-    def update(self, buffer: Value, value: Value) -> None:
-        """Note what a buffer becomes."""
-        for chain, kept in self.graph.buffers.items():
-            if kept == buffer:
-                self.graph.updates[chain] = value
+    def update(self, old: Value, new: Value) -> None:
+        """Note what a buffer becomes; from here on it is read as that."""
+        if old.name not in self._chains:
+            self._chains |= {value.name: chain for chain, value in self.graph.buffers.items()}
+        if old.name not in self._chains:
+            return
+        chain = self._chains[old.name]
+        self._chains[new.name] = chain
+        self.graph.updates[chain] = self.latest[self.graph.buffers[chain].name] = new
 
     def created(self) -> dict[str, Any]:
         """The options of calls that make arrays out of nothing."""

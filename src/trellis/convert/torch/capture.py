@@ -39,7 +39,7 @@ class _Found:
     left_out: list[str]
 
 
-class Flat(torch.nn.Module):
+class Flat(torch.nn.Module):  # type: ignore[misc]
     """The module with tensors alone going in and out; the rest is fixed."""
 
     def __init__(self, module: torch.nn.Module, args: Any, kwargs: Any):
@@ -93,7 +93,7 @@ def capture(
 
 def captured(program: Any) -> Captured:
     """The same for a program that somebody else exported."""
-    given = program.example_inputs or ((), {})
+    given: Any = program.example_inputs or ((), {})
     args, kwargs = tuple(given[0]), dict(given[1] or {})
     users = list(program.graph_signature.user_inputs)
     flat_names = [str(name) for name in users]
@@ -156,7 +156,9 @@ def _open_axes(paths: Any, dynamic: Mapping[str, Mapping[int, str]]) -> tuple[An
             )
     shapes = []
     for path, x in paths:
-        axes = {axis % max(x.ndim, 1): word for axis, word in dynamic.get(_written(path), {}).items()}
+        axes = {
+            axis % max(x.ndim, 1): word for axis, word in dynamic.get(_written(path), {}).items()
+        }
         shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
     if not dynamic:
         return None, {}

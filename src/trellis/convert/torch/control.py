@@ -43,9 +43,16 @@ def cond(translator: Any, node: Any, owner: Any) -> Any:
         body = getattr(owner, str(graph.target))
         functions.append(_function(translator, body, operands))
     out = g.t.cond(translator.argument(pred), *functions)
-    values = node.meta.get("val")
-    count = len(values) if isinstance(values, (tuple, list)) else 1
-    return tuple([g.item(out, i) for i in range(count)])
+    return _items(translator, out, node)
+
+
+def _items(translator: Any, out: Any, node: Any) -> tuple[Any, ...]:
+    """What a branch or loop gives, one by one, with what torch recorded of them."""
+    g = translator.g
+    found = []
+    for i, recorded in enumerate(translator.results(node)):
+        found.append(g.noted(g.item(out, i), recorded.shape, recorded.dtype))
+    return tuple(found)
 
 
 def _function(translator: Any, body: Any, operands: Any) -> Any:
@@ -75,10 +82,11 @@ def while_loop(translator: Any, node: Any, owner: Any) -> Any:
             given = [*items, *[translator.argument(x) for x in others]]
             out = translator.read(body.graph, body, dict(zip(inputs, given)))
             is_test = graph is cond_graph
-            made.outputs = (out[0] if isinstance(out, (tuple, list)) else out) if is_test else tuple(out)
+            made.outputs = (
+                (out[0] if isinstance(out, (tuple, list)) else out) if is_test else tuple(out)
+            )
         functions.append(made)
-    out = g.t.while_loop(*functions, init)
-    return tuple([g.item(out, i) for i in range(len(init))])
+    return _items(translator, g.t.while_loop(*functions, init), node)
 
 
 CONTROL = {

@@ -1,5 +1,6 @@
 """Reading models of PyTorch."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ import torch
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentTypeError, ConversionError
 from ...graph import Value
+from ...graph.graph import all_nodes
+from ...graph.passes import is_random as is_random_call
 from ..finish import finish
 from ..inputs import Inputs
 from ..module import ConvertedModule
@@ -76,7 +79,10 @@ def from_torch(
         notes.remarks.append(f"left out of the outputs: {', '.join(found.left_out)}")
     g = TorchBuilder(to, train, notes)
     reading = _Reader(found, g, dynamic or {}).reading(_name(module))
-    model = finish(reading, to=to, with_verification=verify)
+    is_random = any([is_random_call(node) for node in all_nodes(reading.graph)])
+    model = finish(reading, to=to, with_verification=verify and not (is_random and not train))
+    if is_random and not train:
+        notes.verified = "not verified: it draws random numbers"
     if train:
         model.train()
     return model
@@ -94,12 +100,14 @@ def _readable(program: Any) -> Any:
         return program
     parts = torch.export.default_decompositions()
     table = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
-    decomposed = program.run_decompositions(table)
-    missing = _missing(decomposed.graph_module)
-    again = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
-    if again:  # what came out of taking apart
-        decomposed = decomposed.run_decompositions(again | table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch about its own code
+        decomposed = program.run_decompositions(table)
         missing = _missing(decomposed.graph_module)
+        again = {op: parts[op] for op in {node.target for node, _ in missing} if op in parts}
+        if again:  # what came out of taking apart
+            decomposed = decomposed.run_decompositions(again | table)
+            missing = _missing(decomposed.graph_module)
     refuse_missing(
         "torch",
         [(names_of(node.target)[-1], _place(node)) for node, _ in missing],
@@ -274,7 +282,7 @@ class _Reader:
         """What each node gives when torch runs the program."""
         found: dict[str, Any] = {}
 
-        class Watch(torch.fx.Interpreter):
+        class Watch(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Any) -> Any:
                 result = super().run_node(n)
                 name = translator.seen.get(n.name)

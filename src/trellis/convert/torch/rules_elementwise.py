@@ -1,7 +1,8 @@
 """Arithmetic, comparisons and functions of single elements."""
 
-import operator
 from typing import Any
+
+import trellis
 
 from ...graph import Value
 from .builder import TorchBuilder
@@ -46,7 +47,8 @@ _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 def _of_one(name: str, cast: bool = True) -> Any:
     def convert(g: TorchBuilder, x: Any, **_: Any) -> Any:
-        return getattr(g.t, name)(g.cast(x, g.out.dtype) if cast else x)
+        is_kept = not cast or "complex" in (x.dtype or "")  # abs of a complex number is real
+        return getattr(g.t, name)(x if is_kept else g.cast(x, g.out.dtype))
 
     return convert
 
@@ -75,7 +77,8 @@ def _logical(name: str) -> Any:
 
 
 for _source, _name in _UNARY.items():
-    rule(f"aten.{_source}")(_of_one(_name))
+    if hasattr(trellis, _name):
+        rule(f"aten.{_source}")(_of_one(_name))
 for _source, _name in _QUESTIONS.items():
     rule(f"aten.{_source}")(_of_one(_name, cast=False))
 for _source, _name in _BINARY.items():
@@ -176,8 +179,8 @@ def round_to(g: TorchBuilder, x: Any, decimals: int = 0) -> Any:
 @rule("aten.xlogy", "aten.special_xlogy")
 def xlogy(g: TorchBuilder, x: Any, y: Any) -> Any:
     x, y = g.alike(x, y)
-    safe = g.t.where(g.t.equal(x, 0), 1.0, y)
-    return g.t.multiply(x, g.t.log(safe))
+    both = g.t.logical_and(g.t.equal(x, 0), g.t.equal(y, 0))
+    return g.t.multiply(x, g.t.log(g.t.where(both, 1.0, y)))
 
 
 @rule("aten.lerp")
@@ -223,25 +226,26 @@ def masked_fill(g: TorchBuilder, x: Any, mask: Any, value: Any) -> Any:
 
 
 @rule("aten.nan_to_num")
-def nan_to_num(g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None):
+def nan_to_num(
+    g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None
+) -> Any:
     return g.t.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
 @rule("aten.polar")
 def polar(g: TorchBuilder, size: Any, angle: Any) -> Any:
-    turned = g.t.exp(g.t.multiply(g.t.astype(angle, g.out.dtype), 1j))
-    return g.t.multiply(size, turned)
+    return complex_of(g, g.t.multiply(size, g.t.cos(angle)), g.t.multiply(size, g.t.sin(angle)))
 
 
 @rule("aten.complex")
 def complex_of(g: TorchBuilder, real: Any, imag: Any) -> Any:
-    return g.t.add(real, g.t.multiply(g.t.astype(imag, g.out.dtype), 1j))
+    parts = [g.t.astype(part, g.out.dtype) for part in (real, imag)]
+    return g.t.add(parts[0], g.t.multiply(parts[1], 1j))
 
 
 @rule("aten.view_as_complex")
 def view_as_complex(g: TorchBuilder, x: Any) -> Any:
-    real, imag = g.item(x, (..., 0)), g.item(x, (..., 1))
-    return g.t.add(real, g.t.multiply(g.t.astype(imag, g.out.dtype), 1j))
+    return complex_of(g, g.item(x, (..., 0)), g.item(x, (..., 1)))
 
 
 @rule("aten.view_as_real")
@@ -252,11 +256,3 @@ def view_as_real(g: TorchBuilder, x: Any) -> Any:
 @rule("aten.angle")
 def angle(g: TorchBuilder, x: Any) -> Any:
     return g.t.atan2(g.t.imag(x), g.t.real(x))
-
-
-# Sizes: plain numbers at run time ----------------------------------------------------------------
-
-for _op in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod,
-            operator.pow, operator.truediv, operator.neg, operator.eq, operator.ne, operator.lt,
-            operator.le, operator.gt, operator.ge):  # fmt: skip
-    rule(f"operator.{_op.__name__}")(lambda g, *xs, _op=_op: g.call(_op, *xs))

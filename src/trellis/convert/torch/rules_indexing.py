@@ -91,7 +91,9 @@ def take(g: TorchBuilder, x: Any, indices: Any) -> Any:
 
 
 @rule("aten.index_add", "aten.index_copy", "aten.index_fill")
-def index_write(g: TorchBuilder, x: Any, dim: int, indices: Any, source: Any, alpha: Any = 1):
+def index_write(
+    g: TorchBuilder, x: Any, dim: int, indices: Any, source: Any, alpha: Any = 1
+) -> Any:
     source = g.cast(source, x.dtype)
     if alpha != 1:
         source = g.t.multiply(source, alpha)
@@ -135,9 +137,7 @@ def scatter(g: TorchBuilder, x: Any, dim: int, index: Any, src: Any, reduce: str
         src = _front(g, g.cast(src, x.dtype), index)
     if reduce in names and include_self:
         return g.t.put_along_axis(x, index, src, axis=dim, reduce=names[reduce])
-    return g.s.reduced_along_axis(
-        x, index, src, axis=dim, reduce=reduce, include_self=include_self
-    )
+    return g.s.reduced_along_axis(x, index, src, axis=dim, reduce=reduce, include_self=include_self)
 
 
 def _front(g: TorchBuilder, src: Any, index: Any) -> Any:

@@ -92,7 +92,8 @@ def attention(g: TorchBuilder, query: Any, key: Any, value: Any, attn_mask: Any 
 @rule("transformers.grouped_mm_fallback", "aten._grouped_mm")
 def grouped_matmul(g: TorchBuilder, x: Any, weight: Any, offsets: Any, *_: Any, **__: Any) -> Any:
     """Rows up to offsets[0] with the first matrix, those up to offsets[1] with the second, ..."""
-    return g.s.matmul_by_group(x, weight, offsets)
+    first = g.t.zeros((1,), dtype=g.dtype(offsets.dtype), backend=g.to)
+    return g.F.grouped_matmul(x, weight, g.t.diff(offsets, prepend=first))
 
 
 _LINALG = {

@@ -77,7 +77,9 @@ def variance(g: TorchBuilder, x: Any, dim: Any = None, unbiased: Any = True, kee
 
 
 @rule("aten.norm", "aten.linalg_vector_norm", "aten.frobenius_norm")
-def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any):
+def norm(
+    g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any
+) -> Any:
     x = g.cast(x, g.out.dtype)
     if "frobenius" in g.source:
         ord, dim, keepdim = 2, ord, dim or False
@@ -91,10 +93,16 @@ def norm(g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
-def linalg_norm(g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False):
-    if ord is None or len(x.shape) == 1:
+def linalg_norm(
+    g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False
+) -> Any:
+    dims = axes_of(dim, len(x.shape)) if dim is not None else tuple(range(len(x.shape)))
+    if ord is None or len(dims) == 1:
         return norm(g, x, ord, dim, keepdim)
-    return g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+    if dims != (len(x.shape) - 2, len(x.shape) - 1):
+        x = g.t.moveaxis(x, dims, (-2, -1))
+    y = g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+    return g.t.moveaxis(y, (-2, -1), dims) if keepdim else y
 
 
 @rule("aten.cumsum", "aten.cumprod")
@@ -146,7 +154,9 @@ def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
 
 
 @rule("aten.topk")
-def topk(g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True):
+def topk(
+    g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
     found = g.t.topk(x, k, axis=dim, largest=largest)
     return g.item(found, 0), g.item(found, 1)
 
@@ -173,7 +183,9 @@ def count_nonzero(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
 
 @rule("aten.histc")
 def histc(g: TorchBuilder, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    return g.s.histogram(x, bins=bins, low=min, high=max, dtype=g.dtype(g.out.dtype))
+    options = {} if min == max == 0 else {"range": (float(min), float(max))}
+    counts = g.item(g.t.histogram(g.t.stop_gradient(x), bins, **options), 0)
+    return g.t.astype(counts, g.dtype(g.out.dtype))
 
 
 @rule("aten.bincount")

@@ -78,6 +78,17 @@ def _size_like(g: TorchBuilder, x: Any, size: Any) -> Any:
     return g.s.size(x, x.shape.index(size)) if size in x.shape else None
 
 
+@rule("aten.copy")
+def copy(g: TorchBuilder, x: Any, source: Any, *_: Any) -> Any:
+    """`source` in the shape and type of what it is written into."""
+    source = g.cast(source, g.out.dtype)
+    return source if source.shape == x.shape else g.t.broadcast_to(source, _shape_of(g, x))
+
+
+def _shape_of(g: TorchBuilder, x: Any) -> tuple[Any, ...]:
+    return tuple([n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)])
+
+
 @rule("aten.view.dtype")
 def view_dtype(g: TorchBuilder, x: Any, dtype: str) -> Any:
     return to(g, x)
@@ -134,7 +145,7 @@ def expand(g: TorchBuilder, x: Any, sizes: Any, **_: Any) -> Any:
     if is_static(wanted):
         return g.t.broadcast_to(x, wanted)
     lead = len(wanted) - len(x.shape)
-    shape = []
+    shape: list[Any] = []
     for i, size in enumerate(wanted):
         if isinstance(size, int):
             shape.append(size)
@@ -184,16 +195,16 @@ def split(g: TorchBuilder, x: Any, sizes: Any = None, dim: int = 0) -> Any:
     pieces, start = [], 0
     for i, out in enumerate(g.outs):
         size = out.shape[axis]
-        stop: Any = None if i == len(g.outs) - 1 else _end(g, start, size, sizes)
+        stop: Any = None if i == len(g.outs) - 1 else _end(g, start, size, sizes, i)
         pieces.append(g.item(x, (slice(None),) * axis + (slice(start or None, stop),)))
         start = stop
     return tuple(pieces)
 
 
-def _end(g: TorchBuilder, start: Any, size: Any, given: Any) -> Any:
+def _end(g: TorchBuilder, start: Any, size: Any, given: Any, i: int) -> Any:
     if isinstance(size, int) and isinstance(start, int):
         return start + size
-    step = size if isinstance(size, int) else given
+    step = size if isinstance(size, int) else given[i] if isinstance(given, list) else given
     return g.call(operator.add, start, step)
 
 
@@ -214,7 +225,9 @@ def repeat(g: TorchBuilder, x: Any, repeats: Any) -> Any:
 
 
 @rule("aten.repeat_interleave")
-def repeat_interleave(g: TorchBuilder, x: Any, repeats: Any = None, dim: Any = None, **_: Any):
+def repeat_interleave(
+    g: TorchBuilder, x: Any, repeats: Any = None, dim: Any = None, **_: Any
+) -> Any:
     if repeats is None:  # how often each index is wanted
         return g.t.repeat(g.t.arange(x.shape[0], **g.created()), x)
     return g.t.repeat(x, repeats, axis=dim)
@@ -299,13 +312,3 @@ def meshgrid(g: TorchBuilder, xs: Any, indexing: str = "ij") -> Any:
 @rule("aten.atleast_1d", "aten.atleast_2d")
 def atleast(g: TorchBuilder, x: Any) -> Any:
     return x if x.shape == g.out.shape else g.t.reshape(x, g.out.shape)
-
-
-@rule("aten.sym_size", "aten.size")
-def sym_size(g: TorchBuilder, x: Any, dim: int) -> Any:
-    return g.s.size(x, dim)
-
-
-@rule("aten.sym_numel", "aten.numel")
-def sym_numel(g: TorchBuilder, x: Any) -> Any:
-    return g.s.count(x)

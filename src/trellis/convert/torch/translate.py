@@ -12,13 +12,17 @@ from ...graph import Value
 from ..rules import Rule
 from . import (  # noqa: F401  (each adds its rules to the table)
     rules_activation,
+    rules_convolution,
     rules_creation,
     rules_elementwise,
     rules_indexing,
-    rules_layers,
+    rules_normalization,
+    rules_pooling,
     rules_products,
     rules_reduction,
+    rules_resizing,
     rules_shapes,
+    rules_sizes,
 )
 from .builder import TorchBuilder
 from .control import CONTROL
@@ -42,8 +46,8 @@ def names_of(target: Any) -> tuple[str, ...]:
     home = getattr(target, "__module__", None) or ""
     if home.startswith("math"):
         return (f"math.{name}",)
-    if "sym_" in name:
-        return (f"torch.{name}", f"operator.{name}")
+    if name.lstrip("_").startswith("sym_"):
+        return (f"torch.{name}",)
     return (f"{home}.{name}", name)
 
 
@@ -119,6 +123,8 @@ class Translator:
             found = self.known[x]
             if isinstance(found, torch.Tensor):
                 found = self.known[x] = self.g.constant(as_numpy(found), x.name)
+            if self.g.latest and isinstance(found, Value):
+                found = self.g.latest.get(found.name, found)
             return found
         if isinstance(x, (list, tuple)):
             return type(x)([self.argument(i) for i in x]) if type(x) is tuple else [
@@ -135,6 +141,10 @@ class Translator:
         if isinstance(x, torch.SymInt):
             return int(x)
         return x
+
+    def results(self, node: Node) -> tuple[Value, ...]:
+        """What torch recorded of a node's results."""
+        return _results(node)
 
     def _call(self, node: Node, owner: GraphModule) -> None:
         g, target = self.g, node.target

@@ -1,11 +1,11 @@
 """Arguments that a layer does not know: which of its own was meant."""
 
-import inspect
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from ..._core.errors import ArgumentTypeError
+from ..._core.kinds import parameters_of, wrong_kind
+from ..._core.spelling import meant, misfit
 
 # What users of torch.nn and Keras type, and what it may be called here; the first that a layer has
 # is meant.
@@ -59,25 +59,11 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 }
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """The argument that a user who typed `name` had in mind, or None.
-
-    >>> meant("kernel_size", ["window", "strides"]), meant("stirdes", ["window", "strides"])
-    ('window', 'strides')
-    """
-    names = list(known)
-    for ours in SPELLINGS.get(name, ()):
-        if ours in names:
-            return ours
-    close = get_close_matches(name, names, n=1)
-    return close[0] if close else None
-
-
 def unknown_arguments(cls: type, unknown: Iterable[str], known: Iterable[str]) -> ArgumentTypeError:
     """The error for arguments that a class does not know."""
     names, parts = list(known), []
     for name in unknown:
-        ours = meant(name, names)
+        ours = meant(name, names, SPELLINGS)
         parts.append(f"{name!r}" if ours is None else f"{name!r} (did you mean {ours!r}?)")
     return ArgumentTypeError(
         f"{cls.__name__}() got arguments that it does not know: {', '.join(parts)}. "
@@ -85,14 +71,24 @@ def unknown_arguments(cls: type, unknown: Iterable[str], known: Iterable[str]) -
     )
 
 
+def check_constructor(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise where an argument of a layer is not of the kind that its signature asks for."""
+    parameters = parameters_of(cls)
+    by_place = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    given: dict[str, Any] = dict(zip(by_place, args, strict=False))
+    given |= {name: args for name, p in parameters.items() if p.kind is p.VAR_POSITIONAL}
+    given |= {name: value for name, value in kwargs.items() if name in parameters}
+    found = wrong_kind(cls.__name__, parameters, given)
+    if found is not None:
+        raise found
+
+
 def explain(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise the clearer error if a call of `cls` failed because its arguments do not fit."""
-    signature = inspect.signature(cls)
-    known = [name for name, p in signature.parameters.items() if p.kind is not p.VAR_POSITIONAL]
-    unknown = [name for name in kwargs if name not in known]
+    found = misfit(cls, args, kwargs)
+    if found is None:
+        return
+    unknown, known, said = found
     if unknown:
         raise unknown_arguments(cls, unknown, known)
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise ArgumentTypeError(f"{cls.__name__}() {error}. It takes {', '.join(known)}.") from None
+    raise ArgumentTypeError(f"{cls.__name__}() {said}. It takes {', '.join(known)}.") from None

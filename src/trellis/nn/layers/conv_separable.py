@@ -38,7 +38,12 @@ class DepthwiseConv2D(Convolution):
 
         Arguments:
             num_channels: channels of the input and of the result
-            filter_shape, strides, padding, with_bias, data_format, dilations: as in `Conv2D`
+            filter_shape: height and width of the filter, or one number for both
+            strides: steps along height and width
+            padding: as in `Conv2D`
+            with_bias: whether `b` is added to the result
+            data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
+            dilations: distance between the taps of the filter
             weight_initializer: what `w` begins with
             bias_initializer: what `b` begins with
             options: those of `Module`
@@ -91,9 +96,12 @@ class SeparableConv2D(Layer):
         Arguments:
             input_channels: channels of the input
             output_channels: channels of the result
-            filter_shape, strides, padding, dilations: of the depthwise part, as in `Conv2D`
+            filter_shape: of the depthwise part, as in `Conv2D`
+            strides: of the depthwise part, as in `Conv2D`
+            padding: of the depthwise part, as in `Conv2D`
             with_bias: whether the pointwise part has a bias
             data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
+            dilations: of the depthwise part, as in `Conv2D`
             options: those of `Module`
         """
         self._depthwise = DepthwiseConv2D(

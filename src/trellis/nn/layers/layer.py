@@ -8,7 +8,7 @@ from ..._core.typing import Device, DTypeLike
 from ...functional._layout import all_formats, is_first
 from ..init import GlorotUniform, Initializer, Zeros
 from ..module.module import Module, _ModuleType
-from .arguments import explain, unknown_arguments
+from .arguments import check_constructor, explain, unknown_arguments
 
 # What weights and biases begin with unless a layer is told otherwise.
 GLOROT, ZEROS = GlorotUniform(), Zeros()
@@ -43,6 +43,8 @@ class LayerType(_ModuleType):
     if not TYPE_CHECKING:  # type checkers read the constructors
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if cls.__module__.startswith("trellis."):
+                check_constructor(cls, args, kwargs)
             try:
                 return super().__call__(*args, **kwargs)
             except TypeError:

@@ -53,9 +53,9 @@ class _Recurrent(Layer):
             bias_initializer: what biases begin with
             options: those of `Module`
         """
-        if num_layers < 1:
+        if not 1 <= num_layers <= 10_000:
             raise ArgumentError(
-                f"{type(self).__name__}() expects at least one layer, got num_layers={num_layers}."
+                f"{type(self).__name__}() expects 1 to 10000 layers, got num_layers={num_layers}."
             )
         self._sizes, self._num_layers = (input_channels, output_channels), num_layers
         self._is_bidirectional, self._with_bias = bidirectional, with_bias

@@ -4,19 +4,24 @@ import json
 import os
 from typing import Any
 
-from ..._array.casting import dtype
-from ..._array.creation import asarray
-from ..._array.device import device as device_of
 from ..._array.device import to_device
 from ..._core import tree
 from ..._core.container import Container
-from ..._core.dispatch import backend_of
-from ..._core.errors import ArgumentError, ShapeError
+from ..._core.errors import ArgumentError
 from ..._core.files import read_arrays, write_arrays
 from ..._core.typing import Device
 from .buffers import buffers, set_buffers
+from .loading import (
+    Names,
+    WeightsReport,
+    by_chain,
+    compare,
+    put,
+    refuse,
+    refuse_nothing,
+    renamed,
+)
 from .node import Owner
-from .share import shape
 from .track import as_record
 from .variables import set_variables, stored_variables
 
@@ -60,31 +65,51 @@ class Saving(Owner):
             path, {chain: as_record(state[chain]) for chain in state.key_chains()}, metadata
         )
 
-    def load_weights(self, path: str | os.PathLike[str], /) -> None:
-        """Read variables and buffers from a file that `save_weights` wrote, on whichever framework.
+    def load_weights(
+        self, path: str | os.PathLike[str], /, *, names: Names | None = None, strict: bool = True
+    ) -> WeightsReport:
+        """Read variables and buffers from a safetensors file: of `save_weights`, on whichever
+        framework, or of another library.
 
         They keep the framework and device of those they replace. Where names, shapes or data types
-        differ, the error lists all differences, and nothing changes.
+        differ, the error lists all differences, and nothing changes. With `strict=False` what fits
+        is loaded, floats in the type that they have here, and the report says what did not fit.
+        `names` is a dict, of whole names or their beginnings, or a function from a name in the file
+        to the one here; None leaves an array out. Dots of other libraries may stand for slashes.
+        Layouts are not touched: `trellis.convert.load_torch_weights` knows those of torch.
+
+        >>> import tempfile, trellis
+        >>> old = trellis.nn.Sequential(trellis.nn.Linear(2, 3), trellis.nn.Linear(3, 1))
+        >>> new = trellis.nn.Sequential(trellis.nn.Linear(2, 3), trellis.nn.Linear(3, 5))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     old.save_weights(f"{folder}/old.safetensors")
+        ...     report = new.load_weights(f"{folder}/old.safetensors", strict=False)
+        >>> print(report)
+        2 loaded
+            layers/v0/b
+            layers/v0/w
+        2 of another shape, left out
+            layers/v1/b: (1,) there, (5,) here
+            layers/v1/w: (1, 3) there, (5, 3) here
         """
         node: Any = self.__node__
         if not node.is_built:
             raise ArgumentError(
                 f"{type(self).__name__} has no variables yet: call build() before load_weights()."
             )
+        refuse_other_formats(path)
         arrays, _ = read_arrays(path)
         state = self.state_dict()
-        wrong = state_differences(arrays, state)
-        if wrong:
-            raise ShapeError(
-                f"{os.fspath(path)} does not fit {type(self).__name__}: {'; '.join(wrong)}."
-            )
-        v, kept = stored_variables(node).copy(), buffers(node).copy()
-        for nest in (v, kept):
-            for chain in nest.key_chains():
-                nest[chain] = like(arrays[chain], nest[chain])
-        set_variables(node, v)
-        if len(kept):
-            set_buffers(node, kept)
+        new_names = renamed(arrays, names, "load_weights")
+        found, unknown = by_chain(arrays, new_names, state, node)
+        report, fitting = compare(found, unknown, state, casts=not strict)
+        source = os.fspath(path)
+        if strict:
+            refuse(report, self, source, "the file")
+        else:
+            refuse_nothing(report, state, source)
+        put(node, fitting)
+        return report
 
     def to_device(self, device: Device, /) -> Any:
         """Move variables and buffers to a device; returns the module."""
@@ -95,23 +120,24 @@ class Saving(Owner):
         return self
 
 
-def like(x: Any, model: Any) -> Any:
-    """A NumPy array in the framework and on the device of another array."""
-    return asarray(x, backend=backend_of(model), device=device_of(model), copy=True)
+# How files begin that look like weights and are none: a pickle could run code.
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive, as torch.save and Keras write it",
+    b"\x80": "a pickle",
+    b"\x89HDF": "an HDF5 file, as Keras writes it",
+}
 
 
-def state_differences(arrays: dict[str, Any], state: Container) -> list[str]:
-    """In words, how the arrays of a file differ from the state of a module; empty if they fit."""
-    chains = state.key_chains()
-    lines = [f"{chain!r} is missing in the file" for chain in chains if chain not in arrays]
-    lines += [f"{chain!r} of the file is unknown here" for chain in arrays if chain not in chains]
-    for chain in chains:
-        if chain in arrays:
-            found, needed = arrays[chain], state[chain]
-            if shape(found) != shape(needed):
-                lines.append(
-                    f"{chain!r} has shape {shape(found)} in the file, {shape(needed)} here"
-                )
-            elif dtype(found) != dtype(needed):
-                lines.append(f"{chain!r} is {dtype(found)!s} in the file, {dtype(needed)!s} here")
-    return lines
+def refuse_other_formats(path: str | os.PathLike[str]) -> None:
+    """Raise for files of pickles and the like, with the way to their weights."""
+    with open(path, "rb") as file:
+        head = file.read(9)
+    # A header of safetensors begins with its length, 8 bytes, and a brace: it may be any of these.
+    for start, kind in _OTHERS.items():
+        if head.startswith(start) and head[8:] != b"{":
+            raise ArgumentError(
+                f"{os.fspath(path)} is {kind}, and load_weights() reads safetensors, which cannot "
+                "run code. Load the file with its own library, torch.load(path, weights_only=True) "
+                "or model.load_weights(path) of Keras, and hand its weights to "
+                "trellis.convert.load_torch_weights or load_keras_weights."
+            )

@@ -1,0 +1,143 @@
+"""Errors of a framework in the words of this library.
+
+The good path pays nothing: a public function calls its backend first, and where that raises, the
+arguments are examined and the mistake is named:
+
+    try:
+        return xp_of(x).sum(x, axis=axis)
+    except Exception as error:
+        explain(error, sum)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from .arrays import is_array
+from .dtypes import KINDS, name_of
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    OutOfMemoryError,
+    ShapeError,
+    TrellisError,
+)
+from .kinds import parameters_of, shown, wrong_kind
+from .shapes import broadcast_shapes, normal_axes
+
+# What compilers say to those who write compiled code: theirs to explain. By module and by name.
+_COMPILERS = ("jax.errors", "jax._src.errors", "torch._dynamo", "torch._inductor", "torch.fx")
+_OF_A_COMPILER = re.compile("Tracer|Concret|NotAllowedInGraph|AutoGraph|Staging|Unsupported")
+# Faults of the library itself, if no argument is to blame.
+_FAULTS = (AttributeError, AssertionError, ImportError, NameError, LookupError)
+_DTYPES = re.compile(
+    "dtype|data type|not implemented for|not supported for the input types|[Vv]alue for attr"
+    "|complex|[Bb]ool|input types|unsigned|did not contain a loop"
+)
+_BROADCAST = re.compile("broadcast|must match the size|[Ii]ncompatible shapes")
+_MEMORY = re.compile("RESOURCE_EXHAUSTED|allocate|out of memory|OOM", re.IGNORECASE)
+_AXES = ("axis", "axes", "channel_axis", "source", "destination")
+
+
+def explain(
+    error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any] | None = None
+) -> NoReturn:
+    """Raise what is to be said of an error that was caught in the public function `fn`.
+
+    Without `arguments` they are read from the frame of the function, which the traceback holds.
+    Errors of this library and of compilers stay as they are, and so does what no argument explains.
+    """
+    if isinstance(error, TrellisError) or _is_of_a_compiler(error):
+        raise error
+    found = _explanation(error, fn, _given(error, fn) if arguments is None else arguments)
+    if found is None:
+        raise error
+    raise found from error
+
+
+def _is_of_a_compiler(error: Exception) -> bool:
+    cls = type(error)
+    if cls.__name__ == "JaxRuntimeError":
+        return False
+    return cls.__module__.startswith(_COMPILERS) or bool(_OF_A_COMPILER.search(cls.__name__))
+
+
+def _given(error: Exception, fn: Callable[..., Any]) -> dict[str, Any]:
+    assert error.__traceback__ is not None, "explain() is for errors that were caught"
+    here = error.__traceback__.tb_frame.f_locals
+    return {name: here[name] for name in parameters_of(fn) if name in here}
+
+
+def _explanation(
+    error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any]
+) -> TrellisError | None:
+    found = wrong_kind(fn.__name__, parameters_of(fn), arguments)
+    if found is None and any([callable(value) for value in arguments.values()]):
+        return None  # the error may be one of the user's own function
+    if found is None:
+        found = _wrong_dtype_name(fn.__name__, arguments)
+    if found is None:
+        found = _wrong_axis(fn.__name__, arguments)
+    return _by_class(error, fn.__name__, arguments) if found is None else found
+
+
+def _wrong_dtype_name(function: str, arguments: Mapping[str, Any]) -> TrellisError | None:
+    dtype = arguments.get("dtype")
+    known = ("bool", *KINDS["numeric"])
+    if dtype is None or name_of(dtype) in known or dtype in (bool, int, float, complex):
+        return None
+    return DtypeError(
+        f"{function}() expects a data type for dtype, got {dtype!r}. They are {', '.join(known)}."
+    )
+
+
+def _wrong_axis(function: str, arguments: Mapping[str, Any]) -> TrellisError | None:
+    arrays = _arrays_of(arguments)
+    for name in _AXES:
+        if arrays and arguments.get(name) is not None:
+            ndim = len(next(iter(arrays.values())).shape)
+            try:
+                normal_axes(arguments[name], ndim)
+            except TrellisError as wrong:
+                return type(wrong)(f"{function}(): {wrong}")
+    return None
+
+
+def _by_class(error: Exception, function: str, arguments: Mapping[str, Any]) -> TrellisError | None:
+    """What remains: the arguments in short, and the framework's own words."""
+    arrays = _arrays_of(arguments)
+    given = ", ".join([f"{name} is {shown(x)}" for name, x in arrays.items()])
+    reason = str(error).strip().partition("\n")[0][:300]
+    if isinstance(error, MemoryError) or _MEMORY.search(str(error)):
+        return OutOfMemoryError(
+            f"{function}() needs more memory than there is: {reason}"
+            + (f" ({given})" if given else "")
+        )
+    if isinstance(error, AttributeError) and error.name in ("shape", "dtype", "__dlpack__"):
+        return ArgumentTypeError(f"{function}() expects an array in place of {shown(error.obj)}.")
+    if isinstance(error, _FAULTS) and not isinstance(error, IndexError):
+        return None
+    if _BROADCAST.search(str(error)):
+        try:
+            broadcast_shapes(*[tuple(x.shape) for x in arrays.values()], function=function)
+        except ShapeError as found:
+            return found
+    text = f"{function}() cannot take these arguments: {reason}"
+    text += f" ({given})" if given else ""
+    dtypes = [name_of(x.dtype) for x in arrays.values()]
+    if _DTYPES.search(str(error)) and any([not name.startswith("float") for name in dtypes]):
+        return DtypeError(text)
+    if isinstance(error, OverflowError) or not arrays:
+        return ArgumentError(text)
+    return ShapeError(text) if len(arrays) > 1 else ArgumentError(text)
+
+
+def _arrays_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if isinstance(value, (list, tuple)):
+            found |= {f"{name}[{i}]": x for i, x in enumerate(value) if is_array(x)}
+        elif is_array(value):
+            found[name] = value
+    return found

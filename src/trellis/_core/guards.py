@@ -1,0 +1,114 @@
+"""Exact and cheap checks that come before a call, where one framework would answer a mistake that
+the others refuse.
+
+They raise `WrongKind`, and `explain` finds the words. A caller passes the usual value by:
+
+    if keepdims is not False:
+        check_flag(keepdims)
+"""
+
+from numbers import Number
+from typing import Any
+
+from .errors import ArgumentError, DtypeError, ShapeError
+from .shapes import LARGEST
+
+
+class WrongKind(TypeError):
+    """An argument is not of the kind that the signature asks for."""
+
+
+def check_flag(value: object) -> None:
+    """Raise unless an option is True or False."""
+    if value is not True and value is not False:
+        raise WrongKind(f"{value!r} is neither True nor False")
+
+
+def check_axis(axis: Any) -> None:
+    """Raise unless an axis is an integer, several, or None."""
+    for a in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if a is not None and (isinstance(a, bool) or not hasattr(a, "__index__")):
+            raise WrongKind(f"{a!r} is no axis")
+
+
+def check_axes(axes: Any) -> None:
+    """The same, each axis once."""
+    check_axis(axes)
+    if isinstance(axes, (tuple, list)) and len(set(axes)) < len(axes):
+        raise ShapeError(f"The axes {tuple(axes)} name one axis twice.")
+
+
+def check_whole(value: Any) -> None:
+    """Raise unless an option is an integer, or several."""
+    is_one = not hasattr(value, "__iter__") or hasattr(value, "dtype")
+    for n in (value,) if is_one else value:
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise WrongKind(f"{n!r} is no integer")
+
+
+def check_within(value: Any) -> None:
+    """Raise unless an option is one integer that could count elements."""
+    if type(value) is not int:
+        if hasattr(value, "__iter__") and not hasattr(value, "dtype"):
+            raise WrongKind(f"{value!r} is no integer")
+        check_whole(value)
+    elif not -LARGEST <= value <= LARGEST:
+        raise OverflowError(f"{value} is more than any array has elements")
+
+
+def check_scalar(value: Any) -> None:
+    """Raise unless a value is a Python number or an array."""
+    if not isinstance(value, Number) and not hasattr(value, "dtype"):
+        raise WrongKind(f"{value!r} is no number")
+
+
+def check_array(value: Any) -> None:
+    """Raise unless a value is an array, or a nest of them."""
+    if not hasattr(value, "dtype") and not isinstance(value, dict):
+        raise WrongKind(f"{value!r} is no array")
+
+
+def check_integers(xp: Any, function: str, indices: Any) -> None:
+    """Raise unless `indices` are an array of integers."""
+    if not hasattr(indices, "dtype"):
+        raise WrongKind(f"{indices!r} is no array")
+    name = xp.dtype_name(indices.dtype)
+    if not name.startswith(("int", "uint")):
+        raise DtypeError(
+            f"{function}() counts by integers, got an array of {name}. "
+            "Write trellis.astype(indices, 'int64')."
+        )
+
+
+def check_rank(function: str, x: Any, least: int) -> None:
+    """Raise unless an array has that many axes."""
+    if len(x.shape) < least:
+        raise ShapeError(
+            f"{function}() needs an array of {least} axes or more, got shape {tuple(x.shape)}."
+        )
+
+
+def check_number(value: Any) -> None:
+    """Raise unless an option is a number: a Python number or an array of one element."""
+    is_number = isinstance(value, Number) and not isinstance(value, bool)
+    if not is_number and getattr(value, "shape", None) != ():
+        raise WrongKind(f"{value!r} is no number")
+
+
+def check_tolerances(function: str, rtol: Any, atol: Any) -> None:
+    """Raise unless both are numbers of at least 0."""
+    for tolerance in (rtol, atol):
+        if type(tolerance) is not float:
+            check_number(tolerance)
+        elif not tolerance >= 0:
+            raise ArgumentError(f"{function}() needs tolerances of at least 0, got {tolerance}.")
+
+
+def unordered(function: str) -> DtypeError:
+    """The error for complex numbers where an order is needed."""
+    return DtypeError(f"{function}() orders numbers, and complex numbers have no order.")
+
+
+def not_bools(dtype: object) -> DtypeError:
+    """The error for a condition of `where` that is no array of bools."""
+    return DtypeError(f"where() chooses by an array of bools, got one of {dtype}: write x != 0.")

@@ -1,0 +1,3 @@
+"""Models from ONNX files."""
+
+from .reader import from_onnx as from_onnx

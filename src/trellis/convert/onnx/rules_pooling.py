@@ -1,0 +1,118 @@
+"""Pools."""
+
+import operator
+from typing import Any
+
+from ..._core.errors import NotSupportedError
+from ...graph import Value
+from .builder import OnnxBuilder
+from .rules_convolution import window_options
+from .table import rules
+
+
+def _options(
+    g: OnnxBuilder, x: Value, kernel: Any, auto_pad: str, strides: Any, pads: Any, dilations: Any
+) -> dict[str, Any]:
+    options = window_options(g, x, tuple(kernel), auto_pad, strides, pads, dilations)
+    return {"window": tuple(kernel), **options}
+
+
+@rules("MaxPool")
+def max_pool(
+    g: OnnxBuilder,
+    x: Value,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Any = None,
+    kernel_shape: Any = (),
+    pads: Any = None,
+    storage_order: int = 0,
+    strides: Any = None,
+) -> Any:
+    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+    pair = g.s.max_pool_with_places(
+        x, ceil_mode=bool(ceil_mode), column_major=bool(storage_order),
+        dtype=g.dtype("int64"), **options,
+    )  # fmt: skip
+    if max(options["dilations"]) == 1:
+        del options["dilations"]
+    if ceil_mode:
+        options["ceil_mode"] = True
+    return g.s.max_pool(x, **options), g.call(operator.getitem, pair, 1)
+
+
+@rules("AveragePool")
+def avg_pool(
+    g: OnnxBuilder,
+    x: Value,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+    dilations: Any = None,
+    kernel_shape: Any = (),
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+    return g.s.avg_pool(
+        x, ceil_mode=bool(ceil_mode), count_include_pad=bool(count_include_pad), **options
+    )
+
+
+@rules("LpPool")
+def lp_pool(
+    g: OnnxBuilder,
+    x: Value,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Any = None,
+    kernel_shape: Any = (),
+    p: int = 2,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+    powers = g.t.pow(g.t.abs(x), float(p))
+    total = g.s.avg_pool(powers, ceil_mode=bool(ceil_mode), divisor=1, **options)
+    return g.t.pow(total, 1.0 / p)
+
+
+def _spatial(g: OnnxBuilder, x: Value) -> Any:
+    rank = g.rank(x)
+    if rank is None:
+        raise NotSupportedError("the number of axes is not known before the model runs")
+    return tuple(range(2, rank))
+
+
+@rules("GlobalAveragePool")
+def global_avg_pool(g: OnnxBuilder, x: Value) -> Value:
+    return g.t.mean(x, axis=_spatial(g, x), keepdims=True)
+
+
+@rules("GlobalMaxPool")
+def global_max_pool(g: OnnxBuilder, x: Value) -> Value:
+    return g.t.max(x, axis=_spatial(g, x), keepdims=True)
+
+
+@rules("GlobalLpPool")
+def global_lp_pool(g: OnnxBuilder, x: Value, p: int = 2) -> Value:
+    total = g.t.sum(g.t.pow(g.t.abs(x), float(p)), axis=_spatial(g, x), keepdims=True)
+    return g.t.pow(total, 1.0 / p)
+
+
+@rules("MaxUnpool")
+def max_unpool(
+    g: OnnxBuilder,
+    x: Value,
+    places: Value,
+    shape: Value | None = None,
+    kernel_shape: Any = (),
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    dims = len(kernel_shape)
+    return g.s.max_unpool(
+        x, places, None if shape is None else g.integers(shape),
+        window=tuple(kernel_shape), strides=tuple(strides) if strides else (1,) * dims,
+        pads=tuple(pads) if pads else (0,) * (2 * dims),
+    )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Convolution."""
+
+from typing import Any
+
+from ..._core.errors import NotSupportedError
+from .builder import TorchBuilder
+from .table import rule
+
+LETTERS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+def each(value: Any, dims: int) -> tuple[int, ...]:
+    """One number for each axis."""
+    values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    return values * dims if len(values) == 1 else values
+
+
+def short(values: tuple[int, ...]) -> Any:
+    """One number where all are the same: it reads better."""
+    return values[0] if len(set(values)) == 1 else values
+
+
+def padding_of(padding: Any, dims: int, kernel: Any, dilation: Any) -> Any:
+    if isinstance(padding, str):
+        if padding == "valid":
+            return 0
+        spans = [d * (k - 1) for d, k in zip(dilation, kernel)]
+        return tuple([(span // 2, span - span // 2) for span in spans])
+    pads = each(padding, dims)
+    return pads[0] if len(set(pads)) == 1 else tuple([(p, p) for p in pads])
+
+
+@rule("aten.conv1d", "aten.conv2d", "aten.conv3d")
+def conv(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+         dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+    dims = len(weight.shape) - 2
+    if len(x.shape) == dims + 1:  # without a batch axis
+        y = conv(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight, bias,
+                 stride, padding, dilation, groups)  # fmt: skip
+        return g.t.squeeze(y, axis=0)
+    strides, dilations = each(stride, dims), each(dilation, dims)
+    pads = padding_of(padding, dims, weight.shape[2:], dilations)
+    options: dict[str, Any] = {} if bias is None else {"bias": bias}
+    if set(dilations) != {1}:
+        options["dilations"] = short(dilations)
+    if groups == 1:
+        return getattr(g.F, f"conv{dims}d")(
+            x, weight, short(strides), pads, data_format=LETTERS[dims],
+            filter_format="channel_first", **options,
+        )  # fmt: skip
+    return g.F.conv_general_dilated(
+        x, weight, short(strides), pads, dims=dims, data_format="channel_first",
+        filter_format="channel_first", feature_group_count=groups, **options,
+    )  # fmt: skip
+
+
+@rule("aten.convolution", "aten._convolution")
+def convolution(
+    g: TorchBuilder,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *_: Any,
+) -> Any:
+    if transposed:
+        return conv_transpose(
+            g, x, weight, bias, stride, padding, output_padding, groups, dilation
+        )  # fmt: skip
+    return conv(g, x, weight, bias, stride, padding, dilation, groups)
+
+
+@rule("aten.conv_transpose1d", "aten.conv_transpose2d", "aten.conv_transpose3d")
+def conv_transpose(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1,
+                   padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+                   dilation: Any = 1) -> Any:  # fmt: skip
+    dims = len(weight.shape) - 2
+    if len(x.shape) == dims + 1:  # without a batch axis
+        y = conv_transpose(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight,
+                           bias, stride, padding, output_padding, groups, dilation)  # fmt: skip
+        return g.t.squeeze(y, axis=0)
+    strides, dilations, pads = [each(i, dims) for i in (stride, dilation, padding)]
+    extra = each(output_padding, dims)
+    sizes = x.shape[2:]
+    options: dict[str, Any] = {} if bias is None else {"bias": bias}
+    if set(extra) != {0}:
+        if not all([isinstance(n, int) for n in sizes]):
+            raise NotSupportedError(
+                f"{g.source} with output_padding needs images of a fixed size; convert without "
+                "dynamic= for their axes."
+            )
+        options["output_shape"] = tuple([
+            (n - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for n, s, p, d, k, e in zip(sizes, strides, pads, dilations, weight.shape[2:], extra)
+        ])  # fmt: skip
+    if set(dilations) != {1}:
+        options["dilations"] = short(dilations)
+    pairs = pads[0] if len(set(pads)) == 1 else tuple([(p, p) for p in pads])
+    return g.F.conv_general_transpose(
+        x, weight, short(strides), pairs, dims=dims, data_format="channel_first",
+        filter_format="channel_first", feature_group_count=groups, **options,
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""Pooling."""
+
+from typing import Any
+
+from .builder import TorchBuilder
+from .rules_convolution import LETTERS, each, padding_of, short
+from .table import rule
+
+
+@rule("aten.max_pool1d", "aten.max_pool2d", "aten.max_pool3d", "aten.max_pool1d_with_indices",
+      "aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")  # fmt: skip
+def max_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: Any = 0,
+             dilation: Any = 1, ceil_mode: bool = False) -> Any:  # fmt: skip
+    dims = int(g.source.partition("pool")[2][0])
+    window = each(kernel, dims)
+    strides = each(stride, dims) if stride else window
+    options: dict[str, Any] = {"data_format": LETTERS[dims]}
+    if set(each(dilation, dims)) != {1}:
+        options["dilations"] = short(each(dilation, dims))
+    if ceil_mode:
+        options["ceil_mode"] = True
+    with_indices = "with_indices" in g.source
+    if with_indices:
+        options["return_indices"] = True
+    pads = padding_of(padding, dims, window, 1)
+    batched = len(x.shape) == dims + 2
+    y = getattr(g.F, f"max_pool{dims}d")(
+        x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
+        **options,
+    )  # fmt: skip
+    found: tuple[Any, ...] = (g.item(y, 0), g.item(y, 1)) if with_indices else (y,)
+    found = found if batched else tuple([g.t.squeeze(i, axis=0) for i in found])
+    return found if with_indices else found[0]
+
+
+@rule("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
+def avg_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: Any = 0,
+             ceil_mode: bool = False, count_include_pad: bool = True,
+             divisor_override: int | None = None) -> Any:  # fmt: skip
+    dims = int(g.source.partition("pool")[2][0])
+    window = each(kernel, dims)
+    strides = each(stride, dims) if stride else window
+    pads = padding_of(padding, dims, window, 1)
+    options: dict[str, Any] = {"data_format": LETTERS[dims]}
+    if (count_include_pad and pads != 0) or divisor_override:
+        options["count_include_pad"] = True
+    if ceil_mode:
+        options["ceil_mode"] = True
+    batched = len(x.shape) == dims + 2
+    y = getattr(g.F, f"avg_pool{dims}d")(
+        x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
+        **options,
+    )  # fmt: skip
+    if divisor_override:
+        count = 1
+        for size in window:
+            count *= size
+        y = g.t.multiply(y, count / divisor_override)
+    return y if batched else g.t.squeeze(y, axis=0)
+
+
+@rule("aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d",
+      "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")  # fmt: skip
+def adaptive_avg_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
+    dims = len(output_size)
+    if set(output_size) == {1}:
+        return g.t.mean(x, axis=tuple(range(-dims, 0)), keepdims=True)
+    batched = len(x.shape) == dims + 2
+    y = g.F.adaptive_avg_pool(
+        x if batched else g.t.expand_dims(x, axis=0), g.out.shape[-dims:],
+        data_format="channel_first",
+    )  # fmt: skip
+    return y if batched else g.t.squeeze(y, axis=0)
+
+
+@rule("aten.adaptive_max_pool1d", "aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
+def adaptive_max_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
+    dims = len(output_size)
+    batched = len(x.shape) == dims + 2
+    found = g.F.adaptive_max_pool(
+        x if batched else g.t.expand_dims(x, axis=0), g.out.shape[-dims:],
+        data_format="channel_first", return_indices=True,
+    )  # fmt: skip
+    pair = g.item(found, 0), g.item(found, 1)
+    return pair if batched else tuple([g.t.squeeze(i, axis=0) for i in pair])

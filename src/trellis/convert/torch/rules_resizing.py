@@ -1,0 +1,79 @@
+"""Images at other sizes and places."""
+
+from typing import Any
+
+from ..._core.errors import NotSupportedError
+from .builder import TorchBuilder
+from .table import rule
+
+_METHODS = {
+    "upsample_linear1d": "linear",
+    "upsample_bilinear2d": "bilinear",
+    "upsample_trilinear3d": "trilinear",
+    "upsample_bicubic2d": "bicubic",
+    "_upsample_bilinear2d_aa": "bilinear",
+    "_upsample_bicubic2d_aa": "bicubic",
+}
+
+
+def upsample(g: TorchBuilder, x: Any, output_size: Any, align_corners: bool, *scales: Any) -> Any:
+    name = g.source.split(".")[1]
+    options: dict[str, Any] = {"method": _METHODS[name]}
+    if align_corners:
+        options["align_corners"] = True
+    if name.endswith("_aa"):
+        options["antialias"] = True
+    return _resized(g, x, output_size, scales, options)
+
+
+for _name in _METHODS:
+    rule(f"aten.{_name}")(upsample)
+
+
+@rule("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
+def upsample_nearest(g: TorchBuilder, x: Any, output_size: Any, *scales: Any) -> Any:
+    options = {"method": "nearest", "coordinates": "asymmetric", "rounding": "floor"}
+    return _resized(g, x, output_size, scales, options)
+
+
+@rule("aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
+      "aten._upsample_nearest_exact3d")  # fmt: skip
+def upsample_nearest_exact(g: TorchBuilder, x: Any, output_size: Any, *scales: Any) -> Any:
+    return _resized(g, x, output_size, scales, {"method": "nearest"})
+
+
+def _resized(g: TorchBuilder, x: Any, size: Any, scales: Any, options: dict[str, Any]) -> Any:
+    wanted = g.out.shape[2:]
+    if not all([isinstance(n, int) for n in wanted]):
+        if size is None:
+            raise NotSupportedError(
+                f"{g.source} by a factor needs images of a fixed size; convert without dynamic= "
+                "for them."
+            )
+        wanted = tuple(size)
+    factors = _factors(scales, len(wanted))
+    if factors is not None and any([n * f != m for n, f, m in zip(x.shape[2:], factors, wanted)]):
+        options["scale"] = factors
+    return g.F.resize(x, wanted, data_format="channel_first", **options)
+
+
+def _factors(scales: Any, dims: int) -> tuple[float, ...] | None:
+    """The factors by which coordinates grow, where torch was given some."""
+    if len(scales) == 1 and isinstance(scales[0], (list, tuple)):
+        return tuple(scales[0])
+    given = [s for s in scales if s is not None]
+    return tuple(given) if len(given) == dims else None
+
+
+@rule("aten.grid_sampler", "aten.grid_sampler_2d", "aten.grid_sampler_3d")
+def grid_sampler(g: TorchBuilder, x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any:
+    return g.F.grid_sample(
+        x, grid, method=("linear", "nearest", "cubic")[mode],
+        padding=("zeros", "border", "reflection")[padding], align_corners=align,
+        data_format="channel_first",
+    )  # fmt: skip
+
+
+@rule("aten.im2col")
+def im2col(g: TorchBuilder, x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    return g.s.columns(x, tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))

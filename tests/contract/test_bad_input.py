@@ -1,0 +1,95 @@
+"""Every public function x every mistake of the table: a clear error, and the same on all four.
+
+`mistakes.py` makes the mistakes in the good calls of `good_calls.py`. A call must raise an error of
+our tree (or Python's own about the signature), or answer; and where it raises on NumPy, it raises
+on every framework. `python tests/sweep_mistakes.py jax` runs the whole table on one framework and
+says how much of it is clear; here the slower ones run a part of it, each function another one.
+"""
+
+import zlib
+
+import numpy as np
+import pytest
+
+import trellis
+from good_calls import all_calls
+from mistakes import KNOWN, Mistake, is_clear, mistakes_in, outcome
+
+CALLS = all_calls()
+# Every n-th mistake: JAX compiles most calls that it answers.
+STEP = {"numpy": 1, "torch": 3, "tensorflow": 3, "jax": 8}
+
+
+def part(name, backend):
+    """The mistakes in one function that run on a backend."""
+    step = STEP[backend]
+    found = mistakes_in(CALLS[name])[zlib.crc32(name.encode()) % step :: step]
+    return [mistake for mistake in found if (name, mistake.where) not in KNOWN]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_mistakes(name, backend):
+    call = CALLS[name]
+    foreign = np.ones(3, "float32") if backend != "numpy" else None
+    raw, divided = [], []
+    for mistake in part(name, backend):
+        if foreign is None and "other framework" in mistake.where:
+            continue
+        found = outcome(call, mistake, backend, foreign)
+        if isinstance(found, Exception) and not is_clear(found):
+            raw.append(f"{mistake.where}: {type(found).__name__}: {found}")
+        if backend != "numpy" and "other framework" not in mistake.where:
+            on_numpy = outcome(call, mistake, "numpy", None)
+            if isinstance(found, Exception) != isinstance(on_numpy, Exception):
+                divided.append(f"{mistake.where}: {found!r} here, {on_numpy!r} on NumPy")
+    assert not raw, "\n".join(["these errors are not explained:", *raw])
+    assert not divided, "\n".join(["one framework answers, another refuses:", *divided])
+
+
+# The table is whole -------------------------------------------------------------------------------
+
+# Without arguments, or what others are made of.
+WITHOUT_MISTAKES = {
+    "current_backend", "default_dtype", "no_grads", "unset_with_grads", "gradients.no_grads",
+    "gradients.unset_with_grads", "Module", "DType",
+    "TrellisError", "optim.Transformation", "train.Callback", "train.History", "nn.Module",
+}  # fmt: skip
+# Checked in their own tests: they compare, or open rooms of their own.
+ELSEWHERE = ("random.stream", "gradients.check_gradients", "train.accuracy")
+
+
+def public_names():
+    rooms = {"": trellis, **{room: getattr(trellis, room) for room in (
+        "linalg", "fft", "random", "gradients", "functional", "nn", "optim", "train", "tree"
+    )}}  # fmt: skip
+    for room, module in rooms.items():
+        for name in dir(module):
+            value = getattr(module, name)
+            owner = getattr(value, "__module__", "") or ""
+            if not name.startswith("_") and callable(value) and owner.startswith("trellis"):
+                yield f"{room}.{name}" if room else name
+
+
+def test_table_is_whole():
+    tried = {call.fn for call in CALLS.values()}
+    missing = [
+        name
+        for name in public_names()
+        if name not in {*CALLS, *WITHOUT_MISTAKES, *ELSEWHERE} and operator_of(name) not in tried
+    ]
+    assert missing == [], "write a good call in tests/good_calls.py"
+
+
+def operator_of(name):
+    found = trellis
+    for each in name.split("."):
+        found = getattr(found, each)
+    return found
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_good_call_answers(name):
+    """The mistakes are made in calls that are right."""
+    call = CALLS[name]
+    found = outcome(call, Mistake("none", call.args, call.kwargs), "numpy", None)
+    assert not isinstance(found, Exception), found

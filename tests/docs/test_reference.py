@@ -1,0 +1,146 @@
+"""The reference of the site: every public name has a page, and what it says of others is true."""
+
+import importlib
+import inspect
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import trellis
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "docs"))
+
+import board_lines  # noqa: E402
+import public_names  # noqa: E402
+import reference  # noqa: E402
+
+COUNTERPARTS = tomllib.loads((ROOT / "docs" / "counterparts.toml").read_text(encoding="utf-8"))
+NAMES = {name.path: name for name in public_names.all_names()}
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return reference.pages()
+
+
+def test_every_way_of_writing_a_name_has_a_page(pages):
+    addresses = public_names.pages()
+    missing = []
+    for module in (
+        *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
+        *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
+        "convert",
+    ):
+        module = importlib.import_module(f"trellis.{module}".rstrip("."))
+        for name in dir(module):
+            if name.startswith("_") or not name.isidentifier():
+                continue
+            try:
+                value = getattr(module, name)
+            except ModuleNotFoundError:  # a reader whose framework is not there
+                continue
+            if inspect.ismodule(value):
+                continue
+            path = f"{module.__name__}.{name}"
+            if addresses.get(path) not in pages:
+                missing.append(path)
+    assert missing == []
+
+
+def test_every_public_module_is_in_the_reference():
+    """A new room of the house is entered in tools/docs/public_names.py."""
+    rooms = {f"trellis.{name}" for name in dir(trellis) if inspect.ismodule(getattr(trellis, name))}
+    programs = {"trellis.cli", "trellis.demo"}  # run, not called
+    assert rooms - programs - set(public_names.MODULES) == set()
+
+
+def test_no_two_names_share_a_page():
+    files = [name.page.lower() for name in NAMES.values()]
+    assert len(files) == len(set(files))
+
+
+def test_every_name_has_a_sentence():
+    without = [path for path, name in NAMES.items() if name.sentence[-1:] not in (".", ":")]
+    assert without == []
+
+
+def test_a_page_says_all_that_it_must(pages):
+    page = pages[NAMES["trellis.functional.gelu"].page]
+    assert "::: trellis.functional.gelu" in page
+    assert "| `approximate` | by name | `False` |" in page
+    assert "`torch.nn.functional.gelu`" in page and "`jax.nn.gelu`" in page
+    assert "NumPy, JAX, PyTorch and TensorFlow" in page  # its line on the board
+
+
+def test_counterparts_belong_to_public_names():
+    assert set(COUNTERPARTS) - set(NAMES) == set()
+
+
+# Frameworks have nothing like them, or a loop of one's own in their place.
+WITHOUT = {"errors", "graph", "convert", "testing", "tree", "train", "optim", "backends", "random"}
+
+
+def test_names_have_counterparts():
+    """A name without one is one that no framework has; a new one must be thought about."""
+    lacking = {path for path, name in NAMES.items() if name.group not in WITHOUT}
+    # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
+    assert lacking - set(COUNTERPARTS) == {
+        "trellis.compilation.Compiled",
+        "trellis.functional.geglu",
+        "trellis.functional.rotary_embedding",
+        "trellis.functional.sinusoidal_encoding",
+        "trellis.functional.swiglu",
+        "trellis.nn.DropPath",
+        "trellis.nn.GEGLU",
+        "trellis.nn.SwiGLU",
+        "trellis.nn.init.Siren",
+        "trellis.using_default_dtype",
+    }
+
+
+def exists(path):
+    """Whether there is something of that name, modules imported on the way."""
+    parts = path.split(".")
+    for i in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[i:]:
+            if not hasattr(value, name):
+                return False
+            value = getattr(value, name)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("framework", ["numpy", "jax", "torch", "tensorflow"])
+@pytest.mark.needs("jax", "torch", "tensorflow")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of modules that are only looked at
+def test_counterparts_exist(framework):
+    named = {row[framework] for row in COUNTERPARTS.values() if framework in row}
+    assert len(named) > 150
+    assert [path for path in sorted(named) if not exists(path)] == []
+
+
+def test_what_is_not_there_is_found_out():
+    assert exists("numpy.linalg.qr")
+    assert not exists("numpy.linalg.quirk") and not exists("nowhere.qr")
+
+
+def test_rows_are_counted():
+    """By hand: what tests/cases holds of one function."""
+    from cases import all_cases
+
+    rows = [row for _, row in all_cases() if row.op == "logsumexp"]
+    line = board_lines.lines()["trellis.logsumexp"]
+    assert line.rows == len(rows) > 1
+    assert line.with_gradient == sum(row.gradient is True for row in rows)
+
+
+def test_tests_that_name_a_class_are_found():
+    found = board_lines.lines()["trellis.nn.Conv2D"].files
+    assert found["tests/nn/test_layers.py"] >= 1

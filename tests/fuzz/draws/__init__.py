@@ -1,0 +1,26 @@
+"""What is drawn for each public function: one file for each room of the library."""
+
+from . import creation as creation
+from . import elementwise as elementwise
+from . import fft as fft
+from . import images as images
+from . import indexing as indexing
+from . import layers as layers
+from . import linalg as linalg
+from . import losses as losses
+from . import manipulation as manipulation
+from . import random as random
+from . import reduction as reduction
+
+# Public functions for which nothing is drawn, and why.
+NOT_DRAWN = {
+    "device": "there is one device here",
+    "to_device": "there is one device here",
+    "from_dlpack": "hands memory over: tests/array/test_interchange.py",
+    "empty": "its elements are not set",
+    "empty_like": "its elements are not set",
+    "finfo": "no array goes in; its row compares every type",
+    "iinfo": "no array goes in; its row compares every type",
+    "isdtype": "no array goes in; its row compares every type",
+    "seed": "sets the stream; tests/random compares the streams",
+}

@@ -1,0 +1,44 @@
+"""How much of the table of mistakes is clear: `python tests/sweep_mistakes.py numpy torch`."""
+
+import os
+import sys
+from collections import Counter
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+import trellis
+from good_calls import all_calls
+from mistakes import KNOWN, is_clear, mistakes_in, outcome
+
+
+def sweep(backends: list[str]) -> None:
+    counts = {backend: Counter() for backend in backends}
+    divided = 0
+    for name, call in all_calls().items():
+        for mistake in mistakes_in(call):
+            if KNOWN.get((name, mistake.where), "").startswith("so many"):
+                continue
+            answers = set()
+            for backend in backends:
+                other = "torch" if backend == "numpy" else "numpy"
+                foreign = trellis.namespace(other).from_numpy(np.ones(3, "float32"))
+                found = outcome(call, mistake, backend, foreign)
+                is_error = isinstance(found, Exception)
+                kind = "answers" if not is_error else "clear" if is_clear(found) else "raw"
+                counts[backend][kind] += 1
+                answers.add(kind == "answers")
+                if kind == "raw":
+                    print(backend, name, mistake.where, repr(found)[:200])
+            if len(answers) > 1:
+                divided += 1
+                print("divided:", name, mistake.where)
+    for backend, found in counts.items():
+        share = found["clear"] / (found["clear"] + found["raw"])
+        print(f"{backend}: {share:.2%} of the errors are clear; {dict(found)}")
+    print(f"{divided} of the pairs are divided")
+
+
+if __name__ == "__main__":
+    sweep(sys.argv[1:] or ["numpy"])
