@@ -3,6 +3,7 @@ brings in pages that live elsewhere in the repository."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "src")]
+# Readers of other frameworks' models are looked at too, and TensorFlow announces itself.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import name_tables  # noqa: E402
 import notebooks  # noqa: E402
