@@ -71,6 +71,8 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)(?:\.\./)+(?:src|recipes|tests|
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links into the repository become text; a tutorial says where its notebook is."""
+    if not page.file.src_uri.startswith("reference/"):
+        page.meta.setdefault("search", {"boost": 3})  # what explains comes before what lists
     markdown = name_tables.filled(_OUTSIDE.sub(r"\1", markdown))
     if page.file.src_uri in notebooks.TUTORIALS:
         name = notebooks.address(page.file.src_uri).rpartition("/")[2]
