@@ -27,7 +27,7 @@ from .._core.shapes import one_of
 from .._core.typing import A, DTypeLike
 
 
-def nan_for_nan(
+def _nan_for_nan(
     error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any
 ) -> Any:
     """What matrices with nan or infinity give: nan, on every framework, for them alone.
@@ -72,7 +72,7 @@ def cholesky(x: A, /, *, upper: bool = False) -> A:
             check_flag(upper)
         return xp_of(x).linalg.cholesky(x, upper=upper)
     except Exception as error:
-        return nan_for_nan(error, cholesky, x, upper=upper)
+        return _nan_for_nan(error, cholesky, x, upper=upper)
 
 
 def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -131,7 +131,7 @@ def eigh(x: A, /) -> EighResult[A]:
     try:
         return xp_of(x).linalg.eigh(x)
     except Exception as error:
-        return nan_for_nan(error, eigh, x)
+        return _nan_for_nan(error, eigh, x)
 
 
 def eigvalsh(x: A, /) -> A:
@@ -144,7 +144,7 @@ def eigvalsh(x: A, /) -> A:
     try:
         return xp_of(x).linalg.eigvalsh(x)
     except Exception as error:
-        return nan_for_nan(error, eigvalsh, x)
+        return _nan_for_nan(error, eigvalsh, x)
 
 
 def inv(x: A, /) -> A:
@@ -158,7 +158,7 @@ def inv(x: A, /) -> A:
     try:
         return xp_of(x).linalg.inv(x)
     except Exception as error:
-        return nan_for_nan(error, inv, x)
+        return _nan_for_nan(error, inv, x)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -218,7 +218,7 @@ def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
         _check_rtol("matrix_rank", x, rtol)
         return xp_of_all(x, rtol).linalg.matrix_rank(x, rtol=rtol)
     except Exception as error:
-        return nan_for_nan(error, matrix_rank, x, rtol=rtol)
+        return _nan_for_nan(error, matrix_rank, x, rtol=rtol)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -266,7 +266,7 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
         _check_rtol("pinv", x, rtol)
         return xp_of_all(x, rtol).linalg.pinv(x, rtol=rtol)
     except Exception as error:
-        return nan_for_nan(error, pinv, x, rtol=rtol)
+        return _nan_for_nan(error, pinv, x, rtol=rtol)
 
 
 def _check_rtol(function: str, x: Any, rtol: Any) -> None:
@@ -326,7 +326,7 @@ def solve(x1: A, x2: A, /) -> A:
     try:
         return xp_of_pair(x1, x2).linalg.solve(x1, x2)
     except Exception as error:
-        return nan_for_nan(error, solve, x1, x2)
+        return _nan_for_nan(error, solve, x1, x2)
 
 
 def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
@@ -341,7 +341,7 @@ def svd(x: A, /, *, full_matrices: bool = True) -> SVDResult[A]:
             check_flag(full_matrices)
         return xp_of(x).linalg.svd(x, full_matrices=full_matrices)
     except Exception as error:
-        return nan_for_nan(error, svd, x, full_matrices=full_matrices)
+        return _nan_for_nan(error, svd, x, full_matrices=full_matrices)
 
 
 def svdvals(x: A, /) -> A:
@@ -354,7 +354,7 @@ def svdvals(x: A, /) -> A:
     try:
         return xp_of(x).linalg.svdvals(x)
     except Exception as error:
-        return nan_for_nan(error, svdvals, x)
+        return _nan_for_nan(error, svdvals, x)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:

@@ -28,7 +28,13 @@ SMOOTH = (
 STEPS = "ceil floor round trunc".split()
 
 
-OF_FLOATS = {"rsqrt": lambda x: 1 / np.sqrt(x), "erf": scipy.special.erf}
+OF_FLOATS = {
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "erfinv": scipy.special.erfinv,
+}
 
 
 @drawn(*ANYTHING, *SMOOTH, *STEPS, *OF_FLOATS, "negative", "conj", "signbit", "bitwise_invert")

@@ -1,5 +1,6 @@
 """Functions of planes: convolutions, pooling, resizing, windows."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 from ..call import Call, Given
@@ -162,6 +163,24 @@ def grid_sample(draw, op):
     chosen = {"data_format": WORDS[first], **options(draw, align_corners=(True, False))}
     chosen |= options(draw, method=("linear", "nearest"), padding=("zeros", "border"))
     return Call(op, (x, grid), chosen, units=256)
+
+
+@drawn("functional.roi_align")
+def roi_align(draw, op):
+    x = array(draw, ("float32", "float64"), (1, 4, 4, 2))
+    corners = [sorted(draw(st.sampled_from((0.0, 1.25, 2.75, 3.5))) for _ in "ab") for _ in "xy"]
+    (x1, x2), (y1, y2) = corners
+    boxes = Given(np.array([[x1, y1, x2 + 0.5, y2 + 0.5]], x.values.dtype))
+    chosen = {"output_size": 2, "sampling_ratio": 2, **options(draw, aligned=(True, False))}
+    return Call(op, (x, boxes, Given(np.array([0]))), chosen, units=256)
+
+
+@drawn("functional.non_max_suppression")
+def non_max_suppression(draw, op):
+    low = array(draw, ("float32", "float64"), (3, 2))
+    boxes = Given(np.concatenate([low.values, low.values + 1], axis=-1))
+    scores = array(draw, low.values.dtype.name, (3,))
+    return Call(op, (boxes, scores), {"max_output": 2}, gradient=False)
 
 
 @drawn("functional.pixel_shuffle", "functional.pixel_unshuffle")

@@ -87,6 +87,7 @@ from .reducing import last_argmax as last_argmax
 from .reducing import last_argmin as last_argmin
 from .reducing import max_or_limit as max_or_limit
 from .reducing import min_or_limit as min_or_limit
+from .reducing import running_extreme as running_extreme
 from .reducing import running_prod as running_prod
 from .reducing import running_sum as running_sum
 from .reducing import top_k as top_k

@@ -99,6 +99,34 @@ def _extreme(fn: Any, x: Any, axis: Axes, keepdims: bool, *, is_largest: bool) -
     return xp.full(tuple(sizes), limit, dtype=x.dtype, device=xp.device(x))
 
 
+def running_extreme(x: Any, /, *, axis: int, is_largest: bool) -> tuple[Any, Any]:
+    """The largest, or smallest, element so far along an axis, and where it last stood.
+
+    >>> import numpy as np
+    >>> running_extreme(np.array([1.0, 3.0, 2.0, 3.0]), axis=0, is_largest=True)
+    (array([1., 3., 3., 3.]), array([0, 1, 1, 3]))
+    """
+    axis = normal_axis(axis, len(x.shape))
+    xp = xp_of(x)
+    values = _so_far(xp, x, axis, xp.maximum if is_largest else xp.minimum)
+    shape = [1] * len(x.shape)
+    shape[axis] = x.shape[axis]
+    places = xp.reshape(xp.arange(x.shape[axis], device=xp.device(x)), tuple(shape))
+    standing = xp.where(x == values, places, xp.zeros_like(places))
+    return values, _so_far(xp, standing, axis, xp.maximum)
+
+
+def _so_far(xp: Any, x: Any, axis: int, larger: Any) -> Any:
+    """By doubling: after step k each element knows the 2**k before it."""
+    length, step = x.shape[axis], 1
+    before = (slice(None),) * axis
+    while step < length:
+        tail = larger(x[(*before, slice(step, None))], x[(*before, slice(0, length - step))])
+        x = xp.concat([x[(*before, slice(0, step))], tail], axis=axis)
+        step *= 2
+    return x
+
+
 def _running(fn: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     axis = normal_axis(axis, len(x.shape))
     kind = casting.dtype(x)

@@ -1,5 +1,6 @@
 """Sums, extremes, orders."""
 
+import operator
 from typing import Any
 
 from .builder import TorchBuilder
@@ -123,7 +124,8 @@ def logcumsumexp(g: TorchBuilder, x: Any, dim: int) -> Any:
 
 @rule("aten.cummax", "aten.cummin")
 def cummax(g: TorchBuilder, x: Any, dim: int) -> Any:
-    return g.s.cumulative_extreme(x, axis=dim, largest="max" in g.source), None
+    found = g.s.running_extreme(x, axis=dim, is_largest="max" in g.source)
+    return g.call(operator.getitem, found, 0), g.call(operator.getitem, found, 1)
 
 
 @rule("aten.diff")
