@@ -98,13 +98,13 @@ def compare(model, given, backend, array):
     gradients = trellis.grad(weighted)(converted.v)
     # Some gradients are zero but for rounding (that of a key's bias under softmax): the scale of
     # one is at least a hundredth of the largest of all.
-    largest = max([np.abs(x).max() for x in wanted.values()])
+    largest = max([np.abs(x).max(initial=0) for x in wanted.values()])
     for name in converted.graph.variables:
         y = wanted.pop(name, None)
         found = trellis.to_numpy(gradients[name])
         y = np.zeros_like(found) if y is None else y
-        scale = max(np.abs(y).max(), 1e-2 * largest)
-        assert np.abs(found - y).max() <= 1e-4 * scale, name
+        scale = max(np.abs(y).max(initial=0), 1e-2 * largest)
+        assert np.abs(found - y).max(initial=0) <= 1e-4 * scale, name
     assert not set(wanted) - set(converted.aliases)
 
 
