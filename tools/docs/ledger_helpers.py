@@ -62,6 +62,17 @@ def has_one(variables: list[Any]) -> bool:
     return any(bool((np.asarray(x) == 1).any()) for x in variables)
 
 
+def is_cut(x: Any) -> bool:
+    """Whether 90,000 normal draws have none beyond 2.5 standard deviations; 1,100 would."""
+    values = np.asarray(x)
+    return bool(np.abs(values).max() < 2.5 * values.std())
+
+
+def he_normal_of_trellis(backend: str) -> Any:
+    layer = tr.nn.Linear(300, 300, weight_initializer=tr.nn.init.HeNormal(), backend=backend)
+    return tr.to_numpy(layer.v.w)
+
+
 def built(layer: Any, shape: tuple[int, ...]) -> Any:
     layer.build(shape)
     return layer

@@ -276,6 +276,30 @@ PROMOTION = Section(
             "dtype(tr.sqrt(A([4], 'int32')))",
         ),
         arrays(
+            "zeros(2), no type given",
+            "dtype(np.zeros(2))",
+            "dtype(jnp.zeros(2))",
+            "dtype(torch.zeros(2))",
+            "dtype(tf.zeros(2))",
+            "dtype(tr.zeros(2, backend=backend))",
+        ),
+        arrays(
+            "arange(2), no type given",
+            "dtype(np.arange(2))",
+            "dtype(jnp.arange(2))",
+            "dtype(torch.arange(2))",
+            "dtype(tf.range(2))",
+            "dtype(tr.arange(2, backend=backend))",
+        ),
+        arrays(
+            "True - True",
+            "np.array([True]) - np.array([True])",
+            "jnp.array([True]) - jnp.array([True])",
+            "torch.tensor([True]) - torch.tensor([True])",
+            "tf.constant([True]) - tf.constant([True])",
+            "tr.subtract(A([True]), A([True]))",
+        ),
+        arrays(
             "a float64 array asked for",
             "dtype(np.zeros(2, 'float64'))",
             "dtype(jnp.asarray(np.zeros(2, 'float64')))",
@@ -361,6 +385,14 @@ GRADIENTS = Section(
             "tf.where(x > 0, tf.math.log(x), 0.0)",
             "tr.where(x > 0, tr.log(x), 0.0)",
         ),
+        slope(
+            "logsumexp of -inf, -inf",
+            f"[-{INF}, -{INF}]",
+            "jax.scipy.special.logsumexp(x)",
+            "torch.logsumexp(x, 0)",
+            "tf.reduce_logsumexp(x)",
+            "tr.logsumexp(x)",
+        ),
         Row(
             "an input that is not used",
             {
@@ -444,6 +476,27 @@ LAYERS = Section(
             "default(tr.nn.BatchNorm1D, 'eps')",
         ),
         layers(
+            "GroupNorm: epsilon",
+            "default(torch.nn.GroupNorm, 'eps')",
+            "default(keras.layers.GroupNormalization, 'epsilon')",
+            "default(nnx.GroupNorm, 'epsilon')",
+            "default(tr.nn.GroupNorm, 'eps')",
+        ),
+        layers(
+            "Dropout: rate",
+            "default(torch.nn.Dropout, 'p')",
+            "required(keras.layers.Dropout, 'rate')",
+            "required(nnx.Dropout, 'rate')",
+            "required(tr.nn.Dropout, 'prob')",
+        ),
+        layers(
+            "He normal cuts off its tails",
+            "is_cut(torch.nn.init.kaiming_normal_(torch.empty(300, 300)))",
+            "is_cut(keras.initializers.HeNormal()((300, 300)))",
+            "is_cut(nnx.initializers.he_normal()(jax.random.key(0), (300, 300)))",
+            "is_cut(he_normal_of_trellis(backend))",
+        ),
+        layers(
             "BatchNorm: running mean after one batch of mean 1",
             "batch_norm_torch()[0]",
             "batch_norm_keras()[0]",
@@ -486,6 +539,13 @@ LAYERS = Section(
             "mask_trellis(backend)",
         ),
         layers(
+            "LSTM: first axis of the input",
+            "'batch' if torch.nn.LSTM(2, 3).batch_first else 'time'",
+            "'time' if getattr(keras.layers.LSTM(3), 'time_major', False) else 'batch'",
+            "'time' if default(nnx.RNN, 'time_major') else 'batch'",
+            "'time' if default(tr.nn.LSTM, 'time_major') else 'batch'",
+        ),
+        layers(
             "LSTM: a first bias of 1 (the forget gate)",
             "has_one([p.detach() for p in torch.nn.LSTM(2, 3).parameters()])",
             "has_one(built(keras.layers.LSTM(3), (1, 4, 2)).weights)",
@@ -513,6 +573,13 @@ OPTIMIZERS = Section(
             "default(keras.optimizers.Adam, 'learning_rate')",
             "required(optax.adam, 'learning_rate')",
             "default(tr.optim.Adam, 'lr')",
+        ),
+        layers(
+            "SGD: rate",
+            "default(torch.optim.SGD, 'lr')",
+            "default(keras.optimizers.SGD, 'learning_rate')",
+            "required(optax.sgd, 'learning_rate')",
+            "required(tr.optim.SGD, 'lr')",
         ),
         layers(
             "AdamW: weight decay",
