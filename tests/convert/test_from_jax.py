@@ -615,6 +615,17 @@ def test_optax_step(backend):
     assert worst(trellis.tree.leaves(model(native(x, backend))), expected) <= OUTPUTS
 
 
+def test_threefry(backend):
+    from jax.extend.random import threefry_2x32
+
+    fn = lambda key, x: threefry_2x32(key, x)  # noqa: E731
+    key = np.array([0x13198A2E, 0xE3707344], "uint32")
+    x = np.array([0x243F6A88, 0x85A308D3, 7, 2**32 - 1], "uint32")
+    model = convert.from_jax(fn, (key, x), variables=(), to=backend, verify=False)
+    found = trellis.to_numpy(model(native(key, backend), native(x, backend)))
+    assert np.array_equal(found, np.asarray(fn(jnp.asarray(key), jnp.asarray(x))))
+
+
 def test_unknown_primitives_are_listed_at_once(backend):
     def fn(p, x):
         return jax.lax.bessel_i0e(x) + p * jax.lax.igamma(x, x) + jax.lax.igamma(p, p)

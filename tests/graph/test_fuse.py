@@ -87,7 +87,7 @@ def gelu(g, x):
 
 
 def gelu_by_erfc(g, x):
-    half = g.t.multiply(0.5, g.t.multiply(x, g.s.erfc(g.t.negative(g.t.multiply(x, 0.70710677)))))
+    half = g.t.multiply(0.5, g.t.multiply(x, g.t.erfc(g.t.negative(g.t.multiply(x, 0.70710677)))))
     return half
 
 

@@ -3,6 +3,7 @@ brings in pages that live elsewhere in the repository."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "src")]
+# Readers of other frameworks' models are looked at too, and TensorFlow announces itself.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import name_tables  # noqa: E402
 import notebooks  # noqa: E402
@@ -68,6 +71,8 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)(?:\.\./)+(?:src|recipes|tests|
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links into the repository become text; a tutorial says where its notebook is."""
+    if not page.file.src_uri.startswith("reference/"):
+        page.meta.setdefault("search", {"boost": 3})  # what explains comes before what lists
     markdown = name_tables.filled(_OUTSIDE.sub(r"\1", markdown))
     if page.file.src_uri in notebooks.TUTORIALS:
         name = notebooks.address(page.file.src_uri).rpartition("/")[2]

@@ -59,7 +59,7 @@ def page_of(name: Name, others: dict[str, str], tested: dict[str, Line]) -> str:
         parts.append(f"# {name.path}\n\n{name.sentence}")
         parts.append(f"```python\n{name.path} = {name.value!r}\n```")
     parts.append("## In the frameworks\n\n" + table_of_counterparts(others))
-    parts.append("## On the board\n\n" + board_line(name, tested))
+    parts.append("## On the board { data-search-exclude }\n\n" + board_line(name, tested))
     also = ", ".join(f"`{path}`" for path in name.also)
     place = f"[{GROUPS[name.group][0]}]({name.group}.md)"
     parts.append((f"Can also be written {also}. " if also else "") + f"More of its kind: {place}.")
@@ -104,7 +104,7 @@ def parameters(value: Any) -> list[str]:
     if not rows:
         return []
     head = "| parameter | given | default |\n|---|---|---|\n"
-    return ["## Parameters\n\n" + head + "\n".join(rows)]
+    return ["## Parameters { data-search-exclude }\n\n" + head + "\n".join(rows)]
 
 
 def _code(text: str) -> str:

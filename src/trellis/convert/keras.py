@@ -26,6 +26,13 @@ def from_keras(
     `args`. `args` are examples of the inputs; without them, they are made up. `train` converts
     what the model does in training: dropout draws from `trellis.random.stream`, and batch norm
     updates its statistics, as buffers.
+
+    >>> import keras
+    >>> from trellis import convert
+    >>> layers = [keras.layers.Input((4,)), keras.layers.Dense(2, activation="relu")]
+    >>> model = convert.from_keras(keras.Sequential(layers), to="numpy")
+    >>> [node.op.__name__ for node in model.graph.nodes]
+    ['matmul', 'add', 'relu']
     """
     to = current_backend() if to is None else to
     backend = _backend_of(model)

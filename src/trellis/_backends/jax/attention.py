@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = ["attention", "attention_weights"]
+from ..exports import hand_on
 
 
 # Not by jax.nn.dot_product_attention: on the CPU it is the formula too, for another order of axes
@@ -45,3 +45,6 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
 
 def _wide(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)
+
+
+hand_on(globals())

@@ -21,13 +21,8 @@ from ..._core.dtypes import (
     result_name,
 )
 from ..._core.errors import DtypeError, PrecisionError
+from ..exports import hand_on
 from ._helpers import is_array
-
-__all__ = [
-    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
-    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
-    "result_type", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
 
 bool: Any = np.dtype("bool")
 int8, int16, int32, int64 = (
@@ -156,3 +151,6 @@ def _name_of(item: Any) -> str | None:
     if type(item) in _NUMBERS:
         return None
     return dtype_name(item.dtype if is_array(item) else item)
+
+
+hand_on(globals())

@@ -6,8 +6,7 @@ from typing import Any
 import jax
 
 from ..._core.errors import TracingError
-
-__all__ = ["compile_function", "for_many_calls"]
+from ..exports import hand_on
 
 
 def compile_function(
@@ -30,3 +29,6 @@ def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any
     except (TracingError, jax.errors.JAXTypeError, jax.errors.JAXIndexError):
         return fn
     return compiled
+
+
+hand_on(globals())

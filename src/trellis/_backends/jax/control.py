@@ -5,9 +5,8 @@ from typing import Any
 
 import jax
 
+from ..exports import hand_on
 from ._helpers import is_abstract
-
-__all__ = ["cond", "scan", "while_loop"]
 
 
 def cond(
@@ -39,3 +38,6 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     """
     carry, ys = jax.lax.scan(fn, init, xs)
     return carry, ys
+
+
+hand_on(globals())

@@ -8,18 +8,17 @@ any strided convolution is of that kind, so for such sizes strides are taken out
 order. Ordinary sizes use `lax.conv_general_dilated` as it is.
 """
 
+import math
 from functools import partial
-from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ._helpers import with_bias
-
-__all__ = ["conv", "conv_transpose"]
 
 
 # One compiled program per spec, instead of one per step of it where nothing else compiles.
@@ -176,4 +175,7 @@ def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
     inner = [first + 2 * dims, *[first + 2 * i + 1 for i in range(dims)], first + 2 * dims + 1]
     rest = range(first + 2 * dims + 2, x.ndim)
     x = jnp.transpose(x, (*lead, *inner, *rest))
-    return x.reshape(*x.shape[: first + dims], prod(strides) * channels, *trailing)
+    return x.reshape(*x.shape[: first + dims], math.prod(strides) * channels, *trailing)
+
+
+hand_on(globals())

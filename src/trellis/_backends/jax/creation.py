@@ -8,15 +8,12 @@ import numpy as np
 
 from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
+from ..exports import hand_on
 from ._helpers import is_array
 from .casting import as_dtype, default_int, default_of
 from .device import as_device
-from .interchange import as_native, from_dlpack
-
-__all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
-    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
+from .interchange import as_native
+from .interchange import from_dlpack as from_dlpack
 
 _numbers = (bool, int, float, complex)
 
@@ -176,3 +173,6 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
     return jnp.triu(x, k)
+
+
+hand_on(globals())

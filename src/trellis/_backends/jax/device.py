@@ -5,8 +5,7 @@ from typing import Any
 import jax
 
 from ..._core.errors import DeviceError
-
-__all__ = ["device", "to_device"]
+from ..exports import hand_on
 
 _PLATFORMS = {"cuda": "gpu"}
 
@@ -47,3 +46,6 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def default_device() -> Any:
     return jax.config.jax_default_device or jax.local_devices()[0]
+
+
+hand_on(globals())

@@ -13,20 +13,9 @@ from jax.scipy.special import erfinv as jax_erfinv
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..exports import hand_on
 from . import _complex
 from ._promotion import floating, floating_pair, pair, promote, refuse_others
-
-__all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
-    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
-    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
-    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
-    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
-]  # fmt: skip
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
 # while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
@@ -480,3 +469,6 @@ def _(primals: Any, tangents: Any) -> Any:
     if jnp.iscomplexobj(x):
         return jax.jvp(jnp.abs, (x,), (t,))
     return _abs(x), t * jnp.sign(x)
+
+
+hand_on(globals())

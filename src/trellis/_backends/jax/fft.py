@@ -7,14 +7,10 @@ import jax.numpy as jnp
 
 from ..._core.guards import check_rank
 from ..._core.shapes import check_points, normal_axes
+from ..exports import hand_on
 from ._promotion import floating
 from .casting import as_dtype, default_of
 from .device import as_device
-
-__all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfftn", "rfft", "rfftfreq", "rfftn",
-]  # fmt: skip
 
 
 def _wide(x: Any) -> Any:
@@ -125,3 +121,6 @@ def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
 
 def ifftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
     return jnp.fft.ifftshift(x, axes)
+
+
+hand_on(globals(), "fft")

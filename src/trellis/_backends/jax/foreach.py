@@ -4,6 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..exports import hand_on
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
 from ..shared.foreach import foreach_addcmul as foreach_addcmul
@@ -11,12 +12,6 @@ from ..shared.foreach import foreach_div as foreach_div
 from ..shared.foreach import foreach_lerp as foreach_lerp
 from ..shared.foreach import foreach_mul as foreach_mul
 from ..shared.foreach import spread
-
-__all__ = [
-    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
-    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
-    "fused_adam",
-]  # fmt: skip
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
@@ -56,3 +51,6 @@ def fused_adam(
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """There is no such kernel here."""
     return None
+
+
+hand_on(globals())

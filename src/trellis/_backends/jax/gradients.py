@@ -6,10 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = [
-    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
-]  # fmt: skip
-
+from ..exports import hand_on
 
 FLOAT_DTYPES = frozenset(
     [jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")]
@@ -78,3 +75,6 @@ def custom_vjp(
 
 def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
     return jax.checkpoint(fn)
+
+
+hand_on(globals())

@@ -8,13 +8,9 @@ import jax.numpy as jnp
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.errors import ShapeError, TracingError
 from ..._core.shapes import only_axis
+from ..exports import hand_on
 from ._helpers import is_abstract
 from ._promotion import cast
-
-__all__ = [
-    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
-    "take_along_axis",
-]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
@@ -152,3 +148,6 @@ def _(primals: Any, tangents: Any) -> Any:
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     return jax.ops.segment_sum(x, segment_ids, num_segments)
+
+
+hand_on(globals())

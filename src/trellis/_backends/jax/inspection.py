@@ -7,11 +7,10 @@ import jax
 
 from ..._core.dtypes import KINDS, default_complex, default_dtype
 from ..._core.errors import ArgumentError
+from ..exports import hand_on
 from . import casting as datatypes
 from .casting import default_int, lookup, needs_x64
 from .device import default_device
-
-__all__ = ["__array_namespace_info__", "layer_types"]
 
 _STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
 
@@ -56,3 +55,6 @@ def layer_types() -> tuple[type, ...]:
     homes = (("flax.nnx", "Module"), ("equinox", "Module"), ("keras", "Layer"))
     found = [getattr(sys.modules.get(library), name, None) for library, name in homes]
     return tuple([cls for cls in found if cls is not None])
+
+
+hand_on(globals())

@@ -11,17 +11,15 @@ import jax.numpy as jnp
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import normal_axes
+from ..exports import hand_on
 from ..shared import norms
 from ._promotion import floating, floating_pair, pair
 from .casting import as_dtype
 from .elementwise import abs as absolute
-from .products import matmul, matrix_transpose, tensordot, vecdot
-
-__all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
+from .products import matmul as matmul
+from .products import matrix_transpose as matrix_transpose
+from .products import tensordot as tensordot
+from .products import vecdot as vecdot
 
 
 def _matrix(x: Any) -> Any:
@@ -150,3 +148,6 @@ _ops = SimpleNamespace(
     svdvals=svdvals,
     where=jnp.where,
 )
+
+
+hand_on(globals(), "linalg")

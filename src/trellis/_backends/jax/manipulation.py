@@ -7,13 +7,8 @@ import jax.numpy as jnp
 
 from ..._core.dtypes import fitted
 from ..._core.shapes import check_new_axis, normal_axis, permutation
+from ..exports import hand_on
 from ._promotion import common
-
-__all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
-    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
-    "unstack",
-]  # fmt: skip
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
@@ -88,3 +83,6 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = jnp.arange((x.shape[axis] - window) // step + 1) * step
     windows = jnp.take(x, starts[:, None] + jnp.arange(window), axis=axis)
     return jnp.moveaxis(windows, axis + 1, -1)
+
+
+hand_on(globals())

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = ["layer_norm"]
+from ..exports import hand_on
 
 
 @partial(jax.jit, static_argnames=("axes", "epsilon"))
@@ -19,3 +19,6 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     shape = [n if i in axes else 1 for i, n in enumerate(x.shape)]
     y = y if weight is None else y * weight.reshape(shape)
     return y if bias is None else y + bias.reshape(shape)
+
+
+hand_on(globals())

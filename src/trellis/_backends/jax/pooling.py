@@ -6,12 +6,14 @@ from typing import Any
 
 import jax
 
+from ..exports import hand_on
 from ..shared.windows import WindowSpec, max_over_windows
-
-__all__ = ["max_pool"]
 
 
 @partial(jax.jit, static_argnames=("spec", "indices"))
 def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane."""
     return max_over_windows(sys.modules[__package__], x, spec, indices)
+
+
+hand_on(globals())

@@ -5,9 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..exports import hand_on
 from ._promotion import common, pair
-
-__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 matrix_transpose = jnp.matrix_transpose
 
@@ -26,3 +25,6 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     return jnp.einsum(subscripts, *common(xs))
+
+
+hand_on(globals())

@@ -14,14 +14,9 @@ import jax.numpy as jnp
 from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
+from ..exports import hand_on
 from ..shared import rejection
 from .device import as_device
-
-__all__ = [
-    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
-    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
-    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
-]  # fmt: skip
 
 _HALF = 0xFFFF
 
@@ -233,3 +228,6 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     10**5 on."""
     with _stream_layout():
         return _poisson(as_raw_key(key), lam, dtype)
+
+
+hand_on(globals(), "random")

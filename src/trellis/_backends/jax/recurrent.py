@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = ["lstm"]
+from ..exports import hand_on
 
 
 @jax.jit
@@ -25,3 +25,6 @@ def lstm(
 
     state, hs = lax.scan(step, (h, c), x)
     return hs, state
+
+
+hand_on(globals())

@@ -9,13 +9,9 @@ import jax.numpy as jnp
 from ..._core.dtypes import default_dtype
 from ..._core.guards import unordered
 from ..._core.shapes import check_order
+from ..exports import hand_on
 from ._promotion import common
 from .casting import as_dtype
-
-__all__ = [
-    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
-    "prod", "std", "sum", "var",
-]  # fmt: skip
 
 
 def _floats(x: Any) -> Any:
@@ -113,3 +109,6 @@ def var(
     keepdims: bool = False,
 ) -> Any:
     return jnp.var(_floats(x), axis, correction=correction, keepdims=keepdims)
+
+
+hand_on(globals())

@@ -7,11 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.guards import not_bools, unordered
+from ..exports import hand_on
 from ._helpers import refuse_abstract
 from ._promotion import common, pair
 from .casting import default_int
-
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -63,3 +62,6 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     if condition.dtype.kind != "b":
         raise not_bools(condition.dtype)
     return jnp.where(condition, *common((x1, x2)))
+
+
+hand_on(globals())

@@ -7,9 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ..exports import hand_on
 from ._helpers import refuse_abstract
-
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 _INSTEAD = "sort(x), which keeps the shape"
 
@@ -34,3 +33,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 
 def unique_values(x: Any, /) -> Any:
     return unique_all(x).values
+
+
+hand_on(globals())

@@ -5,8 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.guards import unordered
-
-__all__ = ["argsort", "sort"]
+from ..exports import hand_on
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -19,3 +18,6 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     if x.dtype.kind == "c":
         raise unordered("sort")
     return jnp.sort(x, axis, descending=descending, stable=stable)
+
+
+hand_on(globals())

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
 
-__all__ = ["is_concrete", "is_tracing", "lasts"]
+from ..exports import hand_on
 
 
 def _trace_state_at_rest() -> Any:
@@ -39,3 +39,6 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return not isinstance(x, jax.core.Tracer)
+
+
+hand_on(globals())

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-__all__ = ["attention", "attention_weights"]
+from ..exports import hand_on
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -51,3 +51,6 @@ def _softmax_vjp(weights: Any, logits: Any, keep: Any) -> Any:
 
 
 defvjp(_softmax, _softmax_vjp, argnums=(0,))
+
+
+hand_on(globals())

@@ -9,15 +9,10 @@ import numpy as np
 from ..._core import dtypes
 from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
+from ..exports import hand_on
 from ._helpers import BFLOAT16, NATIVE
 from ._helpers import default_complex as default_complex
 from ._helpers import default_float as default_float
-
-__all__ = [
-    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
-    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
-    "result_type", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
 
 bool = np.bool_
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
@@ -109,3 +104,6 @@ def check_device(device: Any) -> None:
         from ..._core.errors import DeviceError
 
         raise DeviceError(f"NumPy arrays live on 'cpu'; there is no device {device!r}.")
+
+
+hand_on(globals())

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.tracing import pretending
+from ..exports import hand_on
 from ._unreadable import hidden, readable
-
-__all__ = ["compile_function", "for_many_calls"]
 
 
 def compile_function(
@@ -38,3 +37,6 @@ def compile_function(
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
+
+
+hand_on(globals())

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import tree
-
-__all__ = ["cond", "scan", "while_loop"]
+from ..exports import hand_on
 
 
 def cond(
@@ -34,3 +33,6 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         y = fn(init, tree.unflatten(spec, zeros))[1]
         return carry, tree.map(lambda part: np.empty((0, *np.shape(part)), part.dtype), y)
     return carry, tree.map(lambda *ys: np.stack(ys), *outputs)
+
+
+hand_on(globals())

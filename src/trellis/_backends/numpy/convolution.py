@@ -5,18 +5,17 @@ A convolution is bilinear. With T(x, w, g) = <conv(x, w), g> the three functions
 derivative of the other two: so three primitives give derivatives of every order.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import product
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from autograd.extend import defvjp, primitive
 from numpy.lib.stride_tricks import as_strided
 
+from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-
-__all__ = ["conv", "conv_transpose"]
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large
 # enough for BLAS.
@@ -117,7 +116,7 @@ def _input_gradient(g: Any, w: Any, geo: _Geometry) -> Any:
             padded[window] += g * w[offset][0]
         return _unpadded(padded, geo).astype(dtype, copy=False)
     matrices = np.ascontiguousarray(_filter_matrices(w, geo).transpose(0, 2, 1))
-    row = prod(geo.kernel) * channels * g.itemsize
+    row = math.prod(geo.kernel) * channels * g.itemsize
     for block in _blocks(g.shape[0], geo.outs, row):
         columns = np.matmul(_to_groups(g[block], geo.groups), matrices)
         rows = g[block].shape[:-1]
@@ -143,7 +142,7 @@ def _filter_gradient(x: Any, g: Any, geo: _Geometry) -> Any:
         for offset, window in _offsets(geo):
             w[offset][0] = np.einsum(f"{axes},{axes}->c", padded[window], g)
         return w.astype(dtype, copy=False)
-    total = np.zeros((geo.groups, prod(geo.kernel) * in_group, out_group), x.dtype)
+    total = np.zeros((geo.groups, math.prod(geo.kernel) * in_group, out_group), x.dtype)
     for block, columns in _columns(padded, geo):
         total += np.matmul(columns.transpose(0, 2, 1), _to_groups(g[block], geo.groups))
     w = total.reshape(geo.groups, *geo.kernel, in_group, out_group)
@@ -241,7 +240,7 @@ def _offsets(
 
 def _blocks(batch: int, outs: tuple[int, ...], row_bytes: int) -> Iterator[tuple[slice, slice]]:
     """Parts of (batch, first spatial axis): several whole samples, or some rows of one."""
-    line = max(1, row_bytes * prod(outs[1:]))
+    line = max(1, row_bytes * math.prod(outs[1:]))
     samples = max(1, _BLOCK_BYTES // (line * outs[0]))
     lines = min(outs[0], max(1, _BLOCK_BYTES // line))
     for n in range(0, batch, samples):
@@ -267,14 +266,14 @@ def _columns(padded: Any, geo: _Geometry) -> Iterator[tuple[tuple[slice, slice],
         ),
         writeable=False,
     )
-    width = prod(geo.kernel) * in_group
-    for block in _blocks(batch, geo.outs, prod(geo.kernel) * channels * padded.itemsize):
+    width = math.prod(geo.kernel) * in_group
+    for block in _blocks(batch, geo.outs, math.prod(geo.kernel) * channels * padded.itemsize):
         yield block, windows[:, block[0], block[1]].reshape(geo.groups, -1, width)
 
 
 def _filter_matrices(w: Any, geo: _Geometry) -> Any:
     in_group, out_channels = w.shape[-2:]
-    width = prod(geo.kernel) * in_group
+    width = math.prod(geo.kernel) * in_group
     return w.reshape(width, geo.groups, out_channels // geo.groups).transpose(1, 0, 2)
 
 
@@ -284,3 +283,6 @@ def _to_groups(y: Any, groups: int) -> Any:
 
 def _from_groups(y: Any, shape: tuple[int, ...]) -> Any:
     return np.moveaxis(y, 0, 1).reshape(shape)
+
+
+hand_on(globals())

@@ -3,9 +3,8 @@
 from typing import Any
 
 from ..._core.errors import ArgumentError
+from ..exports import hand_on
 from .casting import check_device
-
-__all__ = ["device", "to_device"]
 
 
 def device(x: Any, /) -> str:
@@ -17,3 +16,6 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
         raise ArgumentError(f"to_device() has no streams on the CPU, got stream={stream!r}.")
     return x
+
+
+hand_on(globals())

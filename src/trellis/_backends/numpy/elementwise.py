@@ -12,22 +12,11 @@ import numpy as np
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..exports import hand_on
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
 from ._rules.elementwise import erfinv as plain_erfinv
-
-__all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
-    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
-    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
-    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
-    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
-]  # fmt: skip
 
 # Functions of one array ---------------------------------------------------------------------------
 
@@ -344,3 +333,6 @@ def isclose(
 ) -> Any:
     x1, x2 = pair(x1, x2)
     return np.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+hand_on(globals())

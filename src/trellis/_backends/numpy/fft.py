@@ -6,13 +6,9 @@ import numpy as np
 
 from ..._core.dtypes import default_dtype
 from ..._core.shapes import check_points
+from ..exports import hand_on
 from ._helpers import floating
 from .casting import as_dtype, check_device
-
-__all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfftn", "rfft", "rfftfreq", "rfftn",
-]  # fmt: skip
 
 
 def _wide(x: Any) -> Any:
@@ -93,3 +89,6 @@ def _has_axes(x: Any, axes: Any) -> bool:
 def _axes(x: Any, s: Any, axes: Any) -> Any:
     """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
     return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes
+
+
+hand_on(globals(), "fft")

@@ -4,16 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..exports import hand_on
 from ..shared import foreach as plain
 from ._helpers import widened
 from ._tape import TracedArray
 from .gradients import stop_gradient
-
-__all__ = [
-    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
-    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
-    "fused_adam",
-]  # fmt: skip
 
 
 def _room(x: Any, *others: Any) -> Any:
@@ -121,3 +116,6 @@ def fused_adam(
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """There is no such kernel here."""
     return None
+
+
+hand_on(globals())

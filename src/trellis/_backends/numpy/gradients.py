@@ -13,13 +13,10 @@ from autograd.util import toposort
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
+from ..exports import hand_on
 from . import _einops
 from ._helpers import NATIVE
 from ._tape import TracedArray, stop
-
-__all__ = [
-    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
-]  # fmt: skip
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
@@ -179,3 +176,6 @@ def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], li
         return pull(upstream)
 
     return custom_vjp(fn, rule)
+
+
+hand_on(globals())

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import fitted, refuse_dropping
+from ..exports import hand_on
 from ._helpers import cast
 from ._rules.indexing import (
     index_add_at,
@@ -13,11 +14,6 @@ from ._rules.indexing import (
     index_set_at,
     segment_sum_rows,
 )
-
-__all__ = [
-    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
-    "take_along_axis",
-]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
@@ -59,3 +55,6 @@ def _cast(value: Any, x: Any) -> Any:
     if value.dtype.kind == "c" and x.dtype.kind != "c":
         raise refuse_dropping(value.dtype.name, x.dtype.name)
     return cast(value, x.dtype)
+
+
+hand_on(globals())

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..exports import hand_on
 from .casting import as_dtype
-
-__all__ = ["__array_namespace_info__", "layer_types"]
 
 
 class Info:
@@ -44,3 +43,6 @@ def __array_namespace_info__() -> Info:
 def layer_types() -> tuple[type, ...]:
     """The classes of the framework's own layers: NumPy has none."""
     return ()
+
+
+hand_on(globals())

@@ -10,6 +10,7 @@ import numpy as np
 from ..._core.dtypes import name_of
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes
+from ..exports import hand_on
 from ..shared import norms
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair
 from ._tape import stop
@@ -19,12 +20,6 @@ from .products import tensordot as tensordot
 from .products import vecdot as vecdot
 from .reduction import all, any, max, min, sum
 from .searching import where
-
-__all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
 
 
 def _matrix(x: Any) -> Any:
@@ -155,3 +150,6 @@ _ops = SimpleNamespace(
     svdvals=svdvals,
     where=where,
 )
+
+
+hand_on(globals(), "linalg")

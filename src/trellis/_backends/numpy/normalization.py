@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..exports import hand_on
 from ._tape import stop
-
-__all__ = ["layer_norm"]
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
@@ -18,3 +17,6 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     shape = tuple([n if i in axes else 1 for i, n in enumerate(x.shape)])
     y = y if weight is None else y * np.reshape(weight, shape)
     return y if bias is None else y + np.reshape(bias, shape)
+
+
+hand_on(globals())

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from ..exports import hand_on
 from ._helpers import FLOAT32, common, pair, rounded, widened
 from .reduction import sum
-
-__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 _np_matmul = np.matmul  # found faster than in NumPy's module, which has a `__getattr__`
 
@@ -52,3 +51,6 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
         wide = [widened(x) for x in xs]
         return rounded(np.einsum(subscripts, *wide, optimize=len(xs) > 2))
     return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
+
+
+hand_on(globals())

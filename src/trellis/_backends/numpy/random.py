@@ -11,16 +11,11 @@ from autograd.tracer import getval
 from scipy.special import gammainc, gammaln
 
 from ..._core.threefry import MASK, PARITY
+from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._tape import differentiable
 from .casting import check_device
-
-__all__ = [
-    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
-    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
-    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
-]  # fmt: skip
 
 _U32, _U64 = np.uint32, np.uint64
 
@@ -258,3 +253,6 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
 
 def _whole(rate: Any) -> Any:
     return np.where((rate >= 0) & (rate < np.inf), np.floor(rate), 0)
+
+
+hand_on(globals(), "random")

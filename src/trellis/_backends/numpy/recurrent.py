@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from ..exports import hand_on
 from ._tape import differentiable
-
-__all__ = ["lstm"]
 
 differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))
 
@@ -29,3 +28,6 @@ def lstm(
         h = gates[:, 3 * width :] * np.tanh(c)
         hs.append(h)
     return np.stack(hs), (h, c)
+
+
+hand_on(globals())

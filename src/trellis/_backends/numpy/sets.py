@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+from ..exports import hand_on
 
 
 def unique_all(x: Any, /) -> UniqueAllResult[Any]:
@@ -24,3 +23,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 def unique_values(x: Any, /) -> Any:
     # np.unique_values leaves the order open; all backends sort.
     return np.unique(x, equal_nan=False)
+
+
+hand_on(globals())

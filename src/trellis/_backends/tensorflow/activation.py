@@ -6,12 +6,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.shapes import normal_axes
+from ..exports import hand_on
 from ._helpers import rank
-
-__all__ = [
-    "class_losses", "elu", "gelu", "hard_tanh", "leaky_relu", "log_softmax", "relu", "sigmoid",
-    "silu", "softmax", "softplus",
-]  # fmt: skip
 
 
 def relu(x: Any, /) -> Any:
@@ -88,3 +84,6 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
     if reduction == "none":
         return losses
     return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)
+
+
+hand_on(globals())

@@ -4,9 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..exports import hand_on
 from .activation import softmax
-
-__all__ = ["attention", "attention_weights"]
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -43,3 +42,6 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
     weights = softmax(tf.where(is_empty, zero, logits), axis=-1)
     return tf.cast(tf.where(is_empty, zero, weights), dtype)
+
+
+hand_on(globals())

@@ -8,13 +8,8 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
+from ..exports import hand_on
 from ._helpers import SCALARS, dtype_beside, on, promote
-
-__all__ = [
-    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
-    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
-    "result_type", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
 
 bool = tf.bool
 int8, int16, int32, int64 = tf.int8, tf.int16, tf.int32, tf.int64
@@ -125,3 +120,6 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for value in scalars:
         dtype = dtype_beside(value, dtype)
     return dtype
+
+
+hand_on(globals())

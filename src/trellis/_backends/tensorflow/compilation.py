@@ -6,8 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core import tree
-
-__all__ = ["compile_function", "for_many_calls"]
+from ..exports import hand_on
 
 _Tensor = type(tf.constant(0))
 _static_types = (bool, int, float, complex, str)
@@ -95,3 +94,6 @@ class _Function:
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
+
+
+hand_on(globals())

@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.errors import ShapeError
-
-__all__ = ["cond", "scan", "while_loop"]
+from ..exports import hand_on
 
 
 def _flat(nest: Any) -> tuple[list[Any], Any]:
@@ -137,3 +136,6 @@ def _scan_graph(
         tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)
     ]
     return tree.unflatten(of_carry, carry), tree.unflatten(of_y[0], ys)
+
+
+hand_on(globals())

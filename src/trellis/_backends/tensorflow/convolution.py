@@ -7,15 +7,14 @@ dilation at stride 1 goes through space-to-batch, and everything else through ga
 one matrix product. All of it has gradients of every order.
 """
 
+import math
 from itertools import product
-from math import prod
 from typing import Any
 
 import tensorflow as tf
 
+from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-
-__all__ = ["conv", "conv_transpose"]
 
 
 def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
@@ -242,7 +241,7 @@ def _by_windows(
         ]
         windows.append(tf.reshape(x[(slice(None), *spans)], [-1, groups, in_group]))
     columns = tf.transpose(tf.concat(windows, -1), [1, 0, 2])
-    matrices = tf.reshape(filters, [prod(kernel) * in_group, groups, out_channels // groups])
+    matrices = tf.reshape(filters, [math.prod(kernel) * in_group, groups, out_channels // groups])
     y = tf.transpose(tf.matmul(columns, tf.transpose(matrices, [1, 0, 2])), [1, 0, 2])
     return tf.reshape(y, [tf.shape(x)[0], *outs, out_channels])
 
@@ -293,3 +292,6 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
     flipped = tf.reshape(flipped, [*kernel, out_group, groups, channels // groups])
     flipped = tf.transpose(flipped, [*range(dims), dims + 2, dims + 1, dims])
     return tf.reshape(flipped, [*kernel, channels // groups, groups * out_group])
+
+
+hand_on(globals())

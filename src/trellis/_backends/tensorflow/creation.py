@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError
+from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     SCALARS,
@@ -24,11 +25,6 @@ from ._helpers import (
 )
 from .casting import as_dtype, astype
 from .device import to_device
-
-__all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
-    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
 
 _CONTIGUOUS_TYPES = (np.ndarray, np.generic)
 
@@ -258,3 +254,6 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
         shape = [-1 if i == place else 1 for i in range(count)]
         grids.append(tf.broadcast_to(tf.reshape(x, shape), lengths) if count else x)
     return grids
+
+
+hand_on(globals())

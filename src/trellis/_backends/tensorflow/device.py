@@ -5,9 +5,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DeviceError
+from ..exports import hand_on
 from ._helpers import on
-
-__all__ = ["device", "to_device"]
 
 
 def default_device() -> str:
@@ -34,3 +33,6 @@ def full_name(name: str) -> str:
     spec = tf.DeviceSpec(job="localhost", replica=0, task=0)
     full = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
     return full
+
+
+hand_on(globals())

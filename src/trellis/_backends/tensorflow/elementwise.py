@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -26,18 +27,6 @@ from ._helpers import (
     tensor,
     truth,
 )
-
-__all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
-    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
-    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
-    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
-    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
-]  # fmt: skip
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
 # Python above them, which take twice as long as the kernel of a small tensor.
@@ -674,3 +663,6 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
     if x1.dtype in SIGNED:
         return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
     return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))
+
+
+hand_on(globals())

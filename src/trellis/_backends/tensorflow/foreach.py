@@ -1,10 +1,11 @@
 """Arithmetic over lists of leaves on TensorFlow."""
 
-from math import log
+import math
 from typing import Any
 
 import tensorflow as tf
 
+from ..exports import hand_on
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
 from ..shared.foreach import foreach_addcmul as foreach_addcmul
@@ -13,12 +14,6 @@ from ..shared.foreach import foreach_lerp as foreach_lerp
 from ..shared.foreach import foreach_mul as foreach_mul
 from ..shared.foreach import spread
 from .compilation import compile_function
-
-__all__ = [
-    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
-    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
-    "fused_adam",
-]  # fmt: skip
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
@@ -89,7 +84,7 @@ def _adam_formula(
     weight_decay: float,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     c1, c2 = [
-        tf.zeros_like(t) + 1 if b == 0 else -tf.math.expm1(t * log(b)) for b in (beta1, beta2)
+        tf.zeros_like(t) + 1 if b == 0 else -tf.math.expm1(t * math.log(b)) for b in (beta1, beta2)
     ]
     ratio, shift = c1 / tf.sqrt(c2), epsilon * c1
     ms = foreach_lerp(ms, gs, 1 - beta1)
@@ -105,3 +100,6 @@ def _adam_formula(
 
 _adam = compile_function(_adam_formula, static_argnums=(), static_argnames=())
 _steps_seen: dict[Any, int] = {}
+
+
+hand_on(globals())

@@ -5,9 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = [
-    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
-]  # fmt: skip
+from ..exports import hand_on
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 
@@ -148,3 +146,6 @@ def custom_vjp(
 def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
     inner = tf.recompute_grad(lambda *xs: fn(list(xs)))
     return lambda xs: list(inner(*xs))
+
+
+hand_on(globals())

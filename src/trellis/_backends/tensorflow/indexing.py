@@ -8,6 +8,7 @@ import tensorflow as tf
 from ..._core.dtypes import refuse_dropping
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axis, only_axis
+from ..exports import hand_on
 from ._getitem import getitem
 from ._helpers import (
     COMPLEX,
@@ -24,11 +25,6 @@ from ._helpers import (
     tensor,
     wrapped,
 )
-
-__all__ = [
-    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
-    "take_along_axis",
-]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
@@ -175,3 +171,6 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     if segment_ids.dtype not in (tf.int32, tf.int64):
         segment_ids = tf.cast(segment_ids, tf.int64)
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)
+
+
+hand_on(globals())

@@ -6,10 +6,9 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core import dtypes
+from ..exports import hand_on
 from ._helpers import default_complex, default_float
 from .device import default_device, full_name
-
-__all__ = ["__array_namespace_info__", "layer_types"]
 
 _EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
 
@@ -53,3 +52,6 @@ def layer_types() -> tuple[type, ...]:
     # Whoever has a Keras layer has imported Keras, which takes long.
     keras_layer = getattr(sys.modules.get("keras"), "Layer", None)
     return (tf.Module,) if keras_layer is None else (tf.Module, keras_layer)
+
+
+hand_on(globals())

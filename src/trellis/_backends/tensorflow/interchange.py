@@ -6,9 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import CopyError, TracingError
+from ..exports import hand_on
 from ._helpers import is_aligned, on
-
-__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 
 def check_leaving(x: Any, /) -> None:
@@ -56,3 +55,6 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         return tf.constant(x)
     with on(device):
         return tf.constant(x)
+
+
+hand_on(globals())

@@ -13,13 +13,8 @@ from ..._core.shapes import (
     normal_axis,
     permutation,
 )
+from ..exports import hand_on
 from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
-
-__all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "pad",
-    "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze", "stack", "tile",
-    "unstack",
-]  # fmt: skip
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
@@ -164,3 +159,6 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = tf.range(0, count - window + 1, step)
     windows = tf.gather(x, starts[:, None] + tf.range(window)[None, :], axis=axis)
     return move(windows, axis + 1, -1)
+
+
+hand_on(globals())

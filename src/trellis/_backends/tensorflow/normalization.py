@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["layer_norm"]
+from ..exports import hand_on
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
@@ -19,3 +19,6 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     shape = [sizes.pop(0) if i in axes and sizes else 1 for i in range(len(x.shape))]
     y = y if weight is None else y * tf.reshape(weight, shape)
     return y if bias is None else y + tf.reshape(bias, shape)
+
+
+hand_on(globals())

@@ -3,11 +3,13 @@
 import sys
 from typing import Any
 
+from ..exports import hand_on
 from ..shared.windows import WindowSpec, max_over_windows
-
-__all__ = ["max_pool"]
 
 
 def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane."""
     return max_over_windows(sys.modules[__package__], x, spec, indices)
+
+
+hand_on(globals())

@@ -22,16 +22,11 @@ from ..._core.threefry import (
     ROTATIONS,
     sorting_rounds,
 )
+from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import on, sizes
 from .tracing import is_concrete
-
-__all__ = [
-    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
-    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
-    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
-]  # fmt: skip
 
 _SQRT2 = 2.0**0.5
 _SMALL = 2**17  # below this, an eager draw costs less by the blockwise kernel than by compiling
@@ -445,3 +440,6 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))
     offset = rejection.poisson(_Ops, key, rate, tuple(rate.shape))
     return tf.cast(whole, dtype) + tf.cast(offset, dtype)
+
+
+hand_on(globals(), "random")

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["lstm"]
+from ..exports import hand_on
 
 # A loop in a graph takes two to three times as long as its steps one after another, which take
 # longer to trace.
@@ -44,3 +44,6 @@ def _lstm_step(at: Any, h: Any, c: Any, recurrent_kernel: Any) -> tuple[Any, Any
     i, f, g, o = tf.split(at + h @ recurrent_kernel, 4, -1)
     c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
     return tf.sigmoid(o) * tf.tanh(c), c
+
+
+hand_on(globals())

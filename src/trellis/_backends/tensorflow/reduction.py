@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
+from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -25,11 +26,6 @@ from ._helpers import (
     truth,
 )
 from .casting import as_dtype, astype
-
-__all__ = [
-    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
-    "prod", "std", "sum", "var",
-]  # fmt: skip
 
 # As in elementwise.py: without the layers of Python above the kernels.
 _raw = tf.raw_ops
@@ -249,3 +245,6 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
         high, low = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
         x = tf.not_equal(high, low) if x.dtype is tf.bool else high - low
     return x
+
+
+hand_on(globals())

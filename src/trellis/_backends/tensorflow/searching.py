@@ -7,6 +7,7 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.guards import not_bools
 from ..._core.shapes import normal_axes, normal_axis
+from ..exports import hand_on
 from ._helpers import (
     FLOATING,
     SCALARS,
@@ -19,8 +20,6 @@ from ._helpers import (
     sort_key,
     tensor,
 )
-
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
@@ -110,3 +109,6 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
     ).indices
     values = tf.gather(x, indices, batch_dims=rank(x) - 1)
     return move(values, -1, axis), move(indices, -1, axis)
+
+
+hand_on(globals())

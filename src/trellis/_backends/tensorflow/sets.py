@@ -5,9 +5,8 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ..exports import hand_on
 from ._helpers import order, sizes, tensor
-
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 def unique_all(x: Any, /) -> UniqueAllResult[Any]:
@@ -43,3 +42,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 
 def unique_values(x: Any, /) -> Any:
     return unique_all(x).values
+
+
+hand_on(globals())

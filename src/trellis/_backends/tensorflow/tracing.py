@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["is_concrete", "is_tracing", "lasts"]
+from ..exports import hand_on
 
 
 def is_tracing() -> bool:
@@ -20,3 +20,6 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return hasattr(x, "numpy")  # tensors of a graph have no values
+
+
+hand_on(globals())

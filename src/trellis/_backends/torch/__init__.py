@@ -22,6 +22,7 @@ from .foreach import *
 from .gradients import *
 from .indexing import *
 from .inspection import *
+from .inspection import __array_namespace_info__ as __array_namespace_info__
 from .interchange import *
 from .manipulation import *
 from .normalization import *

@@ -7,6 +7,7 @@ import torch
 
 from ..._core.dtypes import KINDS, FloatLimits, IntLimits, name_of, refuse_dropping, refuse_none
 from ..._core.errors import ArgumentError, DtypeError
+from ..exports import hand_on
 from ._helpers import (
     NAMES,
     NATIVE,
@@ -15,12 +16,6 @@ from ._helpers import (
     number_dtype,
     promote,
 )
-
-__all__ = [
-    "as_dtype", "astype", "bfloat16", "bool", "can_cast", "complex64", "complex128", "dtype_name",
-    "finfo", "float16", "float32", "float64", "iinfo", "int8", "int16", "int32", "int64", "isdtype",
-    "result_type", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
 
 bool = torch.bool
 int8, int16, int32, int64 = torch.int8, torch.int16, torch.int32, torch.int64
@@ -118,3 +113,6 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for number in numbers:
         dtype = number_dtype(number, dtype)
     return dtype
+
+
+hand_on(globals())

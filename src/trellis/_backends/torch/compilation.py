@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from ..._core.tracing import pretending
-
-__all__ = ["compile_function", "for_many_calls"]
+from ..exports import hand_on
 
 
 def compile_function(
@@ -49,3 +48,6 @@ def _explained(
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
+
+
+hand_on(globals())

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-__all__ = ["cond", "scan", "while_loop"]
+from ..exports import hand_on
 
 
 def _is_traced(pred: Any) -> bool:
@@ -99,3 +99,6 @@ def _stacked(column: list[Any]) -> Any:
     if column[0] is None:  # a leaf in the eyes of PyTorch
         return None
     return torch.stack([y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in column])
+
+
+hand_on(globals())

@@ -5,9 +5,8 @@ from typing import Any
 
 import torch.nn.functional as F
 
+from ..exports import hand_on
 from ..shared.grouped import multiplied_by_groups
-
-__all__ = ["grouped_matmul", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -18,3 +17,6 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
 def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
     """Each group of rows times its own matrix."""
     return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)
+
+
+hand_on(globals())

@@ -3,9 +3,8 @@
 from typing import Any
 
 from ..._core.errors import DeviceError
+from ..exports import hand_on
 from ._helpers import as_device
-
-__all__ = ["device", "to_device"]
 
 
 def device(x: Any, /) -> Any:
@@ -18,3 +17,6 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
     return x.to(as_device(device))
+
+
+hand_on(globals())

@@ -11,6 +11,7 @@ from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
+from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -30,18 +31,6 @@ from ._helpers import (
     promote,
     unordered,
 )
-
-__all__ = [
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "cbrt", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc",
-    "erfinv", "exp", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "hypot",
-    "imag", "isclose", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log2",
-    "log10", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "multiply", "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow",
-    "real", "reciprocal", "remainder", "round", "rsqrt", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "trunc", "truncate_divide",
-]  # fmt: skip
 
 # They are their own magnitudes.
 _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
@@ -521,3 +510,6 @@ def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
         if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
             dtype = promote(dtype, bound.dtype)
     return dtype
+
+
+hand_on(globals())

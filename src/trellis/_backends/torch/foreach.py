@@ -9,14 +9,9 @@ from typing import Any
 
 import torch
 
+from ..exports import hand_on
 from ..shared import foreach as plain
 from .gradients import compiling_inside
-
-__all__ = [
-    "foreach_add", "foreach_addcdiv", "foreach_addcmul", "foreach_cast", "foreach_detach",
-    "foreach_div", "foreach_lerp", "foreach_maximum", "foreach_mul", "foreach_norm", "foreach_sqrt",
-    "fused_adam",
-]  # fmt: skip
 
 
 def _walks() -> bool:
@@ -198,3 +193,6 @@ _clone = getattr(torch, "_foreach_clone", None)
 def _copies(xs: list[Any]) -> list[Any]:
     # Multiplying by one takes a third longer; older versions of torch have no other way.
     return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
+
+
+hand_on(globals())

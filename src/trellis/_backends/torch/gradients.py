@@ -12,10 +12,7 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-
-__all__ = [
-    "FLOAT_DTYPES", "checkpoint", "custom_vjp", "jacobian", "jvp", "stop_gradient", "vjp", "vmap",
-]  # fmt: skip
+from ..exports import hand_on
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
@@ -206,3 +203,6 @@ def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], li
         )
 
     return call
+
+
+hand_on(globals())

@@ -11,12 +11,8 @@ import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
+from ..exports import hand_on
 from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
-
-__all__ = [
-    "index_add", "index_max", "index_min", "index_multiply", "index_set", "segment_sum", "take",
-    "take_along_axis",
-]  # fmt: skip
 
 
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
@@ -209,3 +205,6 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
         return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)
     totals = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype, device=x.device)
     return torch.index_add(totals, 0, segment_ids.to(torch.int64), x)
+
+
+hand_on(globals())

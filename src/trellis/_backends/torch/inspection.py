@@ -5,9 +5,8 @@ from typing import Any
 import torch
 
 from ..._core.dtypes import KINDS
+from ..exports import hand_on
 from ._helpers import NATIVE, default_complex, default_float
-
-__all__ = ["__array_namespace_info__", "layer_types"]
 
 
 class Info:
@@ -52,3 +51,6 @@ def __array_namespace_info__() -> Info:
 def layer_types() -> tuple[type, ...]:
     """The classes of the framework's own layers: Trellis does not see their parameters."""
     return (torch.nn.Module,)
+
+
+hand_on(globals())

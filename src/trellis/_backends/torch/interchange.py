@@ -6,9 +6,8 @@ import numpy as np
 import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
+from ..exports import hand_on
 from ._helpers import NATIVE, as_device
-
-__all__ = ["check_leaving", "from_numpy", "to_numpy"]
 
 
 def check_leaving(x: Any, /) -> None:
@@ -71,3 +70,6 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if copy is False and moved is not tensor:
         raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved
+
+
+hand_on(globals())

@@ -8,6 +8,7 @@ import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import normal_axes
+from ..exports import hand_on
 from ..shared import norms
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
 from .elementwise import multiply
@@ -17,13 +18,6 @@ from .products import tensordot as tensordot
 from .products import vecdot as vecdot
 from .reduction import all, any, max, min, sum
 from .tracing import is_concrete
-
-__all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
-
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -178,3 +172,6 @@ _ops = SimpleNamespace(
     svdvals=svdvals,
     where=torch.where,
 )
+
+
+hand_on(globals(), "linalg")

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-__all__ = ["layer_norm"]
+from ..exports import hand_on
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
@@ -24,3 +24,6 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     # zero: at 1e4 all but three. Any element of a row is near enough to its mean to take its place.
     first = x.detach()[(..., *[slice(0, 1)] * inner)]
     return F.layer_norm(x - first, x.shape[x.ndim - inner :], weight, bias, epsilon)
+
+
+hand_on(globals())

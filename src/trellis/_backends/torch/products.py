@@ -6,9 +6,8 @@ import torch
 from torch import matmul as torch_matmul  # a name of its own is found faster than one in a module
 
 from ..._core.shapes import check_lengths
+from ..exports import hand_on
 from ._helpers import FEW_KERNELS, INEXACT, all_same, both
-
-__all__ = ["einsum", "matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -56,3 +55,6 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
     # Sums without a product are int64 of any integers.
     return torch.einsum(subscripts, *same).to(same[0].dtype)
+
+
+hand_on(globals())

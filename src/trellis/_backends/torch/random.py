@@ -25,16 +25,11 @@ from ..._core.threefry import (
     ROTATIONS,
     sorting_rounds,
 )
+from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import as_device
 from .tracing import is_concrete
-
-__all__ = [
-    "add_words", "as_raw_key", "bits", "erfinv", "fold_in", "from_words", "gamma", "keep",
-    "key_device", "key_of_seed", "log2_fraction", "make_key", "multiply_words", "normal",
-    "permutation", "poisson", "randint", "split", "to_words", "uniform", "words",
-]  # fmt: skip
 
 _SQRT2 = 2.0**0.5
 
@@ -525,3 +520,6 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     rate = lam.to(torch.float32)
     whole = torch.where((rate >= 0) & (rate < torch.inf), torch.floor(rate), 0)
     return whole.to(dtype) + _poisson(key, rate).to(dtype)
+
+
+hand_on(globals(), "random")

@@ -4,10 +4,9 @@ from typing import Any
 
 import torch
 
+from ..exports import hand_on
 from ._fused import fastest
 from .gradients import compiling_inside
-
-__all__ = ["lstm"]
 
 
 def lstm(
@@ -49,3 +48,6 @@ def _lstm_formula(
         h = torch.sigmoid(o) * torch.tanh(c)
         hs.append(h)
     return torch.stack(hs), h, c
+
+
+hand_on(globals())

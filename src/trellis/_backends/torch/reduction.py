@@ -11,13 +11,9 @@ from torch import mean as torch_mean  # names of their own are found faster than
 from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
+from ..exports import hand_on
 from ._helpers import COMPLEX, FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
 from .casting import as_dtype
-
-__all__ = [
-    "all", "any", "cumulative_prod", "cumulative_sum", "diff", "logsumexp", "max", "mean", "min",
-    "prod", "std", "sum", "var",
-]  # fmt: skip
 
 
 def _total_dtype(x: Any, dtype: Any) -> Any:
@@ -181,3 +177,6 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis == ():
         return as_float(x).clone()
     return torch.logsumexp(as_float(x), normal_axes(axis, x.ndim), keepdims)
+
+
+hand_on(globals())

@@ -7,9 +7,8 @@ import torch
 from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes
+from ..exports import hand_on
 from ._helpers import FEW_KERNELS, NATIVE, both, filled, ordered
-
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "topk", "where"]
 
 
 def _ranked(x: Any) -> Any:
@@ -72,3 +71,6 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
     """
     values, indices = torch.sort(x, dim=axis, descending=largest, stable=True)
     return torch.narrow(values, axis, 0, k), torch.narrow(indices, axis, 0, k)
+
+
+hand_on(globals())

@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+from ..exports import hand_on
 
 
 def _unique(x: Any) -> tuple[Any, Any, Any]:
@@ -55,3 +54,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 
 def unique_values(x: Any, /) -> Any:
     return _unique(x)[0] if x.dtype.is_complex else torch.unique(x)
+
+
+hand_on(globals())

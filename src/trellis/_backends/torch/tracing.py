@@ -5,8 +5,7 @@ from typing import Any
 import torch
 
 from ..._core import tracing
-
-__all__ = ["is_concrete", "is_tracing", "lasts"]
+from ..exports import hand_on
 
 # Asked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
@@ -31,3 +30,6 @@ def lasts(x: Any) -> bool:
     if is_tracing():
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+hand_on(globals())

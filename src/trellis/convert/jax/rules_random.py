@@ -39,3 +39,8 @@ def random_split(g: JaxBuilder, key: Value, *, shape: Sequence[int], **_: Any) -
 @random_rules("random_fold_in")
 def random_fold_in(g: JaxBuilder, key: Value, number: Any, **_: Any) -> Value:
     return g.call(random.fold_in, key, number)
+
+
+@random_rules("threefry2x32")
+def threefry2x32(g: JaxBuilder, *words: Value, **_: Any) -> Any:
+    return g.items(g.s.threefry_2x32(*words), 2)

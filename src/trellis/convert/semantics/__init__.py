@@ -42,6 +42,7 @@ from .numbers import complex_of as complex_of
 from .numbers import equal_with_nan as equal_with_nan
 from .numbers import less_equal_with_nan as less_equal_with_nan
 from .numbers import less_with_nan as less_with_nan
+from .numbers import threefry_2x32 as threefry_2x32
 from .picking import compressed as compressed
 from .picking import counted_grams as counted_grams
 from .picking import gathered as gathered

@@ -142,3 +142,38 @@ def _bits_of_float(xp: Any, x: Any) -> Any:
     bits = xp.where(xp.isnan(x), xp.full_like(bits, 0x7FC00000), bits)
     sign = xp.astype(xp.signbit(x), uint32)
     return xp.bitwise_or(bits, xp.bitwise_left_shift(sign, 31))
+
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def threefry_2x32(key_1: Any, key_2: Any, x_1: Any, x_2: Any, /) -> tuple[Any, Any]:
+    """The hash that random bits of JAX come from, of a key and a counter of two words each.
+
+    >>> import numpy as np
+    >>> zero = np.zeros((), "uint32")
+    >>> [hex(word) for word in threefry_2x32(zero, zero, zero, zero)]
+    ['0x6b200159', '0x99ba4efe']
+    """
+    xp = xp_of_all(key_1, key_2, x_1, x_2)
+
+    def plus(x: Any, y: Any) -> Any:
+        """Sums of 32 bits, whatever a framework does with larger ones."""
+        low = xp.add(xp.bitwise_and(x, 0xFFFF), xp.bitwise_and(y, 0xFFFF))
+        high = xp.add(xp.bitwise_right_shift(x, 16), xp.bitwise_right_shift(y, 16))
+        high = xp.bitwise_and(xp.add(high, xp.bitwise_right_shift(low, 16)), 0xFFFF)
+        return xp.bitwise_or(xp.bitwise_left_shift(high, 16), xp.bitwise_and(low, 0xFFFF))
+
+    def turned(x: Any, n: int) -> Any:
+        return xp.bitwise_or(xp.bitwise_left_shift(x, n), xp.bitwise_right_shift(x, 32 - n))
+
+    parity = xp.bitwise_xor(xp.bitwise_xor(key_1, key_2), 0x1BD11BDA)
+    keys = (key_1, key_2, parity)
+    x_1, x_2 = plus(x_1, key_1), plus(x_2, key_2)
+    for i in range(5):
+        for n in _ROTATIONS[i % 2]:
+            x_1 = plus(x_1, x_2)
+            x_2 = xp.bitwise_xor(turned(x_2, n), x_1)
+        x_1 = plus(x_1, keys[(i + 1) % 3])
+        x_2 = plus(plus(x_2, keys[(i + 2) % 3]), xp.full_like(x_2, i + 1))
+    return x_1, x_2
