@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -71,7 +72,8 @@ def test_everything_made_is_exported():
 def test_shows_its_signature_and_documents_all_of_it(name):
     value = PUBLIC[name]
     signature, text = inspect.signature(value), inspect.getdoc(value) or ""
-    documented = text.partition("Args:\n")[2].partition("\n\n")[0]
+    # A NamedTuple has attributes, which its constructor takes.
+    documented = re.split("(?:Args|Attributes):\n", text)[-1].partition("\n\n")[0]
     for parameter in signature.parameters.values():
         is_star = parameter.kind is parameter.VAR_KEYWORD
         assert not is_star and parameter.annotation is not parameter.empty, parameter

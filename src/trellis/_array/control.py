@@ -10,6 +10,7 @@ from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
 from .._core.errors import ArgumentTypeError, DtypeError, ShapeError
 from .._core.kinds import check_callable, shown
+from .._core.tracing import is_followed
 from .._core.tree import leaves
 from .._core.typing import Array, Nest, T
 
@@ -61,7 +62,8 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     def stepped(state: T) -> T:
         new = body_fn(state)
         if not seen:
-            seen.append(True)
+            if not is_followed():  # torch.compile comes by once, and refuses to note it
+                seen.append(True)
             _check_same("while_loop", "state", leaves(state), leaves(new))
         return new
 
@@ -90,7 +92,8 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
     def checked(carry: T, x: Any) -> tuple[T, Any]:
         new, y = fn(carry, x)
         if not seen:
-            seen.append(True)
+            if not is_followed():  # torch.compile comes by once, and refuses to note it
+                seen.append(True)
             _check_same("scan", "carry", leaves(carry), leaves(new))
         return new, y
 

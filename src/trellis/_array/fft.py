@@ -16,7 +16,6 @@ from .._core.guards import (
     check_axes,
     check_axis,
     check_number,
-    check_rank,
     check_whole,
 )
 from .._core.shapes import check_lengths, check_points, one_of
@@ -254,7 +253,6 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
             check_axes(axes)
         if not isinstance(x, dict):
             check_array(x)
-            check_rank("fftshift", x, 1)
         return xp_of(x).fft.fftshift(x, axes=axes)
     except Exception as error:
         explain(error, fftshift)
@@ -272,7 +270,6 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
             check_axes(axes)
         if not isinstance(x, dict):
             check_array(x)
-            check_rank("ifftshift", x, 1)
         return xp_of(x).fft.ifftshift(x, axes=axes)
     except Exception as error:
         explain(error, ifftshift)

@@ -24,10 +24,15 @@ def check_flag(value: object) -> None:
         raise WrongKind(f"{value!r} is neither True nor False")
 
 
+def _is_integer(n: Any) -> bool:
+    # In this order: of a size that torch.compile keeps open only the class can be asked.
+    return not isinstance(n, bool) and (isinstance(n, int) or hasattr(n, "__index__"))
+
+
 def check_axis(axis: Any) -> None:
     """Raise unless an axis is an integer, several, or None."""
     for a in axis if isinstance(axis, (tuple, list)) else (axis,):
-        if a is not None and (isinstance(a, bool) or not hasattr(a, "__index__")):
+        if a is not None and not _is_integer(a):
             raise WrongKind(f"{a!r} is no axis")
 
 
@@ -42,7 +47,7 @@ def check_whole(value: Any) -> None:
     """Raise unless an option is an integer, or several."""
     is_one = not hasattr(value, "__iter__") or hasattr(value, "dtype")
     for n in (value,) if is_one else value:
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
+        if not _is_integer(n):
             raise WrongKind(f"{n!r} is no integer")
 
 
