@@ -28,10 +28,21 @@ def test_outputs_and_gradients(name, backend, array):
     compare(*hugging_face_configs.build(name), backend, array)
 
 
+# Too badly conditioned for the limits in float32 (NumPy is at 1.3e-4 of a gradient's scale): in
+# float64, where the same limits leave nothing to rounding.
+IN_DOUBLE = ("detr",)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in hugging_face_configs.MODELS if n not in SHORT])
-def test_outputs_and_gradients_of_the_list(name, backend, array):
-    compare(*hugging_face_configs.build(name), backend, array)
+def test_outputs_and_gradients_of_the_list(name, backend, array, x64):
+    model, given = hugging_face_configs.build(name)
+    if name not in IN_DOUBLE:
+        compare(model, given, backend, array)
+        return
+    with x64():
+        given = {key: x.double() if x.is_floating_point() else x for key, x in given.items()}
+        compare(model.double(), given, backend, array)
 
 
 @pytest.mark.long
@@ -126,7 +137,7 @@ def leaves(output):
 
 
 def weights_like(x):
-    return torch.linspace(-1, 1, x.numel()).reshape(x.shape)
+    return torch.linspace(-1, 1, x.numel(), dtype=x.dtype).reshape(x.shape)
 
 
 def narrow(x):
