@@ -18,6 +18,8 @@ NEEDED = {
     "trellis.convert.weights_back": ("torch",),
     "trellis.convert.torch": ("torch",),
     "trellis.convert.jax": ("jax",),
+    "trellis.convert.keras": ("tensorflow",),
+    "trellis.convert.onnx": ("onnx",),
     "trellis.convert.tensorflow": ("tensorflow",),
 }
 
