@@ -28,7 +28,8 @@ def part(name, backend):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_mistakes(name, backend):
+def test_mistakes(name, backend, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a wrong path may be a good one to write to
     call = CALLS[name]
     foreign = np.ones(3, "float32") if backend != "numpy" else None
     raw, divided = [], []
