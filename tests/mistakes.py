@@ -236,7 +236,7 @@ SIGNATURE = re.compile(
 
 
 def is_clear(error: Exception) -> bool:
-    """An error of our tree, or Python's own about the signature."""
-    if isinstance(error, TrellisError):
+    """An error of our tree, or Python's own about the signature or a file that is not there."""
+    if isinstance(error, (TrellisError, FileNotFoundError)):
         return True
     return type(error) is TypeError and SIGNATURE.search(str(error)) is not None
