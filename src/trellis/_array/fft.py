@@ -33,10 +33,6 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("fft", x, n, axis, norm)
     except Exception as error:
         explain(error, fft)
@@ -50,10 +46,6 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("ifft", x, n, axis, norm)
     except Exception as error:
         explain(error, ifft)
@@ -67,10 +59,6 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("rfft", x, n, axis, norm)
     except Exception as error:
         explain(error, rfft)
@@ -84,10 +72,6 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     array([1., 1., 1., 1.])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("irfft", x, n, axis, norm)
     except Exception as error:
         explain(error, irfft)
@@ -101,10 +85,6 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     array([1., 1., 1., 1.])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("hfft", x, n, axis, norm)
     except Exception as error:
         explain(error, hfft)
@@ -118,10 +98,6 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if n is not None and type(n) is not int:
-            check_whole(n)
         return _along_axis("ihfft", x, n, axis, norm)
     except Exception as error:
         explain(error, ihfft)
@@ -276,6 +252,10 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
 
 
 def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:
+    if type(axis) is not int:
+        check_axis(axis)
+    if n is not None and type(n) is not int:
+        check_whole(n)
     _check(name, [] if n is None else [n], norm)
     result: A = getattr(xp_of(x).fft, name)(x, n=n, axis=axis, norm=norm)
     return result

@@ -43,10 +43,3 @@ def is_view(node: Node) -> bool:
         return True
     returns = [r.alias_info for r in schema.returns]
     return any([info is not None and not info.is_write for info in returns])
-
-
-def base_of(node: Node) -> Node:
-    """The node whose memory a view shows."""
-    while is_view(node) and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
