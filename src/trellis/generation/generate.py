@@ -13,7 +13,6 @@ from .._core.kinds import check_arguments
 from .._core.typing import Array, Nest, Seed
 from .._random.stream import as_key, key_words
 from ..functional._arguments import whole_number
-from ..nn.module.module import Module
 from .beams import Beams
 from .caches import rows_of, with_starts
 from .choosing import Choice
