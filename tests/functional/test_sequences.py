@@ -30,7 +30,7 @@ def test_pad_sequences_refuses(array):
     with pytest.raises(errors.ShapeError, match="at most 1 steps, got one of 2"):
         F.pad_sequences([[1, 2]], length=1)
     with pytest.raises(errors.ShapeError, match="first axis alone"):
-        F.pad_sequences([array(np.ones((2, 3))), array(np.ones((2, 4)))])
+        F.pad_sequences([array(np.ones((2, n), "float32")) for n in (3, 4)])
     with pytest.raises(errors.ArgumentError, match="at least one"):
         F.pad_sequences([])
     with pytest.raises(errors.ArgumentError, match="side"):
