@@ -68,9 +68,10 @@ def to_onnx(
                 output_names=[port.name for port in program.outputs],
                 dynamic_shapes=shapes,
                 opset_version=opset,
-                optimize=variables == "constants",
+                optimize=False,
                 verbose=False,
             )
+            _optimize(found.model, keeps_weights=variables == "parameters")
             found.model.producer_name = RECORD
             found.model.producer_version = about["versions"]["trellis"]
             found.model.metadata_props[RECORD] = to_text(about)
@@ -87,6 +88,26 @@ def to_onnx(
         load=_load,
         verify=verify,
     )
+
+
+def _optimize(model: Any, *, keeps_weights: bool) -> None:
+    """Fold what is known beforehand; not what comes from the weights, if they are to stay apart."""
+    from onnxscript.optimizer import optimize_ir
+
+    graph = model.graph
+    count, weights = len(graph.inputs), list(graph.initializers.values()) if keeps_weights else []
+    arrays = [weight.const_value for weight in weights]
+    graph.inputs.extend(weights)
+    for weight in weights:  # an input like others, of which nothing is known: not even zeros
+        del graph.initializers[weight.name]
+        weight.const_value = None
+    optimize_ir(model)
+    del graph.inputs[count:]
+    for weight, array in zip(weights, arrays, strict=True):
+        weight.const_value = array
+        graph.register_initializer(weight)
+    for node in graph.all_nodes():
+        node.metadata_props.clear()  # lines of source, with the directories of this machine
 
 
 def _load(path: Path) -> Runner:

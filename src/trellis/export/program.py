@@ -16,7 +16,17 @@ from ..convert.adapters.hollow import Hollow, HostStream
 from ..convert.module import ConvertedModule, has_64_bits, native
 from ..nn import Module
 from .examples import drawn
-from .signature import Path, Port, argument_names, open_axes, output_shape, port_names, sizes_of
+from .signature import (
+    Path,
+    Port,
+    argument_names,
+    named_paths,
+    open_axes,
+    output_paths,
+    output_shape,
+    port_names,
+    sizes_of,
+)
 
 Dynamic = Mapping[str, Mapping[int, str]]
 _NARROW = {"int64": "int32", "uint64": "uint32"}
@@ -139,7 +149,7 @@ class Program:
 
     def _outputs(self, given: Sequence[str] | None) -> list[Port]:
         result = self._result(self.example)
-        leaves, paths = tree.leaves(result), _output_paths(result)
+        leaves, paths = tree.leaves(result), output_paths(result)
         for leaf, path in zip(leaves, paths, strict=True):
             if not is_array(leaf):
                 raise ArgumentTypeError(
@@ -228,14 +238,4 @@ def _argument_paths(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     else:
         names = argument_names(model._forward if isinstance(model, Module) else model, args, kwargs)
     values = [*args, *kwargs.values()]
-    return [(name, *path) for name, x in zip(names, values) for path in tree.paths(x)]
-
-
-def _output_paths(result: Any) -> list[Path]:
-    """Keys of dicts and fields of named tuples name outputs; positions count them."""
-    fields = getattr(type(result), "_fields", None)
-    found: list[Path] = []
-    for path in tree.paths(result):
-        head = fields[path[0]] if fields and isinstance(path[0], int) else [*path, None][0]
-        found.append((head, *path[1:]) if isinstance(head, str) else ("output", *path))
-    return found
+    return [(name, *path) for name, x in zip(names, values) for path in named_paths(x)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._core import tree
 from .._core.errors import ArgumentError, ArgumentTypeError
 
 Size = int | str | None  # a number, the name of an open axis, or open without a name
@@ -63,6 +64,35 @@ def _parameters(fn: Any) -> list[inspect.Parameter]:
         return list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):  # a function of C that does not say
         return [inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)]
+
+
+def named_paths(nest: Any) -> list[Path]:
+    """The way to each leaf; fields of named tuples by name.
+
+    >>> named_paths({"a": (1, 2)})
+    [('a', 0), ('a', 1)]
+    """
+    found: list[Path] = []
+    for path in tree.paths(nest):
+        part, names = nest, []
+        for key in path:
+            fields = getattr(type(part), "_fields", None)
+            names.append(fields[key] if fields and isinstance(key, int) else key)
+            part = getattr(part, key) if fields and isinstance(key, str) else part[key]
+        found.append(tuple(names))
+    return found
+
+
+def output_paths(result: Any) -> list[Path]:
+    """The same for what a model returns: keys and fields name outputs, positions count them.
+
+    >>> output_paths((1, 2)), output_paths({"logits": 1})
+    ([('output', 0), ('output', 1)], [('logits',)])
+    """
+    return [
+        path if path and isinstance(path[0], str) else ("output", *path)
+        for path in named_paths(result)
+    ]
 
 
 def port_names(paths: Iterable[Path], given: Sequence[str] | None, what: str) -> list[str]:

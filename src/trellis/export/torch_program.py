@@ -89,6 +89,10 @@ def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], An
         raise ConversionError(
             f"torch cannot keep {_listed(program.sizes)} open in {program.name}: {error}"
         ) from error
+    for part in made.graph_module.modules():
+        for node in part.graph.nodes if hasattr(part, "graph") else ():
+            # Lines of source, with the directories of this machine.
+            node.meta.pop("stack_trace", None)
     return made, tuple(inputs), shapes
 
 
@@ -106,15 +110,17 @@ def dynamic_shapes(program: Program) -> dict[str, Any] | None:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without what torch says about its own code and about packages that nobody asked for."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _listed(sizes: Sequence[str] | dict[str, int]) -> str:
