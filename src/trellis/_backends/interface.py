@@ -260,6 +260,11 @@ class Arrays(Protocol):
     def index_max(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
         """A new array, the larger of itself and `value` at `x[idx]`."""
 
+    def update_slice(self, x: Native, values: Native, start: Native, /, *, axis: int) -> Native:
+        """A new array, `values` along one axis from the place `start` on, an integer array without
+        axes that need not be known while tracing; values that would not fit are moved back.
+        """
+
 
 class Kernels(Protocol):
     """Layers as the framework's own kernels, where a formula over the functions above would be
