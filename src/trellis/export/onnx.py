@@ -92,7 +92,10 @@ def to_onnx(
 
 def _optimize(model: Any, *, keeps_weights: bool) -> None:
     """Fold what is known beforehand; not what comes from the weights, if they are to stay apart."""
-    from onnxscript.optimizer import optimize_ir
+    # Not onnxscript's whole optimizer: of its rewritings, that of two clamps of one input leaves a
+    # file that does not load.
+    from onnx_ir.passes import Sequential, common
+    from onnxscript.optimizer import fold_constants_ir
 
     graph = model.graph
     count, weights = len(graph.inputs), list(graph.initializers.values()) if keeps_weights else []
@@ -101,7 +104,18 @@ def _optimize(model: Any, *, keeps_weights: bool) -> None:
     for weight in weights:  # an input like others, of which nothing is known: not even zeros
         del graph.initializers[weight.name]
         weight.const_value = None
-    optimize_ir(model)
+    common.InlinePass()(model)
+    fold_constants_ir(model)
+    Sequential(
+        common.RemoveUnusedNodesPass(),
+        common.RemoveUnusedFunctionsPass(),
+        common.RemoveUnusedOpsetsPass(),
+        common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0),
+        common.DeduplicateInitializersPass(),
+        common.CommonSubexpressionEliminationPass(),
+        common.OutputFixPass(),
+        common.NameFixPass(),
+    )(model)
     del graph.inputs[count:]
     for weight, array in zip(weights, arrays, strict=True):
         weight.const_value = array

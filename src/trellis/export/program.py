@@ -126,9 +126,9 @@ class Program:
         args, kwargs = tree.unflatten(self._structure, leaves)
         with HostStream(_refuse_draws):
             if hollow is None:
-                return self._call_function(args, kwargs)
+                return in_order(self._call_function(args, kwargs))
             model = hollow.training if self.training else hollow.evaluating
-            return hollow.apply(model, v, buffers, args, kwargs)[0]
+            return in_order(hollow.apply(model, v, buffers, args, kwargs)[0])
 
     def _call_function(self, args: Any, kwargs: Any) -> Any:
         try:
@@ -182,18 +182,32 @@ class Program:
         return None
 
 
-def plain(result: Any) -> Any:
-    """A nest of tuples, lists and dicts alone, which any program can load again.
+def in_order(nest: Any) -> Any:
+    """The nest with plain dicts, keys sorted: all frameworks then agree on the order of its leaves.
 
     >>> import trellis
-    >>> plain(trellis.Container(a=(1, 2)))
+    >>> in_order([trellis.Container({"b": 1, "a": 2}, alphabetical_keys=False)])
+    [{'a': 2, 'b': 1}]
+    """
+    if isinstance(nest, dict):
+        return {key: in_order(nest[key]) for key in sorted(dict.keys(nest))}
+    if isinstance(nest, tuple) and hasattr(type(nest), "_fields"):
+        return type(nest)(*[in_order(value) for value in nest])
+    return type(nest)([in_order(x) for x in nest]) if type(nest) in (list, tuple) else nest
+
+
+def plain(nest: Any) -> Any:
+    """The nest without classes of its own, which another program could not load.
+
+    >>> import collections
+    >>> plain({"a": collections.namedtuple("Pair", "x y")(1, 2)})
     {'a': (1, 2)}
     """
-    if isinstance(result, dict):
-        return {str(key): plain(value) for key, value in dict.items(result)}
-    if isinstance(result, tuple):
-        return tuple([plain(value) for value in result])
-    return [plain(value) for value in result] if isinstance(result, list) else result
+    if isinstance(nest, dict):
+        return {str(key): plain(value) for key, value in nest.items()}
+    if isinstance(nest, tuple):
+        return tuple([plain(value) for value in nest])
+    return [plain(value) for value in nest] if isinstance(nest, list) else nest
 
 
 def _check(model: Any, args: Any, function: str) -> None:

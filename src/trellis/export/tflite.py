@@ -1,6 +1,7 @@
 """Models as TFLite files, for phones and small devices."""
 
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from .._core.errors import NotSupportedError
 from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .tensorflow_program import traced
@@ -29,9 +31,8 @@ def to_tflite(
 ) -> Description:
     """Write a model as a TFLite file, with the signature "serving_default".
 
-    Variables are constants of the file. Operations that TFLite lacks are taken from TensorFlow,
-    which the program that runs the file must then have as well; the description says so. The
-    options are those of all writers: see docs/export.md.
+    Variables are constants of the file. A model with an operation that TFLite has not is refused by
+    its name. The options are those of all writers: see docs/export.md.
 
     >>> import os, tempfile, numpy as np, trellis
     >>> path = os.path.join(tempfile.mkdtemp(), "model.tflite")
@@ -54,12 +55,11 @@ def to_tflite(
     def save(target: Path, about: Mapping[str, Any]) -> None:
         holder, function = traced(program, "constants")
         converter = tf.lite.TFLiteConverter.from_concrete_functions([function], holder)
-        operations = tf.lite.OpsSet
-        converter.target_spec.supported_ops = [
-            operations.TFLITE_BUILTINS,
-            operations.SELECT_TF_OPS,
-        ]
-        target.write_bytes(_with_record(converter.convert(), to_text(about)))
+        try:
+            content = converter.convert()
+        except Exception as error:
+            raise NotSupportedError(_missing(program.name, str(error))) from error
+        target.write_bytes(_with_record(content, to_text(about)))
 
     def load(target: Path) -> Runner:
         with warnings.catch_warnings():
@@ -83,6 +83,17 @@ def to_tflite(
         save=save,
         load=load,
         verify=verify,
+    )
+
+
+def _missing(name: str, message: str) -> str:
+    """What the converter says in two hundred lines."""
+    operations = sorted(set(re.findall(r"\btf\.(\w+) ?[({]", message)))
+    if not operations:
+        return f"TensorFlow cannot convert {name} to TFLite: {message[:500]}"
+    return (
+        f"TFLite has no operation for what {name} computes with TensorFlow's "
+        f"{', '.join(operations)}. Compute it in another way, or export to another format."
     )
 
 

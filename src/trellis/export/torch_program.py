@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .._core import tree
 from .._core.errors import ConversionError
 from ..convert.module import native
 from .examples import for_tracing
@@ -31,7 +32,10 @@ class Exportable(torch.nn.Module):
         def forward(*inputs: Any, **named: Any) -> Any:
             given = [*inputs, *[named[port.name] for port in program.inputs[len(inputs) :]]]
             v, kept = [[place.get() for place in part] for part in (self._v, self._kept)]
-            return plain(program.call(v, kept, given))
+            result = plain(program.call(v, kept, given))
+            # An output that is an input as well has to be one of its own.
+            known = {id(x) for x in (*given, *v, *kept)}
+            return tree.map(lambda x: x.clone() if id(x) in known else x, result)
 
         forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         self.forward = forward
