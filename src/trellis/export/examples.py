@@ -34,8 +34,8 @@ def _like(x: Any, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(x.dtype)
     wide = x.astype("float64")
     finite = wide[np.isfinite(wide)]
-    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    made = rng.uniform(low, high, shape) if low < high else rng.standard_normal(shape)
+    least, most = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    made = rng.uniform(least, most, shape) if least < most else rng.standard_normal(shape)
     return np.asarray(made).astype(x.dtype)
 
 

@@ -125,7 +125,7 @@ def _optimize(model: Any, *, keeps_weights: bool) -> None:
 
 
 def _load(path: Path) -> Runner:
-    import onnxruntime
+    import onnxruntime  # type: ignore[import-untyped]
 
     session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
     names = [port.name for port in session.get_inputs()]

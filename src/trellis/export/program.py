@@ -111,11 +111,11 @@ class Program:
         if not isinstance(self._model, Module):
             return self._run(None, (), (), moved)
         if self._here is None:
-            arrays = [list(self.variables.values()), list(self.buffers.values())]
-            return self._run(self._there, *arrays, moved)
+            v, kept = list(self.variables.values()), list(self.buffers.values())
+            return self._run(self._there, v, kept, moved)
         nests = (self._model.v, self._model.buffers)
-        arrays = [[nest[chain] for chain in nest.key_chains()] for nest in nests]
-        return self._run(self._here, *arrays, moved)
+        v, kept = [[nest[chain] for chain in nest.key_chains()] for nest in nests]
+        return self._run(self._here, v, kept, moved)
 
     def _run(
         self, hollow: Hollow | None, v: Sequence[Any], buffers: Sequence[Any], inputs: Sequence[Any]

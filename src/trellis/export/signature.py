@@ -45,7 +45,7 @@ def written_shape(shape: Sequence[Size]) -> str:
 
 def argument_names(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """The names of the arguments of a call, positional ones first."""
-    names = []
+    names: list[str] = []
     for parameter in _parameters(fn):
         if parameter.kind == parameter.VAR_POSITIONAL:
             names += [f"{parameter.name}_{i}" for i in range(len(args) - len(names))]

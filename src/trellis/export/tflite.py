@@ -99,7 +99,7 @@ def _missing(name: str, message: str) -> str:
 
 def _with_record(content: bytes, text: str) -> bytes:
     """The file with our record among its metadata, where the format has a place for it."""
-    import flatbuffers
+    import flatbuffers  # type: ignore[import-untyped]
     import numpy as np
     from tensorflow.lite.python import schema_py_generated as schema
 

@@ -78,15 +78,12 @@ def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], An
     """The ExportedProgram, the inputs that it was traced with, and its open axes."""
     module = Exportable(program, variables).train(program.training)
     inputs = [
-        native(x, "torch", None)
-        for x in for_tracing(program.example, program.axes, program.sizes)
+        native(x, "torch", None) for x in for_tracing(program.example, program.axes, program.sizes)
     ]
     shapes = dynamic_shapes(program)
     try:
         with quiet():
-            made = torch.export.export(
-                module, tuple(inputs), dynamic_shapes=shapes, strict=False
-            )
+            made = torch.export.export(module, tuple(inputs), dynamic_shapes=shapes, strict=False)
     except torch._dynamo.exc.UserError as error:
         if not program.sizes:
             raise

@@ -26,7 +26,9 @@ def verify(program: Program, run: Runner, runtime: str) -> str:
     for what, inputs in cases:
         expected = program.expected(inputs)
         try:
-            found = [np.asarray(x) for x in run([_as_taken(program, i, x) for i, x in _each(inputs)])]
+            found = [
+                np.asarray(x) for x in run([_as_taken(program, i, x) for i, x in _each(inputs)])
+            ]
         except Exception as error:
             shapes = ", ".join(
                 [f"{p.name} {written_shape(x.shape)}" for p, x in zip(program.inputs, inputs)]
@@ -74,9 +76,7 @@ def _compare(
         )
     differences = [distance(x, y) for x, y in zip(found, expected)]
     # How far beyond what rounding makes; integers may not differ at all.
-    beyond = [
-        difference / max(tolerance(y), 1e-30) for difference, y in zip(differences, expected)
-    ]
+    beyond = [difference / max(tolerance(y), 1e-30) for difference, y in zip(differences, expected)]
     i = int(np.argmax(beyond))
     if beyond[i] > 1:
         shapes = ""

@@ -49,7 +49,7 @@ def _look(content: bytes) -> Any:
         if name in ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE"):
             memo[len(memo) if argument is None else int(argument)] = stack[-1]
         elif name in ("BINGET", "LONG_BINGET", "GET"):
-            stack.append(memo[int(argument)])
+            stack.append(memo[int(argument or 0)])
         elif name == "MARK":
             stack.append(_MARK)
         elif name in _MAKING:

@@ -4,36 +4,37 @@ What a number means stands in the schema of the format, and the few that are nee
 written where they are used. Nothing is copied: parts of a message are views of the file.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from .damage import Damaged
 
 
-def fields(message: Any) -> Iterator[tuple[int, Any]]:
+def fields(message: Any) -> list[tuple[int, Any]]:
     """The number and value of each field: an int, or a view of its bytes.
 
-    >>> list(fields(b"\\x08\\x07\\x12\\x02hi"))[0]
-    (1, 7)
+    >>> [(number, value) for number, value in fields(b"\\x08\\x07\\x10\\x03")]
+    [(1, 7), (2, 3)]
     """
     view = memoryview(message)
+    found: list[tuple[int, Any]] = []
     at = 0
     while at < len(view):
-        key, at = _varint(view, at)
+        key, at = varint(view, at)
         number, kind = key >> 3, key & 7
         if kind == 0:
-            value, at = _varint(view, at)
-            yield number, value
+            value, at = varint(view, at)
+            found.append((number, value))
             continue
         if kind not in (1, 2, 5) or number == 0:
             raise Damaged("it is not made of fields of protocol buffers.")
         size = {1: 8, 5: 4}.get(kind, 0)
         if kind == 2:
-            size, at = _varint(view, at)
+            size, at = varint(view, at)
         if at + size > len(view):
             raise Damaged("it ends in the middle of a field.")
-        yield number, view[at : at + size]
+        found.append((number, view[at : at + size]))
         at += size
+    return found
 
 
 def all_of(message: Any, number: int) -> list[Any]:
@@ -61,12 +62,13 @@ def integers(values: list[Any]) -> list[int]:
             continue
         at = 0
         while at < len(value):
-            number, at = _varint(value, at)
+            number, at = varint(value, at)
             found.append(number)
     return [number - (1 << 64) if number >> 63 else number for number in found]
 
 
-def _varint(view: Any, at: int) -> tuple[int, int]:
+def varint(view: Any, at: int) -> tuple[int, int]:
+    """A number of as many bytes as it needs, and the place behind it."""
     number = shift = 0
     while at < len(view) and shift < 70:
         byte = view[at]

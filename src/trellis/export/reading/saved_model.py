@@ -1,14 +1,12 @@
 """What is in a SavedModel. The numbers are those of the fields in TensorFlow's .proto files."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..description import RECORD, Description, from_text, metadata_of, ports_of
 from ..signature import Port, Size
 from .damage import Damaged
-from .protobuf import all_of, first, integers, text
-from .protobuf import _varint as varint
+from .protobuf import all_of, first, integers, text, varint
 
 _TYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string",
@@ -68,9 +66,10 @@ def _type(number: int) -> str:
 # where the blocks are, then a footer that says where that one is.
 
 
-def _variables(path: Path) -> Iterator[Port]:
+def _variables(path: Path) -> list[Port]:
     if not path.is_file():
-        return
+        return []
+    found = []
     content = memoryview(path.read_bytes())
     if len(content) < 48 or bytes(content[-8:]) != b"\x57\xfb\x80\x8b\x24\x75\x47\xdb":
         raise Damaged("the index of its variables has no end.")
@@ -87,15 +86,17 @@ def _variables(path: Path) -> Iterator[Port]:
             name = key.decode(errors="replace")
             if name.endswith(_VALUE):
                 name = name.removesuffix(_VALUE).removeprefix("weights/").replace(".S", "/")
-                yield Port(name, _shape(first(entry, 2)), _type(first(entry, 1, 0)))
+                found.append(Port(name, _shape(first(entry, 2)), _type(first(entry, 1, 0))))
+    return found
 
 
-def _entries(content: Any, start: int, size: int) -> Iterator[tuple[bytes, Any]]:
+def _entries(content: Any, start: int, size: int) -> list[tuple[bytes, Any]]:
     if start + size + 1 > len(content) or content[start + size] != 0:
         raise Damaged("the index of its variables is compressed, or points outside itself.")
     block = content[start : start + size]
     restarts = int.from_bytes(block[-4:], "little")
     end, at, key = size - 4 - 4 * restarts, 0, b""
+    found = []
     while at < end:
         shared, at = varint(block, at)
         fresh, at = varint(block, at)
@@ -103,5 +104,6 @@ def _entries(content: Any, start: int, size: int) -> Iterator[tuple[bytes, Any]]
         if at + fresh + length > end or shared > len(key):
             raise Damaged("an entry in the index of its variables points outside itself.")
         key = key[:shared] + bytes(block[at : at + fresh])
-        yield key, block[at + fresh : at + fresh + length]
+        found.append((key, block[at + fresh : at + fresh + length]))
         at += fresh + length
+    return found

@@ -28,7 +28,8 @@ def read_stablehlo(path: Path) -> Description:
     module = program.bytes(_MODULE)[:4]
     if module[:2] != b"ML":  # bytecode of MLIR: "MLïR"
         raise Damaged("there is no program of StableHLO in it.")
-    size, weights = len(content), ()
+    size = len(content)
+    weights: tuple[Port, ...] = ()
     beside = path.with_name(f"{path.name}.safetensors")
     if found.get("variables") == "parameters" and beside.is_file():
         described = read_weights(beside)

@@ -46,7 +46,9 @@ def read_tflite(path: Path) -> Description:
         ]
         metadata = {**metadata_of(found), "operations": str(graph.count(3))}
         for name, buffer in notes.items():
-            metadata[name] = buffer.bytes(0).split(b"\0")[0].decode(errors="replace")[:80]
+            note = buffer.bytes(0).split(b"\0")[0].decode(errors="replace")
+            if note and note.isprintable():
+                metadata[name] = note
         return Description(
             str(path),
             "TFLite",

@@ -29,9 +29,7 @@ def read_torch_archive(path: Path) -> Description:
         if "data.pkl" in parts:
             content = _content(archive, parts["data.pkl"])
             weights = tensors_in(content)
-            return Description(
-                str(path), "torch.save", path.stat().st_size, weights=tuple(weights)
-            )
+            return Description(str(path), "torch.save", path.stat().st_size, weights=tuple(weights))
     raise Damaged("this archive was not written by torch.export or torch.save.")
 
 
