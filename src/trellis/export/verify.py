@@ -26,9 +26,7 @@ def verify(program: Program, run: Runner, runtime: str) -> str:
     for what, inputs in cases:
         expected = program.expected(inputs)
         try:
-            found = [
-                np.asarray(x) for x in run([_as_taken(program, i, x) for i, x in _each(inputs)])
-            ]
+            found = [np.asarray(x) for x in run(_as_taken(program, inputs))]
         except Exception as error:
             shapes = ", ".join(
                 [f"{p.name} {written_shape(x.shape)}" for p, x in zip(program.inputs, inputs)]
@@ -56,14 +54,10 @@ def _cases(program: Program) -> list[tuple[str, list[Any]]]:
     return cases
 
 
-def _each(inputs: Sequence[Any]) -> list[tuple[int, Any]]:
-    return list(enumerate(inputs))
-
-
-def _as_taken(program: Program, i: int, x: Any) -> Any:
+def _as_taken(program: Program, inputs: Sequence[Any]) -> list[Any]:
     """The file may take narrower integers than the model."""
-    wanted = program.inputs[i].dtype
-    return x if x.dtype.name == wanted else x.astype(wanted)
+    pairs = zip(program.inputs, inputs, strict=True)
+    return [x if x.dtype.name == port.dtype else x.astype(port.dtype) for port, x in pairs]
 
 
 def _compare(
