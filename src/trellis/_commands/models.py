@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .._core.dispatch import load
 from ..errors import ArgumentError, NotSupportedError
-
-HELP = "a file (.onnx, .pt2, .keras, a SavedModel), or package.module:name of a module or function"
 
 
 def converted(path: Path, to: str) -> Any:
@@ -56,28 +55,31 @@ def _from_onnx(path: Path, to: str) -> Any:
 
 
 def _from_torch_export(path: Path, to: str) -> Any:
-    from .. import convert
-    from ..convert.files import torch_program
+    load("torch")  # says what to install
+    from ..convert.torch import from_torch
+    from ..convert.torch.files import exported_program
 
-    return convert.from_torch(torch_program(path), to=to)
+    return from_torch(exported_program(path), to=to)
 
 
 def _from_keras(path: Path, to: str) -> Any:
-    from ..convert.files import keras_model
+    import keras
+
     from ..convert.keras import from_keras
 
-    return from_keras(keras_model(path), to=to)
+    # In its safe mode Keras runs no code of the file.
+    return from_keras(keras.models.load_model(path, compile=False, safe_mode=True), to=to)
 
 
 def _from_saved_model(path: Path, to: str) -> Any:
-    from .. import convert
-    from ..convert.files import served_function
+    load("tensorflow")
+    from ..convert.tensorflow import from_tensorflow
+    from ..convert.tensorflow.files import served_function
     from ..export.description import describe
     from .inputs import Input
 
-    ports = describe(path).inputs
-    kwargs = {
-        port.name: Input(None, port.dtype, tuple([s or 2 for s in port.shape]), 2).example(i)
-        for i, port in enumerate(ports)
-    }
-    return convert.from_tensorflow(served_function(path), kwargs=kwargs, to=to)
+    kwargs = {}
+    for i, port in enumerate(describe(path).inputs):
+        shape = tuple([2 if size is None else size for size in port.shape])
+        kwargs[port.name] = Input(None, port.dtype, shape, 2).example(i)
+    return from_tensorflow(served_function(path), kwargs=kwargs, to=to)

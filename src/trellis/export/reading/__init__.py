@@ -25,6 +25,8 @@ def _read(path: Path) -> Description:
         return read_saved_model(path)
     with open(path, "rb") as file:
         head = file.read(16)
+    if len(head) < 16:
+        raise Damaged("it has hardly any bytes.")
     if head[:4] == b"PK\x03\x04":
         from .torch_archive import read_torch_archive
 

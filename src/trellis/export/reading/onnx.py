@@ -1,12 +1,12 @@
 """What is in an ONNX file. The numbers are those of the fields in onnx.proto."""
 
-import mmap
 from pathlib import Path
 from typing import Any
 
 from ..description import RECORD, Description, from_text, metadata_of
 from ..signature import Port, Size
 from .damage import Damaged
+from .mapping import mapped
 from .protobuf import all_of, fields, first, integers, text
 
 _TYPES = {
@@ -20,15 +20,7 @@ _TYPES = {
 
 def read_onnx(path: Path) -> Description:
     """The graph's inputs, outputs and initializers; what the producer says of itself."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        view = memoryview(content)
-        try:
-            return _described(path, view)
-        finally:
-            view.release()
-
-
-def _described(path: Path, view: Any) -> Description:
+    view = memoryview(mapped(path))
     model: dict[int, list[Any]] = {}
     for number, value in fields(view):
         model.setdefault(number, []).append(value)
