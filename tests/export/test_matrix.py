@@ -16,8 +16,14 @@ OVERHEAD = {
     "saved_model": 400_000,  # the graph several times: for the function and for its signature
     "tflite": 60_000,
 }
-FIRST = [(name, format) for format in FORMATS for name in ("mlp",)]
-REST = [(name, format) for format in FORMATS for name in MODELS if name != "mlp"]
+# The multi-layer perceptron always; all others in the long run.
+ROWS = [
+    pytest.param(
+        name, format, id=f"{name}_{format}", marks=[pytest.mark.long] if name != "mlp" else []
+    )
+    for name in MODELS
+    for format in FORMATS
+]
 
 
 def check(name, format, backend, tmp_path):
@@ -55,15 +61,6 @@ def grown(ports, args):
 
 
 @pytest.mark.needs("jax", "torch", "tensorflow")
-@pytest.mark.parametrize("name, format", FIRST)
-def test_export(name, format, backend, tmp_path, request):
-    if backend != "numpy" and not request.config.getoption("--long"):
-        pytest.skip("part of the large matrix")
-    check(name, format, backend, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.needs("jax", "torch", "tensorflow")
-@pytest.mark.parametrize("name, format", REST)
-def test_export_more(name, format, backend, tmp_path):
+@pytest.mark.parametrize("name, format", ROWS)
+def test_export(name, format, backend, tmp_path):
     check(name, format, backend, tmp_path)
