@@ -178,6 +178,16 @@ def test_a_file_that_differs_is_not_left_behind(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == [path.name]
 
 
+def test_what_a_runtime_cannot_run_is_told(tmp_path):
+    """onnxruntime has no kernels of bfloat16 for processors."""
+    x = trellis.ones((2, 4), dtype="bfloat16", backend="torch")
+    with pytest.raises(
+        errors.ConversionError, match=r"onnxruntime .* cannot load it: .*verify=False"
+    ):
+        export.to_onnx(lambda x: trellis.matmul(x, x.T), (x,), tmp_path / "model.onnx")
+    assert os.listdir(tmp_path) == []
+
+
 def test_an_axis_that_cannot_be_open_is_found(tmp_path):
     class Fixed(trellis.Module):
         def _forward(self, x):

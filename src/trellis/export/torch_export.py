@@ -9,6 +9,7 @@ import torch
 
 from .._array.interchange import to_numpy
 from .._core import tree
+from ..convert.module import native
 from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .torch_program import exported, quiet
@@ -78,7 +79,7 @@ def _load(path: Path) -> Runner:
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
         with torch.no_grad():
-            result = module(*[torch.from_numpy(x.copy()) for x in inputs])
+            result = module(*[native(x, "torch", None) for x in inputs])
         return [to_numpy(x) for x in tree.leaves(result)]
 
     return run

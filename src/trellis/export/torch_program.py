@@ -111,7 +111,9 @@ def dynamic_shapes(program: Program) -> dict[str, Any] | None:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without what torch says about its own code and about packages that nobody asked for."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    loggers = [
+        logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
+    ]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

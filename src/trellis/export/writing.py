@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._core.errors import ArgumentError, BackendNotInstalledError
+from .._core.errors import ArgumentError, BackendNotInstalledError, ConversionError
 from .description import Description, record, version_of
 from .program import Program
 from .verify import Runner
@@ -45,7 +45,9 @@ def write(
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         written = Path(folder) / target.name
         save(written, about)
-        verified = compare(program, load(written), by) if verify else "not verified"
+        verified = "not verified"
+        if verify:
+            verified = compare(program, _loaded(load, written, program.name, by), by)
         for part in sorted(Path(folder).iterdir(), key=lambda part: part.name == target.name):
             _put(part, target.parent / part.name)
     from .reading import read
@@ -61,6 +63,16 @@ def write(
         found.metadata,
         verified,
     )
+
+
+def _loaded(load: Callable[[Path], Runner], path: Path, name: str, runtime: str) -> Runner:
+    try:
+        return load(path)
+    except Exception as error:
+        raise ConversionError(
+            f"{name} was written, but {runtime} cannot load it: {error}. With verify=False the "
+            "file is kept, for a runtime that can."
+        ) from error
 
 
 def require(package: str, function: str) -> None:

@@ -1,5 +1,6 @@
 """Makes the backend known to the dispatch table, and Containers to JAX."""
 
+import contextlib
 import json
 import sys
 from typing import Any
@@ -38,6 +39,7 @@ def make_known() -> None:
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
         )
+    with contextlib.suppress(ValueError):  # known already
         # And through the files of jax.export.
         register_pytree_node_serialization(
             Container,
