@@ -109,7 +109,7 @@ def number_dtype(number: Any, dtype: Any) -> Any:
 
 def filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
     """A tensor of one value, which an integer type must hold; uint16 to uint64 through int64."""
-    if dtype in INTEGER and type(value) is int:
+    if type(value) is int and (dtype in INTEGER or not dtypes.is_64_bits(value)):
         value = dtypes.fitted(value, NAMES[dtype])
     if dtype in FEW_KERNELS:
         wrapped = int(value)
