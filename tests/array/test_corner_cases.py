@@ -646,3 +646,23 @@ def test_cholesky_of_nan_is_nan_whole(array):
     np.testing.assert_array_equal(
         trellis.to_numpy(found), [np.full((2, 2), np.nan), [[2.0, 0.0], [0.0, 3.0]]]
     )
+
+
+# Statistics --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n, correction", [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3)])
+@pytest.mark.filterwarnings("ignore:.*(Degrees|degrees) of freedom")  # NumPy and PyTorch tell
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the same, from NumPy
+def test_variance_of_too_few_elements_is_nan(array, compiled, n, correction):
+    """What the standard says for N - correction <= 0."""
+    x = array(np.arange(n).astype("float32"))
+    for fn in (trellis.var, trellis.std):
+        assert np.isnan(float(fn(x, correction=correction)))
+    assert np.isnan(float(compiled(lambda x: trellis.var(x, correction=correction))(x)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32", "float32", "bool"])
+def test_logical_not_of_every_type(array, dtype):
+    found = trellis.logical_not(array(np.array([0, 1, 2]).astype(dtype)))
+    assert trellis.to_numpy(found).tolist() == [True, False, False]

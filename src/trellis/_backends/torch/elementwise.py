@@ -43,7 +43,6 @@ _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
-logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
 signbit = torch.signbit
@@ -107,6 +106,10 @@ def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
 negative = _unary("negative", torch.neg)
 square = _unary("square", torch.square)
+
+
+def logical_not(x: Any, /) -> Any:
+    return x == 0 if x.dtype in FEW_KERNELS else torch.logical_not(x)
 
 
 def tanh(x: Any, /) -> Any:
