@@ -89,7 +89,13 @@ def test_names_have_counterparts():
     # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
     assert lacking - set(COUNTERPARTS) == {
         "trellis.compilation.Compiled",
+        "trellis.functional.KVCache",
+        "trellis.functional.cache_mask",
+        "trellis.functional.cache_positions",
+        "trellis.functional.extend_cache",
         "trellis.functional.geglu",
+        "trellis.functional.init_cache",
+        "trellis.generate",
         "trellis.functional.rotary_embedding",
         "trellis.functional.sinusoidal_encoding",
         "trellis.functional.swiglu",

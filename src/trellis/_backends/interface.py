@@ -99,9 +99,11 @@ class Compilation(Protocol):
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
         strict: bool = False,
+        carry: int | None = None,
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
-        would be.
+        would be. The argument number `carry` comes back, changed, as the last of several results:
+        its memory may be used for that, and the caller must not look at it again.
         """
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
@@ -259,6 +261,11 @@ class Arrays(Protocol):
 
     def index_max(self, x: Native, idx: Any, value: Native | Scalar) -> Native:
         """A new array, the larger of itself and `value` at `x[idx]`."""
+
+    def update_slice(self, x: Native, values: Native, start: Native, /, *, axis: int) -> Native:
+        """A new array, `values` along one axis from the place `start` on, an integer array without
+        axes that need not be known while tracing; values that would not fit are moved back.
+        """
 
 
 class Kernels(Protocol):

@@ -23,6 +23,11 @@ from .activation import softplus as softplus
 from .activation import softsign as softsign
 from .activation import swiglu as swiglu
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
+from .cache import KVCache as KVCache
+from .cache import cache_mask as cache_mask
+from .cache import cache_positions as cache_positions
+from .cache import extend_cache as extend_cache
+from .cache import init_cache as init_cache
 from .convolution import conv1d as conv1d
 from .convolution import conv2d as conv2d
 from .convolution import conv3d as conv3d
@@ -86,6 +91,8 @@ from .regions import non_max_suppression as non_max_suppression
 from .regions import roi_align as roi_align
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize
+from .sequences import length_mask as length_mask
+from .sequences import pad_sequences as pad_sequences
 
 
 def __dir__() -> list[str]:

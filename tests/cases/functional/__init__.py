@@ -3,6 +3,7 @@
 from . import (
     activation,
     attention,
+    cache,
     convolution,
     loss,
     metrics,
@@ -17,6 +18,7 @@ from . import (
 CASES = [
     *activation.CASES,
     *attention.CASES,
+    *cache.CASES,
     *convolution.CASES,
     *loss.CASES,
     *metrics.CASES,

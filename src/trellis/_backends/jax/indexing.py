@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.errors import ShapeError, TracingError
@@ -144,6 +145,10 @@ def _(primals: Any, tangents: Any) -> Any:
     none_left = zeros_there - is_zero == 0
     others = jnp.where(none_left, without_zeros / nonzero, jnp.zeros_like(factors))
     return product, jnp.zeros_like(start).at[positions].add(others * tangents[0])
+
+
+def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+    return lax.dynamic_update_slice_in_dim(x, values, start, axis)
 
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:

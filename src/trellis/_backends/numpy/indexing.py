@@ -13,6 +13,7 @@ from ._rules.indexing import (
     index_multiply_at,
     index_set_at,
     segment_sum_rows,
+    slice_set_at,
 )
 
 
@@ -42,6 +43,13 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
 
 def index_max(x: Any, idx: Any, value: Any) -> Any:
     return index_extreme_at(x, _cast(value, x), idx, np.maximum)
+
+
+def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+    axis = axis % x.ndim
+    steps = values.shape[axis]
+    first = max(0, min(int(start), x.shape[axis] - steps))
+    return slice_set_at(x, values, (slice(None),) * axis + (slice(first, first + steps),))
 
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:

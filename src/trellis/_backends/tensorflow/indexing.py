@@ -166,6 +166,19 @@ def _scatter_multiply(x: Any, index: Any, value: Any) -> Any:
     return x * tf.math.unsorted_segment_prod(value, index[..., 0], sizes(x)[0])
 
 
+def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+    """By a choice, whose shapes are known: tf.slice of an unknown length would lose them."""
+    x, values = tensor(x), tensor(values)
+    axis = normal_axis(axis, rank(x))
+    length, steps = x.shape[axis], values.shape[axis]
+    behind = tf.range(length) - tf.clip_by_value(tf.cast(start, tf.int32), 0, length - steps)
+    if steps != 1:
+        values = tf.gather(values, tf.clip_by_value(behind, 0, max(steps - 1, 0)), axis=axis)
+    is_new = tf.logical_and(behind >= 0, behind < steps)
+    shape = [1] * axis + [length] + [1] * (rank(x) - axis - 1)
+    return tf.where(tf.reshape(is_new, shape), values, x)
+
+
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Sum the rows that share a segment number; rows with a negative number are left out."""
     if segment_ids.dtype not in (tf.int32, tf.int64):

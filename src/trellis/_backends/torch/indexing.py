@@ -199,6 +199,13 @@ def index_max(x: Any, idx: Any, value: Any) -> Any:
     return _index_reduce(x, idx, value, "amax", torch.maximum)
 
 
+def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+    steps = values.shape[axis]
+    start = start.clamp(0, x.shape[axis] - steps)
+    places = torch.arange(steps, dtype=torch.int64, device=x.device) + start
+    return torch.index_copy(x, axis, places, values)
+
+
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Row i of the result is the sum of the rows of `x` whose segment id is i."""
     if x.dtype in FEW_KERNELS:

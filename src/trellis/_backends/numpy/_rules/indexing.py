@@ -177,6 +177,20 @@ defvjp(
 )
 
 
+@primitive
+def slice_set_at(x: Any, values: Any, index: Any) -> Any:
+    out = x.copy()
+    out[index] = values
+    return out
+
+
+defvjp(
+    slice_set_at,
+    lambda ans, x, values, index: lambda g: index_set_at(g, np.zeros((), g.dtype), index),
+    lambda ans, x, values, index: lambda g: g[index],
+)
+
+
 def _last_writes(g: Any, index: Any) -> Any:
     """The gradient at each place of the index; 0 where a later write to the same element won."""
     there = g[index]
