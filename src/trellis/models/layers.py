@@ -29,6 +29,11 @@ def normal(std: float) -> Any:
     return init.Zeros() if _is_blank.get() else init.Normal(0.0, std)
 
 
+def he() -> Any:
+    """Normal weights for filters before a relu, or zeros where a file will bring others."""
+    return init.Zeros() if _is_blank.get() else init.VarianceScaling(2.0, "fan_out", "normal")
+
+
 def dense(inputs: int, outputs: int, std: float, *, with_bias: bool = True) -> Linear:
     """A dense layer whose weights begin with normal numbers."""
     return Linear(inputs, outputs, with_bias, weight_initializer=normal(std))

@@ -15,13 +15,22 @@ from .._core.typing import Device, DTypeLike
 from ..nn.module.build import surroundings
 from ..nn.module.loading import WeightsReport, is_equal
 from .bert import Bert
+from .clip import CLIP
 from .files import CONFIG, checked_folder, read_json, read_weights
+from .gpt2 import GPT2
 from .layers import blank_weights
 from .llama import Llama, Mistral, Qwen2, Qwen3
 from .names import pattern_of
 from .pretrained import Pretrained
+from .resnet import ResNet
+from .t5 import T5
+from .vit import ViT
+from .whisper import Whisper
 
-MODELS: tuple[type[Pretrained], ...] = (Bert, Llama, Mistral, Qwen2, Qwen3)
+MODELS: tuple[type[Pretrained], ...] = (
+    *(Llama, Mistral, Qwen2, Qwen3),
+    *(Bert, CLIP, GPT2, ResNet, T5, ViT, Whisper),
+)
 
 
 def from_pretrained(
@@ -67,12 +76,25 @@ def from_pretrained(
             )
         config = replace(config, architecture=architecture)
     arrays = read_weights(path)
+    config = _with_own_head(model_class, config, arrays)
     # Zeros of NumPy stand for the weights until they come: pages nobody writes to take no memory.
     with blank_weights(), surroundings("numpy", None, None):
         model: Any = model_class(config, training=False)
     backend = current_backend() if backend is None else backend
     _fill(model, arrays, backend, kind, device, strict, str(path))
     return model
+
+
+def _with_own_head(model_class: type[Pretrained], config: Any, arrays: Mapping[str, Any]) -> Any:
+    """Files with a head unlike the embeddings mean both, whatever the configuration says of it."""
+    head = f"{model_class.names.get('head')}.weight"
+    if head not in arrays or not getattr(config, "tie_word_embeddings", False):
+        return config
+    words = model_class.second_names[head]
+    known = [name for name in (words, words.removeprefix(model_class.prefix)) if name in arrays]
+    if not known or is_equal(arrays[head], arrays[known[0]]):
+        return config
+    return replace(config, tie_word_embeddings=False)
 
 
 def _model_class(given: Mapping[str, Any], source: str) -> type[Pretrained]:
@@ -141,11 +163,11 @@ def _found(model: Any, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], list[
         names = {_with_prefix(model, new): old for new, old in names.items()}
     found, used = {}, set()
     for chain, name in model.hugging_face_names().items():
-        for each in (name, *[k for k, v in model.second_names.items() if v == name]):
-            if each in names:
-                found[chain] = (names[each], arrays[names[each]])
-                used.add(each)
-                break
+        seconds = [second for second, first in model.second_names.items() if first == name]
+        known = [x for x in (name, *seconds, model.second_names.get(name)) if x in names]
+        if known:
+            found[chain] = (names[known[0]], arrays[names[known[0]]])
+            used.add(known[0])
     unused = []
     for new, old in names.items():
         if new in used or new.endswith(model.constants):

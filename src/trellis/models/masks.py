@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from .._array.casting import astype
+from .._array.casting import astype, finfo
 from .._array.casting import dtype as dtype_of
 from .._array.creation import arange
 from .._array.device import device as device_of
 from .._array.elementwise import logical_and
 from .._array.manipulation import expand_dims
+from .._array.searching import where
 from .._core.dispatch import backend_of
+from .._core.errors import ShapeError
 from ..functional.cache import KVCache, init_cache
 
 
 def real_keys(mask: Any) -> Any:
     """A mask of tokens (batch, T), 1 or True at real ones, for all queries: (batch, 1, 1, T)."""
-    return expand_dims(astype(mask, "bool", copy=False), axis=(1, 2))
+    return expand_dims(expand_dims(astype(mask, "bool", copy=False), axis=1), axis=1)
 
 
 def causal_mask(x: Any, length: int, mask: Any = None, window: int | None = None) -> Any:
@@ -30,6 +32,22 @@ def causal_mask(x: Any, length: int, mask: Any = None, window: int | None = None
     if window is not None:
         seen = logical_and(seen, places > own - window)
     return seen if mask is None else logical_and(seen, real_keys(mask))
+
+
+def masked(bias: Any, seen: Any) -> Any:
+    """A bias of the products, and the lowest number where a key is not seen.
+
+    Not minus infinity: a query at padding sees nothing, and would become nan.
+    """
+    return bias if seen is None else where(seen, bias, float(finfo(dtype_of(bias)).min))
+
+
+def check_length(owner: Any, length: int, places: int) -> None:
+    """Refuse more tokens than there are learned positions."""
+    if length is not None and length > places:
+        raise ShapeError(
+            f"{type(owner).__name__} has {places} positions, and {length} tokens need more."
+        )
 
 
 def cache_for(weights: Any, layers: int, sizes: tuple[int, int, int, int]) -> tuple[KVCache, ...]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from .._array.casting import astype
 from .._array.casting import dtype as dtype_of
 from .._array.interchange import to_numpy
@@ -86,6 +88,9 @@ class Pretrained(Module):
             if layout is not None:
                 x = x.transpose([layout.index(i) for i in range(len(layout))])
             arrays[self._short(name)] = x
+            if name.endswith("running_mean"):  # transformers counts batches, and nobody reads it
+                counter = name.removesuffix("running_mean") + "num_batches_tracked"
+                arrays[self._short(counter)] = np.zeros((), "int64")
         floats = [str(x.dtype) for x in arrays.values() if str(x.dtype) in FLOATING]
         config = {**self.config.to_dict(), "dtype": floats[0] if floats else "float32"}
         config.pop("torch_dtype", None)
