@@ -99,9 +99,11 @@ class Compilation(Protocol):
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
         strict: bool = False,
+        carry: int | None = None,
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
-        would be.
+        would be. The argument number `carry` comes back, changed, as the last of several results:
+        its memory may be used for that, and the caller must not look at it again.
         """
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "models")
+ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "generation", "models")
 # Names of the package itself that live in one of them.
 NAMES = {
     "Module": "nn",
@@ -23,6 +23,7 @@ NAMES = {
     "conv_general_transpose": "functional",
     "depthwise_conv2d": "functional",
     "dropout": "functional",
+    "generate": "generation",
     "linear": "functional",
     "lstm_update": "functional",
     "multi_head_attention": "functional",

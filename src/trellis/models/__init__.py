@@ -29,6 +29,7 @@ from .pretrained import Encoded as Encoded
 from .pretrained import Pretrained as Pretrained
 from .resnet import ResNet as ResNet
 from .resnet import ResNetConfig as ResNetConfig
+from .seq2seq import Memory as Memory
 from .seq2seq import Seq2SeqCache as Seq2SeqCache
 from .t5 import T5 as T5
 from .t5 import T5Config as T5Config

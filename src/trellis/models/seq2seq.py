@@ -2,7 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from .._core.errors import ArgumentError, ShapeError
+from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+
+
+class Memory(NamedTuple):
+    """What an encoder has made: its last states, and which of them are real (None: all)."""
+
+    states: Any
+    mask: Any
 
 
 class Seq2SeqCache(NamedTuple):
@@ -14,18 +21,19 @@ class Seq2SeqCache(NamedTuple):
     mask: Any
 
 
-def checked_source(model: Any, batch: int, source: Any) -> Any:
-    """What the encoder reads, of as many rows as the cache."""
+def checked_memory(model: Any, batch: int, memory: Any) -> Memory:
+    """What the encoder has made, of as many rows as the cache."""
     name = type(model).__name__
-    if source is None:
-        raise ArgumentError(
-            f"{name}.init_cache() needs what the encoder reads: init_cache(batch, length, source)."
+    if not isinstance(memory, Memory):
+        raise ArgumentTypeError(
+            f"{name}.init_cache() needs what the encoder has made: init_cache(batch, length, "
+            f"memory=model.encode(source)); got {type(memory).__name__}."
         )
-    if source.shape[0] != batch:
+    if memory.states.shape[0] != batch:
         raise ShapeError(
-            f"{name}.init_cache() got batch={batch} and {source.shape[0]} rows for the encoder."
+            f"{name}.init_cache() got batch={batch} and a memory of {memory.states.shape[0]} rows."
         )
-    return source
+    return memory
 
 
 def checked_decoder_tokens(model: Any, tokens: Any) -> Any:
@@ -33,6 +41,6 @@ def checked_decoder_tokens(model: Any, tokens: Any) -> Any:
     if tokens is None:
         raise ArgumentError(
             f"{type(model).__name__} needs tokens of its decoder too: model(source, "
-            "decoder_tokens); or, with a cache of the source, model(decoder_tokens, cache=cache)."
+            "decoder_tokens); or, with a cache, model(decoder_tokens, cache=cache)."
         )
     return tokens

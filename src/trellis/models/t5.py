@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from .._array.casting import astype
 from .._array.creation import arange, asarray
 from .._array.device import device as device_of
 from .._array.elementwise import clip
@@ -23,7 +24,7 @@ from .configuration import Configuration
 from .layers import activation, dense, from_heads, table, to_heads
 from .masks import cache_for, masked, real_keys
 from .pretrained import Pretrained
-from .seq2seq import Seq2SeqCache, checked_decoder_tokens, checked_source
+from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,11 +165,12 @@ class T5(Pretrained):
     """T5: an encoder of one text and a decoder of another.
 
     `model(tokens, decoder_tokens, mask=mask)` gives logits (batch, T, vocab_size) for the T tokens
-    of the decoder; `mask` is 1 or True at real tokens of the encoder. Step by step: `cache =
-    model.init_cache(batch, length, tokens, mask=mask)` runs the encoder, and `logits, cache =
-    model(decoder_tokens, cache=cache)` reads the next tokens only. With
-    `return_hidden_states=True` the first result is the pair of logits and (states of the encoder,
-    states of the decoder), each the embeddings, after each layer but the last, and after the norm.
+    of the decoder; `mask` is 1 or True at real tokens of the encoder. Step by step: `memory = model.encode(tokens,
+    mask=mask)`, `cache = model.init_cache(batch, length, memory=memory)`, and `logits, cache =
+    model(decoder_tokens, cache=cache)` reads the next tokens only; `trellis.generate(model,
+    decoder_tokens, memory=memory, ...)` does so. With `return_hidden_states=True` the first result
+    is the pair of logits and (states of the encoder, states of the decoder), each the embeddings,
+    after each layer but the last, and after the norm.
 
     >>> import numpy as np
     >>> from trellis import models
@@ -256,23 +258,19 @@ class T5(Pretrained):
         if config.activation[1]:
             self.names = {**self.names, **self.gated_names}
 
-    def encode(self, tokens: Any, *, mask: Any = None) -> Any:
-        """The last states (batch, S, d_model) of the encoder."""
-        return self._encoder_states(tokens, mask)[-1]
+    def encode(self, tokens: Any, *, mask: Any = None) -> Memory:
+        """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
+        states = self._encoder_states(tokens, mask)[-1]
+        return Memory(states, None if mask is None else astype(mask, "bool", copy=False))
 
-    def init_cache(
-        self, batch: int, length: int, tokens: Any = None, *, mask: Any = None
-    ) -> Seq2SeqCache:
-        """What the decoder needs for `length` tokens: the encoder's answer to `tokens`, encoded
-        now, and an empty cache of its own."""
+    def init_cache(self, batch: int, length: int, *, memory: Memory) -> Seq2SeqCache:
+        """What the decoder needs for `length` tokens: the keys and values of the memory, and an
+        empty cache of its own."""
         config = self.config
-        tokens = checked_source(self, batch, tokens)
+        states, mask = checked_memory(self, batch, memory)
         sizes = (batch, config.num_heads, length, config.d_kv)
-        return Seq2SeqCache(
-            cache_for(self.words.v.w, config.decoder_depth, sizes),
-            self._memory(self.encode(tokens, mask=mask)),
-            None if mask is None else real_keys(mask),
-        )
+        caches = cache_for(self.words.v.w, config.decoder_depth, sizes)
+        return Seq2SeqCache(caches, self._memory(states), None if mask is None else real_keys(mask))
 
     def _memory(self, states: Any) -> Any:
         return tuple([layer.cross.keys_values(states) for layer in self.decoder])

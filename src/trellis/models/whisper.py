@@ -20,7 +20,7 @@ from .images import FILTERS_1D
 from .layers import activation, dense, from_heads, normal, table, to_heads
 from .masks import cache_for, check_length
 from .pretrained import Pretrained
-from .seq2seq import Seq2SeqCache, checked_decoder_tokens, checked_source
+from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +126,12 @@ class Whisper(Pretrained):
 
     `model(features, decoder_tokens)` of log-mel features (batch, num_mel_bins, 2 *
     max_source_positions), as Hugging Face's feature extractor gives them, gives logits (batch, T,
-    vocab_size) for the T tokens of the decoder. Step by step: `cache = model.init_cache(batch,
-    length, features)` runs the encoder, and `logits, cache = model(decoder_tokens, cache=cache)`
-    reads the next tokens only. With `return_hidden_states=True` the first result is the pair of
-    logits and (states of the encoder, states of the decoder), each the embeddings, after each layer
-    but the last, and after the norm.
+    vocab_size) for the T tokens of the decoder. Step by step: `memory = model.encode(features)`,
+    `cache = model.init_cache(batch, length, memory=memory)`, and `logits, cache =
+    model(decoder_tokens, cache=cache)` reads the next tokens only; `trellis.generate(model,
+    decoder_tokens, memory=memory, ...)` does so. With `return_hidden_states=True` the first result
+    is the pair of logits and (states of the encoder, states of the decoder), each the embeddings,
+    after each layer but the last, and after the norm.
 
     >>> import numpy as np
     >>> from trellis import models
@@ -208,20 +209,20 @@ class Whisper(Pretrained):
         if not config.tie_word_embeddings:
             self.head = dense(width, config.vocab_size, std, with_bias=False)
 
-    def encode(self, features: Any) -> Any:
-        """The last states (batch, max_source_positions, d_model) of the encoder."""
-        return self._encoder_states(features)[-1]
+    def encode(self, features: Any) -> Memory:
+        """What the encoder makes of the features: the memory of the decoder."""
+        return Memory(self._encoder_states(features)[-1], None)
 
-    def init_cache(self, batch: int, length: int, features: Any = None) -> Seq2SeqCache:
-        """What the decoder needs for `length` tokens: the encoder's answer to `features`, encoded
-        now, and an empty cache of its own."""
+    def init_cache(self, batch: int, length: int, *, memory: Memory) -> Seq2SeqCache:
+        """What the decoder needs for `length` tokens: the keys and values of the memory, and an
+        empty cache of its own."""
         config = self.config
         check_length(self, length, config.max_target_positions)
-        features = checked_source(self, batch, features)
+        states, _ = checked_memory(self, batch, memory)
         heads = config.decoder_attention_heads
         sizes = (batch, heads, length, config.d_model // heads)
         caches = cache_for(self.words.v.w, config.decoder_layers, sizes)
-        return Seq2SeqCache(caches, self._memory(self.encode(features)), None)
+        return Seq2SeqCache(caches, self._memory(states), None)
 
     def _memory(self, states: Any) -> Any:
         return tuple([layer.cross.keys_values(states) for layer in self.decoder])
