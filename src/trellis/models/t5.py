@@ -165,12 +165,12 @@ class T5(Pretrained):
     """T5: an encoder of one text and a decoder of another.
 
     `model(tokens, decoder_tokens, mask=mask)` gives logits (batch, T, vocab_size) for the T tokens
-    of the decoder; `mask` is 1 or True at real tokens of the encoder. Step by step: `memory = model.encode(tokens,
-    mask=mask)`, `cache = model.init_cache(batch, length, memory=memory)`, and `logits, cache =
-    model(decoder_tokens, cache=cache)` reads the next tokens only; `trellis.generate(model,
-    decoder_tokens, memory=memory, ...)` does so. With `return_hidden_states=True` the first result
-    is the pair of logits and (states of the encoder, states of the decoder), each the embeddings,
-    after each layer but the last, and after the norm.
+    of the decoder; `mask` is 1 or True at real tokens of the encoder. Step by step: `memory =
+    model.encode(tokens, mask=mask)`, `cache = model.init_cache(batch, length, memory=memory)`, and
+    `logits, cache = model(decoder_tokens, cache=cache)` reads the next tokens only;
+    `trellis.generate(model, decoder_tokens, memory=memory, ...)` does so. With
+    `return_hidden_states=True` the first result is the pair of logits and (states of the encoder,
+    states of the decoder), each the embeddings, after each layer but the last, and after the norm.
 
     >>> import numpy as np
     >>> from trellis import models
