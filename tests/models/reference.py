@@ -5,17 +5,17 @@ arguments it takes. `expected` and `found` give outputs and hidden states in one
 """
 
 import numpy as np
-
-import trellis
 from hugging_face_configs import GROUPED, IMAGE, STAGES, TEXT, arguments, randomise
 from hugging_face_configs import MODELS as SOURCES
+
+import trellis
 from oracles import torch
 
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
           "high_freq_factor": 4.0, "original_max_position_embeddings": 16}  # fmt: skip
 _T5 = SOURCES["t5"][1]
 
-# The eight models as issue and documentation name them.
+# The models as the documentation names them.
 CASES = {
     name: SOURCES[name]
     for name in ("llama", "mistral", "qwen3", "gpt2", "bert", "t5", "vit", "resnet", "whisper",
