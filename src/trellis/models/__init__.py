@@ -33,6 +33,7 @@ from .seq2seq import Memory as Memory
 from .seq2seq import Seq2SeqCache as Seq2SeqCache
 from .t5 import T5 as T5
 from .t5 import T5Config as T5Config
+from .tokenizing import load_tokenizer as load_tokenizer
 from .vit import ViT as ViT
 from .vit import ViTConfig as ViTConfig
 from .whisper import Whisper as Whisper
