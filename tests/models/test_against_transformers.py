@@ -9,7 +9,6 @@ import reference
 import trellis
 from oracles import torch
 from trellis import models
-from trellis.models.names import pattern_of
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -71,13 +70,13 @@ def test_gradients(name, backend, tmp_path):
 
 def compare_gradients(name, backend, folder):
     """Of a sum with fixed weights over the outputs, at real tokens, in all variables."""
-    there, given = reference.build(name, folder)
+    there, given = reference.build(name, folder / "weights")
     outputs, _ = reference.call_there(there, given)
     mask = given.get("attention_mask")
     weights = [weights_like(x, mask) for x in outputs]
     sum([(x * torch.from_numpy(w)).sum() for x, w in zip(outputs, weights)]).backward()
-    expected = {n: p.grad for n, p in there.named_parameters() if p.grad is not None}
-    here = models.from_pretrained(folder, backend=backend)
+    expected = gradients_there(there, folder / "gradients")
+    here = models.from_pretrained(folder / "weights", backend=backend)
     arrays = reference.as_arrays(given, backend)
     factors = [trellis.to_backend(w, backend) for w in weights]
 
@@ -86,21 +85,29 @@ def compare_gradients(name, backend, folder):
         return sum([trellis.sum(x * w) for x, w in zip(found, factors, strict=True)])
 
     _, grads = trellis.execute_with_gradients(loss, here.v)
-    names = here.hugging_face_names()
+    assert grads.key_chains() == expected.key_chains()
     compared = 0
     for chain in grads.key_chains():
-        wanted = expected.pop(here._short(names[chain]), None)
-        grad = trellis.to_numpy(grads[chain])
-        if wanted is None:  # nothing there depends on it
-            assert np.all(grad == 0), chain
+        wanted = expected[chain]
+        if np.isnan(wanted).any():  # a table that transformers does not train
+            assert chain == "frames/w"
             continue
-        layout = here.layouts.get(pattern_of(chain)[0])
-        wanted = wanted.numpy() if layout is None else wanted.numpy().transpose(layout)
         scale = max(1.0, float(np.abs(wanted).max()))
         # Sums over all tokens and both passes: as many roundings again as in the outputs.
-        np.testing.assert_allclose(grad, wanted, atol=2e-5 * scale, err_msg=chain)
-        compared += 1
-    assert compared > 10 and not expected
+        found = trellis.to_numpy(grads[chain])
+        np.testing.assert_allclose(found, wanted, atol=2e-5 * scale, err_msg=chain)
+        compared += np.any(wanted != 0)
+    assert compared > 10
+
+
+def gradients_there(model, folder):
+    """The gradients under the names of the variables here: saved and read as if they were weights,
+    since transformers gives them other names in files than in memory."""
+    for p in model.parameters():
+        p.data = torch.zeros_like(p) if p.grad is None else p.grad
+        p.data = p.data if p.requires_grad else torch.full_like(p, torch.nan)
+    model.save_pretrained(folder)
+    return models.from_pretrained(folder, backend="numpy").v
 
 
 def weights_like(x, mask):
