@@ -292,6 +292,7 @@ if TYPE_CHECKING:
     from . import functional as functional
     from . import generation as generation
     from . import graph as graph
+    from . import models as models
     from . import nn as nn
     from . import optim as optim
     from . import train as train
