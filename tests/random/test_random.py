@@ -9,7 +9,7 @@ import pytest
 
 import trellis
 import vectors
-from conftest import compile_with
+from conftest import compile_with, one_program
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
@@ -403,27 +403,32 @@ def test_multinomial(backend, xp, array):
         xp,
         [[], []],
     )
+
+    def draws(count, probs, seed, replace=True):
+        def drawn(probs):
+            return trellis.multinomial(0, count, probs=probs, replace=replace, seed=seed)
+
+        return one_program(backend, drawn)(probs)
+
     # Many categories and weights of many sizes: sums and logarithms in floats would differ
     # somewhere here.
     spread = np.exp(np.random.default_rng(0).normal(0, 5, (2, 3000))).astype("float32")
     for replace in (True, False):
-        ours = trellis.multinomial(0, 2000, probs=array(spread), replace=replace, seed=8)
+        ours = draws(2000, array(spread), 8, replace)
         np.testing.assert_array_equal(
             plain(ours), trellis.multinomial(0, 2000, probs=spread, replace=replace, seed=8)
         )
     with trellis.using_backend(backend):
         p = np.array([0.1, 0.0, 0.5, 0.15, 0.25], "float32")
-        drawn = trellis.multinomial(0, 10**5, probs=array(p), seed=1)
+        drawn = draws(10**5, array(p), 1)
         counts = np.bincount(plain(drawn).astype(int), minlength=5) / 1e5
         assert (abs(counts - p) <= 6 * np.sqrt(p * (1 - p) / 1e5)).all() and counts[1] == 0
         assert xp.dtype_name(drawn.dtype) == default_int(backend)
-        tiny = trellis.multinomial(0, 10**5, probs=array(p * 2.0**-100), seed=1)
+        tiny = draws(10**5, array(p * 2.0**-100), 1)
         np.testing.assert_array_equal(plain(tiny), plain(drawn))
-        rows = plain(trellis.multinomial(0, 50, probs=array(np.tile(p, (2, 3, 1))), seed=1))
+        rows = plain(draws(50, array(np.tile(p, (2, 3, 1))), 1))
         assert rows.shape == (2, 3, 50) and len({tuple(r) for r in rows.reshape(6, 50)}) == 6
-        order = plain(
-            trellis.multinomial(0, 4, probs=array(np.tile(p, (20000, 1))), replace=False, seed=2)
-        )
+        order = plain(draws(4, array(np.tile(p, (20000, 1))), 2, replace=False))
         assert all(len(set(line)) == 4 for line in order[:200]) and not (order == 1).any()
         first = np.bincount(order[:, 0].astype(int), minlength=5) / 2e4
         assert (abs(first - p) <= 6 * np.sqrt(p * (1 - p) / 2e4)).all()
@@ -434,7 +439,7 @@ def test_multinomial(backend, xp, array):
             abs(np.bincount(after, minlength=5) / len(after) - q)
             <= 6 * np.sqrt(q * (1 - q) / len(after))
         ).all()
-        extremes = trellis.multinomial(0, 2, probs=array([1e-30, 1e30]), replace=False, seed=0)
+        extremes = draws(2, array([1e-30, 1e30]), 0, replace=False)
         assert_close(extremes, [1, 0], backend=backend)
         assert trellis.multinomial(5, 3, batch_size=4, seed=0).shape == (4, 3)
         assert trellis.multinomial(5, 0, seed=0).shape == (1, 0)
