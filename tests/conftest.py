@@ -4,6 +4,7 @@ skip."""
 import contextlib
 import gc
 import os
+import sys
 
 # TensorFlow announces its build on standard error at every start otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -229,6 +230,14 @@ def _defaults_stay():
 
 
 _memory = Memory()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _dynamo_counts_within_a_file():
+    """Dynamo limits how often one function is compiled, over all tests of a process."""
+    yield
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()
 
 
 @pytest.fixture(autouse=True)
