@@ -9,7 +9,17 @@ import sys
 from importlib import import_module
 from typing import Any
 
-ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "generation", "models")
+ROOMS = (
+    "functional",
+    "nn",
+    "optim",
+    "train",
+    "graph",
+    "convert",
+    "generation",
+    "models",
+    "export",
+)
 # Names of the package itself that live in one of them.
 NAMES = {
     "Module": "nn",

@@ -1,10 +1,12 @@
 """Makes the backend known to the dispatch table, and Containers to JAX."""
 
+import json
 import sys
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.export import register_pytree_node_serialization
 from jax.tree_util import DictKey, all_leaves, register_pytree_with_keys
 
 from ..._core.container import Container, flatten_container, unflatten_container
@@ -14,6 +16,11 @@ from ..._core.dispatch import register
 def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
     children, static = flatten_container(container)
     return [(DictKey(key), child) for key, child in zip(static[0], children, strict=True)], static
+
+
+def _static_part(content: bytes) -> tuple[tuple[str, ...], bool]:
+    keys, is_alphabetical = json.loads(content.decode())
+    return tuple(keys), is_alphabetical
 
 
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
@@ -30,5 +37,12 @@ def make_known() -> None:
     if all_leaves([Container()]):
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
+        )
+        # And through the files of jax.export.
+        register_pytree_node_serialization(
+            Container,
+            serialized_name="trellis.Container",
+            serialize_auxdata=lambda static: json.dumps(static).encode(),
+            deserialize_auxdata=_static_part,
         )
     register(sys.modules[__package__], ARRAY_TYPES)

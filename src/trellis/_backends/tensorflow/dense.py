@@ -36,7 +36,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     if None not in shape:
         return tf.reshape(y, shape)
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
-    return tf.ensure_shape(y, shape)
+    y.set_shape(shape)  # says it to the tracer; an operation that checks would stay in the graph
+    return y
 
 
 def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
