@@ -27,6 +27,7 @@ NAMES = {
     "lstm_update": "functional",
     "multi_head_attention": "functional",
     "scaled_dot_product_attention": "functional",
+    "trace": "graph",
 }
 
 _is_opening = False  # rooms enter each other while they open

@@ -13,3 +13,4 @@ from .passes import inline_numbers as inline_numbers
 from .printer import Printer as Printer
 from .program import program_of as program_of
 from .program import run as run
+from .tracing import trace as trace

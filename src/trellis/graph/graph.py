@@ -58,6 +58,21 @@ class Graph(Function):
     constants: dict[str, Any] = field(default_factory=dict)
     updates: dict[str, Value] = field(default_factory=dict)
 
+    def to_source(self, framework: str, name: str = "forward") -> str:
+        """The program as a file of plain code for "numpy", "jax", "torch" or "tensorflow", without
+        Trellis: a function `name` of the variables (a dict by key chain, if there are any) and the
+        inputs.
+
+        >>> import numpy as np, trellis
+        >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones(3))
+        >>> print(graph.to_source("torch", "double").partition("def ")[2].partition("#")[0].strip())
+        double(x):
+            \"\"\"x: float64[3].\"\"\"
+        """
+        from .eject import eject
+
+        return eject(self, framework, name)
+
 
 def values_in(nest: Any) -> Iterator[Value]:
     """All values that a nest of arguments mentions; those used inside a `Function` too."""
