@@ -1,4 +1,4 @@
-"""Seeing every call that a function makes: a recording backend in the dispatch table while it runs."""
+"""Seeing every call of a function: a recording backend in the dispatch table while it runs."""
 
 from .array import RecordedArray as RecordedArray
 from .place import Place as Place

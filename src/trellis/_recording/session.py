@@ -1,4 +1,4 @@
-"""A recording: the recording backends, their rows in the dispatch table, and what they report to."""
+"""A recording: recording backends, their rows in the dispatch table, and what they report to."""
 
 import inspect
 import operator

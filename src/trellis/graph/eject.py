@@ -18,7 +18,15 @@ from .graph import Graph, Node, Value, values_in
 from .plain import functions_of
 from .printer import Printer
 from .spelling import IMPORTS, LINES
-from .types_of_calls import COMPARED, EITHER, LIKE_RESULT, OPERATORS, TENSORS
+from .types_of_calls import (
+    COMPARED,
+    COUNTS,
+    EITHER,
+    LIKE_RESULT,
+    OPERATORS,
+    TENSORS,
+    needs_function,
+)
 
 # Constants up to this many numbers are written out.
 _SMALL = 64
@@ -59,7 +67,8 @@ class Ejector(Printer):
         self._helpers: dict[str, None] = {}  # in the order of their use
         # Each value has the name of its call, and a helper has it too.
         self._own = {
-            *self._plain.functions, *IMPORTS[framework], "variables", "_unpacked", "base64", "zlib", "itertools", "math"
+            *self._plain.functions, *IMPORTS[framework], "variables", "_unpacked", "np", "base64",
+            "zlib", "itertools", "math",
         }  # fmt: skip
         for chain, value in (*graph.variables.items(), *graph.buffers.items()):
             self._stored[value.name] = f"variables[{chain!r}]".replace("'", '"')
@@ -122,11 +131,17 @@ class Ejector(Printer):
         if key in _INFIX and key in LIKE_RESULT | COMPARED and self._has_infix(key):
             return f"{self._factor(bound['x1'])} {_INFIX[key]} {self._factor(bound['x2'])}"
         line = self._lines[key]
-        if line is None:
-            return self._helper_call(node, key, bound)
+        if line is None or needs_function(self._framework, key, bound):
+            call = self._helper_call(node, key, bound)
+            return self._counted(node, key, call)
         if bound.get("axis") == () and "axis?" in line:
             return self._over_nothing(node, key, bound)
-        return _HOLE.sub(lambda hole: self._filled(hole, node, key, bound), line)
+        call = _HOLE.sub(lambda hole: self._filled(hole, node, key, bound), line)
+        return self._counted(node, key, call)
+
+    def _counted(self, node: Node, key: str, call: str) -> str:
+        is_counted = self._framework == "tensorflow" and key in COUNTS
+        return self._cast(call, str(node.result.dtype)) if is_counted else call
 
     def _has_infix(self, key: str) -> bool:
         return self._lines[key] is not None
@@ -188,7 +203,9 @@ class Ejector(Printer):
     def _item(self, node: Node) -> str:
         x, key = node.args
         if isinstance(x, Value) and x.dtype is None:  # one of several results
-            return f"{self.text(x)}[{key}]"
+            item = f"{self.text(x)}[{key}]"
+            is_counted = self._framework == "tensorflow" and node.result.dtype in INTEGER
+            return self._cast(item, str(node.result.dtype)) if is_counted else item
         parts = key if isinstance(key, tuple) else (key,)
         if self._framework == "tensorflow" and any([_is_index_array(part) for part in parts]):
             self._helpers["getitem"] = None
@@ -202,7 +219,10 @@ class Ejector(Printer):
     def _bound(self, node: Node, key: str) -> dict[str, Any]:
         bound = _signature(key).bind(*node.args, **node.attributes)
         bound.apply_defaults()
-        return dict(bound.arguments)
+        found = dict(bound.arguments)
+        if isinstance(found.get("shape"), int):
+            found["shape"] = (found["shape"],)
+        return found
 
     def _same_types(self, node: Node, key: str, bound: dict[str, Any]) -> dict[str, Any]:
         """Arguments of one data type: frameworks differ in how they mix them."""
@@ -314,7 +334,9 @@ class Ejector(Printer):
                 continue
             line = self._lines.get(key, "")
             is_helper = line is None and key.rpartition(".")[2] in self._plain.functions
-            if not line and not is_helper:
+            if key == "max_pool" and node.attributes.get("indices"):
+                missing.setdefault("max_pool with positions", node.where)
+            elif not line and not is_helper:
                 missing.setdefault(key, node.where)
         if missing:
             listed = ", ".join([f"{k} ({w})" if w else k for k, w in missing.items()])

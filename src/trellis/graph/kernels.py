@@ -3,7 +3,6 @@ function is made of such calls. Their arguments are those of `_backends/interfac
 of a convolution or a window are plain tuples.
 """
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -28,16 +27,18 @@ NAMES = (
 class Kernel:
     """A function of the backend of its arguments."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, module: str = __name__):
         self.__name__ = name
-        self.__module__ = __name__
+        self.__module__ = module
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         arrays = [x for x in tree.leaves(list(args)) if hasattr(x, "dtype")]
         if self.__name__ in _SPECS:
             # The specification comes right after the arrays.
             args = tuple([_SPECS[self.__name__](*x) if _is_spec(x) else x for x in args])
-        return getattr(xp_of_any(*arrays), self.__name__)(*args, **options)
+        owner: Any = xp_of_any(*arrays)
+        owner = owner.random if self.__module__.endswith(".random") else owner
+        return getattr(owner, self.__name__)(*args, **options)
 
 
 def _is_spec(x: object) -> bool:
@@ -49,6 +50,8 @@ _kernels = {name: Kernel(name) for name in NAMES}
 
 def kernel(name: str) -> Callable[..., Any] | None:
     """The kernel of that name."""
+    if name.startswith("random."):
+        return Kernel(name.removeprefix("random."), f"{__name__}.random")
     return _kernels.get(name)
 
 
@@ -56,8 +59,3 @@ def __getattr__(name: str) -> Any:
     if name in _kernels:
         return _kernels[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def item(x: Any, i: int, /) -> Any:
-    """One of several results."""
-    return operator.getitem(x, i)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import _array, fft, linalg, random
+from .. import _array, fft, linalg
 from .._array import (
     casting,
     creation,
@@ -35,7 +35,7 @@ from .passes import drop_unused
 
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip
-_GROUPS = {"linalg": linalg, "fft": fft, "random": random}
+_GROUPS = {"linalg": linalg, "fft": fft}
 # Arrays that come from outside the program: constants of it.
 _OUTSIDE = ("asarray", "from_numpy", "from_dlpack")
 _CALLED = ("checkpoint", "custom_vjp")
@@ -258,7 +258,7 @@ _OPERATORS = frozenset(
 def _public(name: str) -> Callable[..., Any]:
     """The function that stands for a call of the backend in a graph."""
     group, _, last = name.rpartition(".")
-    if group:
+    if group in _GROUPS:
         return getattr(_GROUPS[group], last)  # type: ignore[no-any-return]
     if name == "stop_gradient":
         return stop_gradient

@@ -1,6 +1,7 @@
 """Which arguments of a call must have one data type, and in which."""
 
 import operator
+from typing import Any
 
 # Operators by the functions that mean the same.
 OPERATORS = {
@@ -38,14 +39,19 @@ LIKE_RESULT = frozenset(
     | {"bitwise_left_shift", "bitwise_right_shift", "mean", "prod", "sum", "cumulative_sum"}
     | {"cumulative_prod", "logsumexp", "diff", "where", "concat", "stack", "einsum", "matmul"}
     | {"tensordot", "vecdot", "linalg.matmul", "linalg.tensordot", "linalg.vecdot"}
-    | {"linalg.outer", "linalg.trace", "linalg.cross", "linear", "clip"}
+    | {"linalg.outer", "linalg.trace", "linalg.cross", "linear", "clip", "all", "any"}
+    | {"logical_and", "logical_or", "logical_xor", "logical_not"}
 )
 # Both sides have the type that both can have.
 COMPARED = frozenset(
     {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isclose"}
 )
 # Arguments whose type is their own.
-EITHER: dict[str, tuple[str, ...]] = {"where": ("condition",)}
+EITHER: dict[str, tuple[str, ...]] = {
+    "where": ("condition",),
+    "isclose": ("rtol", "atol", "equal_nan"),
+    "clip": ("min", "max"),
+}
 # Functions that take no Python number in the place of an array.
 _ARRAYS_ONLY = frozenset(
     {"maximum", "minimum", "atan2", "copysign", "hypot", "logaddexp", "nextafter", "fmod"}
@@ -59,3 +65,15 @@ TENSORS: dict[str, frozenset[str]] = {
     | {"where", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
     | {"bitwise_left_shift", "bitwise_right_shift"},
 }
+# Results that count or point at elements: TensorFlow has two types for them.
+COUNTS = frozenset({"argmax", "argmin", "argsort", "count_nonzero", "searchsorted"})
+_ROUNDED = frozenset({"ceil", "floor", "round", "isnan", "isinf", "isfinite"})
+
+
+def needs_function(framework: str, key: str, bound: dict[str, Any]) -> bool:
+    """Whether the one line of a spelling does not serve these arguments."""
+    if key == "concat" and framework == "torch":
+        return bound["axis"] is None
+    if key in _ROUNDED and framework == "tensorflow":
+        return str(bound["x"].dtype).startswith(("int", "uint", "bool"))
+    return False

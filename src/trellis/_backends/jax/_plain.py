@@ -60,8 +60,8 @@ def sort(x, *, axis, descending):
     return jnp.flip(y, axis=axis) if descending else y
 
 
-def truncate_divide(x1, x2):
-    return jnp.trunc(jnp.divide(x1, x2)).astype(x1.dtype)
+def truncate_divide(x1, x2, *, result):
+    return jnp.trunc(jnp.divide(x1, x2)).astype(result)
 
 
 def solve(x1, x2):

@@ -62,8 +62,8 @@ def sort(x, *, axis, descending):
     return np.flip(y, axis=axis) if descending else y
 
 
-def truncate_divide(x1, x2):
-    return np.trunc(np.divide(x1, x2)).astype(x1.dtype)
+def truncate_divide(x1, x2, *, result):
+    return np.trunc(np.divide(x1, x2)).astype(result)
 
 
 def solve(x1, x2):

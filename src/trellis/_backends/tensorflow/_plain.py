@@ -77,7 +77,32 @@ def isclose(x1, x2, *, rtol, atol, equal_nan):
 
 
 def fmod(x1, x2):
-    return x1 - x2 * truncate_divide(x1, x2)
+    rest = tf.math.floormod(tf.abs(x1), tf.abs(x2))
+    return tf.where(x1 < 0, -rest, rest)
+
+
+def ceil(x):
+    return tf.identity(x)
+
+
+def floor(x):
+    return tf.identity(x)
+
+
+def round(x):
+    return tf.identity(x)
+
+
+def isnan(x):
+    return tf.zeros_like(x, tf.bool)
+
+
+def isinf(x):
+    return tf.zeros_like(x, tf.bool)
+
+
+def isfinite(x):
+    return tf.ones_like(x, tf.bool)
 
 
 def truncate_divide(x1, x2):
@@ -313,12 +338,95 @@ def cross(x1, x2, *, axis):
 
 def solve(x1, x2):
     if x2.shape.rank == 1:
-        return tf.linalg.solve(x1, x2[:, None])[..., 0]
+        columns = tf.broadcast_to(x2[:, None], [*x1.shape[:-1], 1])
+        return tf.linalg.solve(x1, columns)[..., 0]
     return tf.linalg.solve(x1, x2)
 
 
+def svd(x, *, full_matrices):
+    s, u, v = tf.linalg.svd(x, full_matrices)
+    return u, s, tf.linalg.adjoint(v)
+
+
+def matrix_power(x, n):
+    x = tf.linalg.inv(x) if n < 0 else x
+    y = tf.broadcast_to(tf.eye(x.shape[-1], dtype=x.dtype), x.shape)
+    for _ in range(abs(n)):
+        y = y @ x
+    return y
+
+
+def searchsorted(x1, x2, *, side, sorter):
+    x1 = x1 if sorter is None else tf.gather(x1, sorter)
+    return tf.reshape(tf.searchsorted(x1, tf.reshape(x2, [-1]), side), x2.shape)
+
+
+def with_length(x, n, axis):
+    """Cut off, or zeros added, along an axis."""
+    x = part(x, axis, 0, n)
+    pairs = [[0, 0] for _ in x.shape]
+    pairs[axis][1] = n - x.shape[axis]
+    return tf.pad(x, pairs)
+
+
+def scaled(y, norm, n, is_forward):
+    """By 1 / n in one of the directions, or by its root in both."""
+    if norm == "ortho":
+        return y / n**0.5 if is_forward else y * n**0.5
+    wanted = "forward" if is_forward else "backward"
+    if norm == wanted:
+        return y / n if is_forward else y
+    return y if is_forward else y * n
+
+
+def fft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    kind = tf.complex128 if x.dtype in (tf.float64, tf.complex128) else tf.complex64
+    y = tf.signal.fft(moveaxis(tf.cast(with_length(x, n, axis), kind), axis, -1))
+    return moveaxis(scaled(y, norm, n, True), -1, axis)
+
+
+def ifft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    kind = tf.complex128 if x.dtype in (tf.float64, tf.complex128) else tf.complex64
+    y = tf.signal.ifft(moveaxis(tf.cast(with_length(x, n, axis), kind), axis, -1))
+    return moveaxis(scaled(y, norm, n, False), -1, axis)
+
+
+def rfft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    return part(fft(x, n=n, axis=axis, norm=norm), axis, 0, n // 2 + 1)
+
+
+def irfft(x, *, n, axis, norm):
+    n = 2 * (x.shape[axis] - 1) if n is None else n
+    y = tf.signal.irfft(moveaxis(with_length(x, n // 2 + 1, axis), axis, -1), [n])
+    return moveaxis(scaled(y, norm, n, False), -1, axis)
+
+
+def fftshift(x, *, axes):
+    axes = range(x.shape.rank) if axes is None else [axes] if isinstance(axes, int) else axes
+    for axis in axes:
+        x = tf.roll(x, x.shape[axis] // 2, axis)
+    return x
+
+
+def ifftshift(x, *, axes):
+    axes = range(x.shape.rank) if axes is None else [axes] if isinstance(axes, int) else axes
+    for axis in axes:
+        x = tf.roll(x, -(x.shape[axis] // 2), axis)
+    return x
+
+
 def vector_norm(x, *, axis, keepdims, ord):
-    return tf.norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    x = tf.abs(x)
+    if ord == math.inf:
+        return tf.reduce_max(x, axis, keepdims)
+    if ord == -math.inf:
+        return tf.reduce_min(x, axis, keepdims)
+    if ord == 0:
+        return tf.cast(tf.math.count_nonzero(x, axis, keepdims), x.dtype)
+    return tf.reduce_sum(x**ord, axis, keepdims) ** (1 / ord)
 
 
 def linear(x, weight, bias):

@@ -45,6 +45,16 @@ def argsort(x, *, axis, descending):
     return torch.argsort(x, dim=axis, descending=descending, stable=True)
 
 
+def topk(x, k, *, axis, largest):
+    # Of equal elements the first ones.
+    values, places = torch.sort(x, dim=axis, descending=largest, stable=True)
+    return values.narrow(axis, 0, k), places.narrow(axis, 0, k)
+
+
+def concat(arrays, *, axis):
+    return torch.cat([x.reshape(-1) for x in arrays])
+
+
 def pad(x, pad_width, *, mode, constant_values):
     if mode == "constant":
         sizes = [size for pair in reversed(pad_width) for size in pair]

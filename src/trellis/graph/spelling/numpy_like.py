@@ -40,7 +40,7 @@ _LINES: dict[str, str | None] = {
     "unique_all": "xp.unique_all({x})",
     "unique_counts": "xp.unique_counts({x})",
     "unique_inverse": "xp.unique_inverse({x})",
-    "unique_values": "xp.unique_values({x})",
+    "unique_values": "xp.unique({x}, equal_nan=False)",
     # Shapes
     "broadcast_arrays": "xp.broadcast_arrays({*arrays})",
     "broadcast_to": "xp.broadcast_to({x}, {shape})",
@@ -117,8 +117,8 @@ _LINES: dict[str, str | None] = {
     },
     "fft.fftshift": "xp.fft.fftshift({x}{axes?})",
     "fft.ifftshift": "xp.fft.ifftshift({x}{axes?})",
-    "fft.fftfreq": "xp.fft.fftfreq({n}, d={d})",
-    "fft.rfftfreq": "xp.fft.rfftfreq({n}, d={d})",
+    "fft.fftfreq": "xp.fft.fftfreq({n}, d={d}).astype({result})",
+    "fft.rfftfreq": "xp.fft.rfftfreq({n}, d={d}).astype({result})",
     # Layers
     "layer_norm": None,
     "attention": None,

@@ -3,7 +3,7 @@
 _UNARY = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "erfc",
     "erfinv", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log10", "log1p",
-    "log2", "logical_not", "positive", "real", "reciprocal", "round", "rsqrt", "sigmoid", "sign",
+    "log2", "logical_not", "positive", "real", "reciprocal", "round", "rsqrt", "sigmoid",
     "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
 _BINARY = (
@@ -25,6 +25,7 @@ def lines() -> dict[str, str | None]:
         "truncate_divide": "torch.div({x1}, {x2}, rounding_mode='trunc')",
         "remainder": "torch.remainder({x1}, {x2})",
         "negative": "torch.neg({x})",
+        "sign": "torch.sgn({x})",
         "bitwise_invert": "torch.bitwise_not({x})",
         "conj": "torch.conj_physical({x})",
         "imag": "torch.imag({x})",
@@ -51,9 +52,12 @@ def lines() -> dict[str, str | None]:
         "nonzero": "torch.nonzero({x}, as_tuple=True)",
         "searchsorted": "torch.searchsorted({x1}, {x2}{side?}{sorter?})",
         "where": "torch.where({condition}, {x1}, {x2})",
-        "topk": "torch.topk({x}, {k}{axis?dim}{largest?})",
+        "topk": None,
         "sort": None,
         "argsort": None,
+        "unique_values": "torch.unique({x})",
+        "unique_counts": "torch.unique({x}, return_counts=True)",
+        "unique_inverse": "torch.unique({x}, return_inverse=True)",
         "broadcast_arrays": "torch.broadcast_tensors({*arrays})",
         "broadcast_to": "torch.broadcast_to({x}, {shape})",
         "concat": "torch.cat({arrays}{axis?dim})",
