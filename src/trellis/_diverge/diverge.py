@@ -8,7 +8,7 @@ from .._core import tree
 from .._core.dispatch import BACKENDS, backend_of, current_backend, load
 from .._core.errors import ArgumentError, NotSupportedError
 from .._recording.modules import modules_of
-from .compiled import eager_and_compiled
+from .compiled import with_compiler
 from .foreign import foreign_and_own
 from .local import replayed
 from .recording import record
@@ -40,9 +40,9 @@ def diverge(
     it takes the framework of the arguments and all others that are loaded.
 
     `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
-    plain one. `diverge(torch_module, port, args)` compares a model of torch with its conversion,
-    node by node, or with a module of Trellis whose attributes have the same names, module by
-    module.
+    plain one: once with all values kept, and once with the outputs alone, as it is fused then.
+    `diverge(torch_module, port, args)` compares a model of torch with its conversion, node by node,
+    or with a module of Trellis whose attributes have the same names, module by module.
 
     `tolerance` is the difference that is allowed, relative to the largest number of a result; by
     default that of the data type.
@@ -83,16 +83,13 @@ def _with_compiler(
             "gradients and mode."
         )
     names = [_own_backend(fn, args)] if backends is None else list(backends)
-    reports = []
-    for name in names:
-        plain, compiled = eager_and_compiled(fn, args, name)
-        labels = [name, f"{name} compiled"]
-        reports.append(compare([plain, compiled], tolerance=tolerance, labels=labels))
+    reports = [with_compiler(fn, args, name, tolerance) for name in names]
     whole = reports[0]
     for report in reports[1:]:
         whole.others += report.others
         whole.differences += report.differences
         whole.steps |= report.steps
+        whole.remarks += report.remarks
     return whole
 
 

@@ -35,7 +35,7 @@ _INFIX = {
     "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
     "bitwise_or": "|", "equal": "==", "not_equal": "!=",
 }  # fmt: skip
-_SPECS = {
+SPECS = {
     "conv": ("strides", "padding", "x_dilations", "dilations", "groups", "channel_first",
              "filter_first"),
     "conv_transpose": ("strides", "starts", "outs", "dilations", "groups", "channel_first",
@@ -165,7 +165,7 @@ class Ejector(Printer):
             return ", ".join([self.text(x) for x in value])
         if not is_optional:
             return self.text(value)
-        default = _signature(key).parameters[name].default
+        default = signature_of(key).parameters[name].default
         if type(value) is type(default) and value == default:
             return ""
         return f", {other or name}={self.text(value)}"
@@ -175,12 +175,12 @@ class Ejector(Printer):
         self._helpers[name] = None
         known = self._plain.parameters[name]
         parts: list[str] = []
-        for parameter in _signature(key).parameters.values():
+        for parameter in signature_of(key).parameters.values():
             value = bound[parameter.name]
             if parameter.kind is parameter.VAR_POSITIONAL:
                 parts += [self.text(x) for x in value]
-            elif key in _SPECS and parameter.name == "spec":
-                for field, item in zip(_SPECS[key], value, strict=True):
+            elif key in SPECS and parameter.name == "spec":
+                for field, item in zip(SPECS[key], value, strict=True):
                     parts.append(f"{field}={self.text(item)}")
             elif parameter.name not in known:
                 continue  # copy=, device=, dtype=: what has been seen to already
@@ -217,7 +217,7 @@ class Ejector(Printer):
     # Types ----------------------------------------------------------------------------------------
 
     def _bound(self, node: Node, key: str) -> dict[str, Any]:
-        bound = _signature(key).bind(*node.args, **node.attributes)
+        bound = signature_of(key).bind(*node.args, **node.attributes)
         bound.apply_defaults()
         found = dict(bound.arguments)
         if isinstance(found.get("shape"), int):
@@ -395,7 +395,7 @@ def key_of(node: Node) -> str:
     return f"{room}.{name}" if room in ("linalg", "fft", "random") else name
 
 
-def _signature(key: str) -> inspect.Signature:
+def signature_of(key: str) -> inspect.Signature:
     group, _, name = key.rpartition(".")
     owner: Any = Backend
     if group:

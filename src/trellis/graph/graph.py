@@ -4,9 +4,13 @@ A graph is plain data. Readers of foreign models fill it through a `Builder`; `p
 into a Python function; `printer` writes it down as source.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .count import Count
 
 Shape = tuple[int | str | None, ...]  # an axis without a fixed size has a name, or None
 
@@ -72,6 +76,28 @@ class Graph(Function):
         from .eject import eject
 
         return eject(self, framework, name)
+
+    def draw(self, path: "str | os.PathLike[str] | None" = None) -> str:
+        """The graph as an SVG picture, for light and dark pages; written to `path` if there is
+        one. `graph.to_dot` gives it to Graphviz instead."""
+        from .._core.files import replace_file
+        from .picture import to_svg
+
+        text = to_svg(self)
+        if path is not None:
+            replace_file(path, [text.encode()])
+        return text
+
+    def count(self) -> "Count":
+        """Calls, parameters, memory and floating-point operations, in all and by function.
+
+        >>> import numpy as np, trellis
+        >>> trellis.trace(lambda x: x @ x, np.ones((2, 2))).count().flops
+        16
+        """
+        from .count import count
+
+        return count(self)
 
 
 def values_in(nest: Any) -> Iterator[Value]:
