@@ -5,7 +5,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import load
 from .._core.dtypes import KINDS, name_of
-from .recording import Call, Recording, as_numpy, gradients_of, moved_array
+from .recording import NO_CALL, Call, Recording, as_numpy, gradients_of, moved_array
 
 
 def replayed(first: Recording, backend: str, gradients: bool) -> Recording:
@@ -20,7 +20,7 @@ def replayed(first: Recording, backend: str, gradients: bool) -> Recording:
 def _again(call: Call, source: Any, xp: Any, backend: str, gradients: bool) -> Call:
     again = Call(call.op, call.public, call.group, call.where, call.module, call.variables, [])
     if call.live is None:
-        again.remark = "not a call"
+        again.remark = NO_CALL
         return again
     fn, args, kwargs = call.live
     if any(

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..convert.module import narrowed
 from ..nn import Module
 
 _FORMAT = "trellis recording 1"
+NO_CALL = "what the program returns is no call"
 
 
 @dataclass
@@ -139,6 +140,7 @@ class Listener(Recorder):
         super().__init__(name)
         self.calls: list[Call] = []
         self._with_gradients = with_gradients
+        self._last: list[Any] = []  # what the last call gave
 
     def variables_of(
         self, name: str, module: Module, count: int
@@ -162,6 +164,8 @@ class Listener(Recorder):
         return RecordedArray(moved_array(nest, self.name), self, note)
 
     def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        if name == "astype" and isinstance(args[0], RecordedArray) and result is args[0].native:
+            return args[0]
         place = self.places.find()
         given = [x for x in tree.leaves([list(args), dict(kwargs)]) if isinstance(x, RecordedArray)]
         chains = [x.note for x in given if isinstance(x.note, str)]
@@ -172,18 +176,23 @@ class Listener(Recorder):
         if self._with_gradients:
             call.gradients = gradients_of(self.xp, *call.live)
         self.calls.append(call)
+        self._last = self._arrays(result)
         return self.recorded(result, lambda x: RecordedArray(x, self))
 
     def finish(self, outputs: Any) -> None:
-        """What the program returns is the last call."""
-        seen = self._seen(self.natives(outputs))
-        if not self.calls or [id(x) for x in self.calls[-1].outputs] != [id(x) for x in seen]:
+        """What the program returns, as a last step where it is not what the last call gave."""
+        found = self._arrays(self.natives(outputs))
+        if [id(x) for x in found] != [id(x) for x in self._last]:
+            seen = [as_numpy(self.xp, x) for x in found]
             self.calls.append(Call("return", "", -1, "", "", [], seen))
 
     def _seen(self, nest: Any) -> list[Any]:
+        return [as_numpy(self.xp, x) for x in self._arrays(nest)]
+
+    def _arrays(self, nest: Any) -> list[Any]:
         found: list[Any] = []
         self.recorded(nest, lambda x: found.append(x) or x)  # type: ignore[func-returns-value]
-        return [as_numpy(self.xp, x) for x in found]
+        return found
 
 
 def as_numpy(xp: Any, x: Any) -> Any:
@@ -251,6 +260,3 @@ def _versions(name: str) -> dict[str, str]:
         return {"trellis": trellis.__version__, name: version(name)}
     except PackageNotFoundError:
         return {"trellis": trellis.__version__}
-
-
-__all__ = ["Call", "Listener", "Recording", "asdict", "load_recording", "record"]

@@ -12,7 +12,7 @@ import numpy as np
 from .._core.files import replace_file
 from ..convert.verify import distance
 from .picture import picture
-from .recording import Call, Recording
+from .recording import NO_CALL, Call, Recording
 
 # The widest difference over the scale of a result that rounding alone makes in a call or two, as
 # convert.verify has it: sums are taken in another order.
@@ -126,6 +126,9 @@ def _compare_calls(
     is_whole: bool, first: Recording, other: Recording,
 ) -> None:  # fmt: skip
     if one.remark or two.remark:
+        reason = one.remark or two.remark
+        if reason != NO_CALL:
+            report.remarks.append(f"call {number}: {one.name} is not compared: {reason}")
         report.steps[name].append(Step(number, one, math.nan, 0.0))
         return
     kinds: dict[str, str] = {}

@@ -6,6 +6,7 @@ these frameworks; those of JAX and TensorFlow refuse it.
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -90,6 +91,10 @@ class RecordedArray:
         return operator.index(self.recorder.leaving(self, "an index or a size"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        caller = sys._getframe(1).f_code.co_filename
+        if self.recorder.name == "tensorflow" and "tensorflow" in caller:
+            # A tensor on the left of an operator asks: then the operator comes here, and is seen.
+            raise TypeError("a recorded array is no tensor")
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)
 

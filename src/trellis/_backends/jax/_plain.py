@@ -41,6 +41,13 @@ def linear(x, weight, bias):
     return y if bias is None else y + bias
 
 
+def class_losses(logits, targets, *, axis, reduction):
+    places = jnp.expand_dims(targets, axis)
+    losses = -jnp.take_along_axis(jax.nn.log_softmax(logits, axis=axis), places, axis=axis)
+    losses = jnp.squeeze(losses, axis=axis)
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
 def topk(x, k, *, axis, largest):
     order = jnp.argsort(-x if largest else x, axis=axis, stable=True)
     best = jnp.take(order, jnp.arange(k), axis=axis)

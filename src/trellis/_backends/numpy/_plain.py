@@ -43,6 +43,13 @@ def linear(x, weight, bias):
     return y if bias is None else y + bias
 
 
+def class_losses(logits, targets, *, axis, reduction):
+    places = np.expand_dims(targets, axis)
+    losses = -np.take_along_axis(scipy.special.log_softmax(logits, axis=axis), places, axis=axis)
+    losses = np.squeeze(losses, axis=axis)
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
 def topk(x, k, *, axis, largest):
     order = np.argsort(-x if largest else x, axis=axis, stable=True)
     best = np.take(order, np.arange(k), axis=axis)

@@ -580,6 +580,13 @@ def elu(x, *, alpha, scale):
     return scale * tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0)))
 
 
+def class_losses(logits, targets, *, axis, reduction):
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, moveaxis(logits, axis, -1))
+    if reduction == "none":
+        return losses
+    return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)
+
+
 def softmax(x, *, axis):
     parts = tf.exp(x - tf.reduce_max(x, axis, keepdims=True))
     return parts / tf.reduce_sum(parts, axis, keepdims=True)

@@ -121,6 +121,7 @@ _LINES: dict[str, str | None] = {
     "fft.rfftfreq": "xp.fft.rfftfreq({n}, d={d}).astype({result})",
     # Layers
     "layer_norm": None,
+    "class_losses": None,
     "attention": None,
     "attention_weights": None,
     "lstm": None,

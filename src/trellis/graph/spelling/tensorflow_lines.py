@@ -134,6 +134,7 @@ def lines() -> dict[str, str | None]:
         "attention_weights": None,
         "lstm": None,
         "layer_norm": None,
+        "class_losses": None,
         "relu": "tf.nn.relu({x})",
         "silu": "tf.nn.silu({x})",
         "gelu": "tf.nn.gelu({x}, approximate={approximate})",
