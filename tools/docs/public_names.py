@@ -65,7 +65,7 @@ GROUPS = {
     "init": ("Initializers", "What variables begin with."),
     "optim": ("Optimizers", "Optimizers, the parts they are chained of, and schedules."),
     "train": ("Training", "The training loop, data, metrics and checkpoints."),
-    "graph": ("Graphs", "The small graph that converted models are made of."),
+    "graph": ("Graphs", "Programs as data: traced, written as source, compared call by call."),
     "convert": ("Converting models", "Models of one framework that run on all four."),
     "export": ("Exporting models", "Models for other programs."),
     "distributed": ("Several devices", "Collectives and the launcher."),
@@ -107,6 +107,7 @@ _BY_FILE = {
     "control": "control",
     "creation": "creation",
     "device": "backends",
+    "diverge": "graph",
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
@@ -119,6 +120,7 @@ _BY_FILE = {
     "seeded": "random",
     "sets": "searching",
     "sorting": "searching",
+    "tracing": "graph",
 }
 
 
