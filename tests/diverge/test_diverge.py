@@ -253,15 +253,42 @@ def test_two_threads_take_turns(rows):
 
 
 def test_under_a_compiler_it_is_refused(backend, array):
-    compiled = trellis.compile if backend == "numpy" else lambda fn: compile_with(backend, fn)
+    program = trellis.compile(lambda x: trellis.trace(trellis.exp, x) and x)
+    with pytest.raises(TracingError, match="outside the compiled function"):
+        program(array(X))
+
+
+@pytest.mark.needs("torch")
+def test_a_compiled_function_in_another_thread_goes_on(rows):
+    """torch.compile guards the table; what stands there meanwhile must be something it can read."""
+    import torch
+
+    x = torch.from_numpy(X)
+    compiled = compile_with("torch", lambda x: trellis.tanh(x) * 2)
+    expected = compiled(x)
+    inside, done = threading.Event(), threading.Event()
+    results = []
+
+    def other():
+        inside.wait(30)
+        try:
+            results.append(compiled(x))
+        finally:
+            done.set()
 
     def program(x):
-        return trellis.trace(trellis.exp, x) and x
+        inside.set()
+        assert done.wait(30)
+        return trellis.exp(x)
 
-    if backend == "torch":
-        pytest.skip("torch.compile stops at the recording itself, with an error of its own")
-    with pytest.raises(TracingError, match="outside the compiled function"):
-        compiled(program)(array(X))
+    thread = threading.Thread(target=other)
+    thread.start()
+    report = trellis.diverge(program, (x,), backends=("torch", "numpy"))
+    thread.join()
+    assert [step.call.op for step in report.steps["numpy"]] == ["exp"]
+    for found in (*results, compiled(x)):
+        assert torch.equal(found, expected)
+    assert len(results) == 1
 
 
 def test_a_recording_inside_another_is_refused(rows):

@@ -5,6 +5,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import load
 from .._core.dtypes import KINDS, name_of
+from .._recording import is_function
 from .recording import NO_CALL, Call, Recording, as_numpy, gradients_of, moved_array
 
 
@@ -23,12 +24,7 @@ def _again(call: Call, source: Any, xp: Any, backend: str, gradients: bool) -> C
         again.remark = NO_CALL
         return again
     fn, args, kwargs = call.live
-    if any(
-        [
-            callable(x) and not hasattr(x, "dtype") and not isinstance(x, type)
-            for x in tree.leaves([list(args), dict(kwargs)])
-        ]
-    ):
+    if any([is_function(x) for x in tree.leaves([list(args), dict(kwargs)])]):
         again.remark = "it is given functions"
         return again
     fn = _function(call.op, fn, xp)

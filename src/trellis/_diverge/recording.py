@@ -14,7 +14,7 @@ from .._core.dispatch import backend_of, current_backend, load
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.files import read_arrays, write_arrays
 from .._random import stream as streams
-from .._recording import RecordedArray, Recorder, recording
+from .._recording import RecordedArray, Recorder, is_function, recording
 from .._recording.modules import modules_of
 from ..convert.module import narrowed
 from ..nn import Module
@@ -213,7 +213,7 @@ def gradients_of(xp: Any, fn: Any, args: Any, kwargs: Any) -> list[Any]:
     """The gradients of one call by its float inputs, for the same upstream gradients everywhere."""
     slots = tree.leaves([list(args), dict(kwargs)])
     floats = [x for x in slots if _is_float(xp, x)]
-    if not floats or any([callable(x) and not hasattr(x, "dtype") for x in slots]):
+    if not floats or any([is_function(x) for x in slots]):
         return []
     shape = tree.structure([list(args), dict(kwargs)])
 

@@ -1,17 +1,22 @@
 """The modules that a function uses, and recorded arrays in the place of their variables."""
 
 import functools
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
 from .._core.container import Container
+from .._core.errors import TrellisError
 from ..nn import Module
 from ..nn.module.call import here
 from ..nn.module.node import Node
 from ..nn.module.search import find_modules
-from .place import Given
+from .place import LIBRARY, Given
+
+_PYTHON = os.path.dirname(os.__file__)
 
 
 class _Watcher:
@@ -59,7 +64,11 @@ def _search(name: str, value: Any, found: dict[str, Module], seen: set[int]) -> 
     elif hasattr(value, "__wrapped__"):  # trellis.compile, functools.wraps
         _search(name, value.__wrapped__, found, seen)
     elif _is_of_user(value):
-        for inner in find_modules(value):
+        try:
+            inside = find_modules(value)
+        except TrellisError:  # it holds layers of a framework
+            return
+        for inner in inside:
             _search(inner.key, inner.module, found, seen)
 
 
@@ -78,11 +87,11 @@ def _names_in(fn: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _is_of_user(value: Any) -> bool:
+    """Whether an object is of a class that the user, no library, has written."""
     cls = type(value)
-    home = cls.__module__.partition(".")[0]
-    return "__dict__" in dir(cls) and home not in (
-        ("builtins", "numpy", "torch", "jax", "jaxlib", "tensorflow", "trellis", "types")
-    )
+    home = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    is_installed = "site-packages" in home or home.startswith((LIBRARY, _PYTHON))
+    return hasattr(value, "__dict__") and bool(home) and not is_installed
 
 
 @contextmanager

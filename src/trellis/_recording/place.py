@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from ..nn.module.call import Call, here
 from ..nn.module.node import Node
 
-_LIBRARY = str(Path(__file__).resolve().parents[1])
+LIBRARY = str(Path(__file__).resolve().parents[1])
 # Files of functions that a user calls; what they call inside belongs to them.
 _FUNCTIONS = tuple(
-    [str(Path(_LIBRARY) / room) for room in ("functional", "_array", "_random", "_gradients")]
+    [str(Path(LIBRARY) / room) for room in ("functional", "_array", "_random", "_gradients")]
 )
 # Files of the recording itself.
 _OWN = tuple(
-    [str(Path(_LIBRARY) / name) for name in ("_recording", "_diverge")]
-    + [str(Path(_LIBRARY) / "graph" / "tracing.py")]
+    [str(Path(LIBRARY) / name) for name in ("_recording", "_diverge")]
+    + [str(Path(LIBRARY) / "graph" / "tracing.py")]
 )
 
 
@@ -49,7 +49,7 @@ class Places:
         while frame is not None and frame.f_code.co_filename.startswith(_FUNCTIONS):
             public, frame = frame, frame.f_back
         inner = frame
-        while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
+        while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
             if frame.f_code.co_filename.startswith(_OWN):  # the recorded function is a module
                 frame = None
                 break

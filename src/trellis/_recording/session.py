@@ -1,6 +1,5 @@
 """A recording: recording backends, their rows in the dispatch table, and what they report to."""
 
-import inspect
 import operator
 import sys
 import threading
@@ -32,6 +31,17 @@ _lock = threading.RLock()
 _running: list["Recorder"] = []
 
 
+class _Mine(threading.local):
+    """The recorder of this thread. In the thread's own storage, which torch.compile can read: a
+    compiled function in another thread goes on, after one more compilation."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+
+
+_mine = _Mine()
+
+
 class Recorder:
     """Sees each call of a program that runs on one backend. What it does with them is said by
     `saw`, `leaving` and `is_concrete` of the classes below it."""
@@ -42,7 +52,6 @@ class Recorder:
         self.name = name
         self.xp: Any = load(name)
         self.places = Places()
-        self.thread = threading.get_ident()
         self.is_paused = False  # inside functions that are differentiated or looped over
         self.backend = RecordingBackend(self, self.xp)
 
@@ -71,7 +80,7 @@ class Recorder:
         fn: Any = self.xp
         for part in name.split("."):
             fn = getattr(fn, part)
-        if any([inspect.isroutine(x) for x in (*args, *kwargs.values())]):
+        if any([is_function(x) for x in (*args, *kwargs.values())]):
             return self.higher(name, fn, args, kwargs)
         return self._run(name, fn, args, kwargs)
 
@@ -115,7 +124,7 @@ class Recorder:
             return tree.map(self.natives, nest)
         if isinstance(nest, slice):
             return slice(*self.natives((nest.start, nest.stop, nest.step)))
-        if inspect.isroutine(nest):
+        if is_function(nest):
             return self._paused(nest)
         if self.moves and hasattr(nest, "dtype") and not isinstance(nest, type):
             return self._brought(nest)
@@ -130,7 +139,7 @@ class Recorder:
             return type(nest)(*items) if hasattr(nest, "_fields") else type(nest)(items)
         if isinstance(nest, dict):
             return tree.map(lambda leaf: self.recorded(leaf, wrap), nest)
-        if inspect.isroutine(nest):
+        if is_function(nest):
             return lambda *args, **kwargs: self._run("function", nest, args, kwargs)
         return nest
 
@@ -155,6 +164,11 @@ class Recorder:
         return x
 
 
+def is_function(x: object) -> bool:
+    """Whether an argument is a function to be called, no data type or array."""
+    return callable(x) and not hasattr(x, "dtype") and not isinstance(x, type)
+
+
 class RecordingBackend:
     """A row of the dispatch table while a recording runs. Threads that take no part get the
     backend itself."""
@@ -164,10 +178,11 @@ class RecordingBackend:
         self.__name__ = native.__name__
 
     def __getattr__(self, name: str) -> Any:
+        if _mine.recorder is None:
+            return getattr(self._native, name)
         found = getattr(self._native, name)
         recorder = self._recorder
-        is_ours = recorder.moves or self._native.__name__.startswith(recorder.xp.__name__)
-        if threading.get_ident() != recorder.thread or not is_ours:
+        if not recorder.moves and not self._native.__name__.startswith(recorder.xp.__name__):
             return found
         if name in _GROUPS and not self._group:
             return RecordingBackend(recorder, found, name)
@@ -197,12 +212,22 @@ class RecordingBackend:
     def joined(self, other: Any) -> Any:
         """The backend of a call that has arrays of this one and of another one, if there is any."""
         recorder = self._recorder
-        is_ours = threading.get_ident() == recorder.thread and isinstance(other, RecordingBackend)
+        is_ours = _mine.recorder is recorder and isinstance(other, RecordingBackend)
         return recorder.backend if is_ours and recorder.moves else None
 
 
 def _loaded() -> list[str]:
     return [name for name in BACKENDS if hasattr(_backends, name)]
+
+
+def refuse_compilers() -> None:
+    """Raise while a compiler traces: there are no values to look at."""
+    compiler = tracing()
+    if compiler is not None:
+        raise TracingError(
+            f"A recording looks at the values of a running program; {compiler} is compiling one "
+            "now. Call it outside the compiled function."
+        )
 
 
 @contextmanager
@@ -211,12 +236,7 @@ def recording(
 ) -> Iterator[list[Given]]:
     """Inside the block, in this thread, calls go through the recorder; modules have the given
     variables and buffers. One recording at a time: another thread waits for its turn."""
-    compiler = tracing()
-    if compiler is not None:
-        raise TracingError(
-            f"A recording looks at the values of a running program; {compiler} is compiling one "
-            "now. Call it outside the compiled function."
-        )
+    refuse_compilers()
     if not _lock.acquire(timeout=600):
         raise NotSupportedError("Another thread has been recording for ten minutes.")
     try:
@@ -226,7 +246,7 @@ def recording(
                 "trellis.trace() or trellis.diverge() out of it."
             )
         _running.append(recorder)
-        recorder.thread = threading.get_ident()
+        _mine.recorder = recorder
         with ExitStack() as stack:
             stack.enter_context(_rows(recorder))
             stack.enter_context(using_backend(recorder.name))
@@ -234,6 +254,8 @@ def recording(
             yield stack.enter_context(given(variables))
     finally:
         recorder.places.forget()
+        if _mine.recorder is recorder:
+            _mine.recorder = None
         if _running and _running[-1] is recorder:
             _running.pop()
         _lock.release()

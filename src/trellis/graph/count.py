@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from .eject import SPECS, key_of, signature_of
+from .eject import SPECS, check_traced, key_of, signature_of
 from .graph import Graph, Node, Value, values_in
 
 _BYTES = {"bool": 1, "bfloat16": 2, "complex64": 8, "complex128": 16}
@@ -80,6 +80,7 @@ class Count:
 
 def count(graph: Graph) -> Count:
     """Count the calls of a graph that `trellis.trace` has made: it knows all shapes."""
+    check_traced(graph)
     found = Count()
     for value in graph.variables.values():
         found.parameters += _size(value)

@@ -16,7 +16,7 @@ from .._core.dtypes import INTEGER, promote
 from .._core.errors import ArgumentError, NotSupportedError
 from .graph import Graph, Node, Value, values_in
 from .plain import functions_of
-from .printer import Printer
+from .printer import Printer, quoted
 from .spelling import IMPORTS, LINES
 from .types_of_calls import (
     COMPARED,
@@ -71,7 +71,7 @@ class Ejector(Printer):
             "zlib", "itertools", "math",
         }  # fmt: skip
         for chain, value in (*graph.variables.items(), *graph.buffers.items()):
-            self._stored[value.name] = f"variables[{chain!r}]".replace("'", '"')
+            self._stored[value.name] = f"variables[{quoted(chain)}]"
         for constant in graph.constants:
             self._stored[constant] = constant.upper()
         self._check_spelled()
@@ -328,6 +328,7 @@ class Ejector(Printer):
 
     def _check_spelled(self) -> None:
         missing: dict[str, str] = {}
+        check_traced(self._graph)
         for node in self._graph.nodes:
             key = key_of(node)
             if key in ("getitem", "astype"):
@@ -393,6 +394,17 @@ def key_of(node: Node) -> str:
     room = str(getattr(node.op, "__module__", "")).rpartition(".")[2]
     name = node.op.__name__
     return f"{room}.{name}" if room in ("linalg", "fft", "random") else name
+
+
+def check_traced(graph: Graph) -> None:
+    """Refuse a graph of public layers: its calls have other arguments than those of a trace."""
+    for node in graph.nodes:
+        room = str(getattr(node.op, "__module__", ""))
+        if room.startswith(("trellis.functional", "trellis.convert", "trellis.nn")):
+            raise NotSupportedError(
+                "This graph was read from a foreign model. Trace the module that it became: "
+                "trellis.trace(model, x)."
+            )
 
 
 def signature_of(key: str) -> inspect.Signature:

@@ -26,7 +26,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentTypeError, NotSupportedError
 from .._core.tracing import pretending
 from .._gradients.transforms import stop_gradient
-from .._recording import RecordedArray, Recorder, recording
+from .._recording import RecordedArray, Recorder, recording, refuse_compilers
 from .._recording.modules import modules_of
 from .builder import Builder
 from .graph import Graph, Value
@@ -57,6 +57,7 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> Graph:
     >>> [node.op.__name__ for node in graph.nodes]
     ['tanh', 'mul']
     """
+    refuse_compilers()
     if not callable(fn):
         raise ArgumentTypeError(
             f"trace() expects a function or a module, got {type(fn).__name__}. "
