@@ -1,6 +1,6 @@
 """Finding the first call in which two runs of one program differ."""
 
-from .diverge import diverge as diverge
+from .finding import diverge as diverge
 from .recording import Recording as Recording
 from .recording import load_recording as load_recording
 from .recording import record as record

@@ -86,9 +86,9 @@ def _by_module(source: Any, own: Module, args: tuple[Any, ...]) -> list[Recordin
     twos: list[Call] = []
     for name, arrays in mine:
         if theirs.get(name):
-            about = ("module", "", len(ones), "", name or type(own).__name__, [])
-            ones.append(Call(*about, theirs[name].pop(0)))
-            twos.append(Call(*about, arrays))
+            path, number = name or type(own).__name__, len(ones)
+            ones.append(Call("module", "", number, "", path, [], theirs[name].pop(0)))
+            twos.append(Call("module", "", number, "", path, [], arrays))
     if len(ones) < 2 and len(mine) > 1:
         raise ArgumentTypeError(
             "diverge(model, port, args) compares modules of the same path, and finds none: the "

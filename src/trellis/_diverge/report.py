@@ -224,12 +224,12 @@ def _pairs(
                 f"{', '.join(other) or 'nothing'}; these are not compared"
             )
             continue
-        for one, two in zip(left[a0:a1], right[b0:b1], strict=True):
-            if [call.op for _, call in one] == [call.op for _, call in two]:
-                for (number, x), (_, y) in zip(one, two, strict=True):
+        for these, those in zip(left[a0:a1], right[b0:b1], strict=True):
+            if [call.op for _, call in these] == [call.op for _, call in those]:
+                for (number, x), (_, y) in zip(these, those, strict=True):
                     yield number, x, y, True
             else:
-                yield one[-1][0], one[-1][1], two[-1][1], False
+                yield these[-1][0], these[-1][1], those[-1][1], False
 
 
 def _key(call: Call) -> tuple[str, str, str, str]:

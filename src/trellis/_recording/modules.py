@@ -68,8 +68,8 @@ def _search(name: str, value: Any, found: dict[str, Module], seen: set[int]) -> 
             inside = find_modules(value)
         except TrellisError:  # it holds layers of a framework
             return
-        for inner in inside:
-            _search(inner.key, inner.module, found, seen)
+        for place in inside:
+            _search(place.key, place.module, found, seen)
 
 
 def _names_in(fn: FunctionType) -> Iterator[tuple[str, Any]]:

@@ -50,7 +50,9 @@ class Recorder:
 
     def __init__(self, name: str):
         self.name = name
-        self.xp: Any = load(name)
+        # The module itself: while another thread records, `load` hands out what stands for it.
+        load(name)
+        self.xp: Any = sys.modules[f"trellis._backends.{name}"]
         self.places = Places()
         self.is_paused = False  # inside functions that are differentiated or looped over
         self.backend = RecordingBackend(self, self.xp)
