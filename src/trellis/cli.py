@@ -22,6 +22,7 @@ COMMANDS = {
     "convert": "trellis._commands.convert",
     "export": "trellis._commands.export",
     "inspect": "trellis._commands.inspect",
+    "diverge": "trellis._diverge_command",
 }
 
 

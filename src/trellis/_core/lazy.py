@@ -38,6 +38,8 @@ NAMES = {
     "lstm_update": "functional",
     "multi_head_attention": "functional",
     "scaled_dot_product_attention": "functional",
+    "trace": "graph",
+    "diverge": "_diverge",
 }
 
 _is_opening = False  # rooms enter each other while they open
@@ -63,7 +65,7 @@ def _open_all(package: Any) -> None:
     for room in ROOMS:
         import_module(f"trellis.{room}")
     for each, room in NAMES.items():
-        setattr(package, each, getattr(getattr(package, room), each))
+        setattr(package, each, getattr(import_module(f"trellis.{room}"), each))
     package.__dict__.pop("__getattr__", None)  # another thread may have been quicker
 
 
