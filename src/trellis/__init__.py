@@ -289,6 +289,7 @@ from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
 if TYPE_CHECKING:
     from . import convert as convert
+    from . import distributed as distributed
     from . import functional as functional
     from . import graph as graph
     from . import nn as nn

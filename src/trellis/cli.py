@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "board": "trellis_board.commands",
+    "run": "trellis.distributed.launcher",
 }
 
 

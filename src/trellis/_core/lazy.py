@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-ROOMS = ("functional", "nn", "optim", "train", "graph", "convert")
+ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "distributed")
 # Names of the package itself that live in one of them.
 NAMES = {
     "Module": "nn",
