@@ -102,6 +102,9 @@ def _narrowed(x: Any) -> Any:
 # Sources
 # ---------------------------------------------------------------------------------------------
 
+# From the rows of a batch, begin and end, to those that are wanted of it.
+Cut = Callable[[int, int], tuple[int, int]]
+
 
 class ArraySource:
     """Arrays in memory, cut into batches along their first axis."""
@@ -134,7 +137,9 @@ class ArraySource:
         whole, rest = divmod(self._length, self._batch_size)
         return whole + (1 if rest and not self._drop_last else 0)
 
-    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+    def batches(
+        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+    ) -> Iterator[Any]:
         arrays = tree.map(
             lambda x: x if backend_of(x) == target.backend else to_numpy(x), self.arrays
         )
@@ -142,6 +147,8 @@ class ArraySource:
         for i in range(skip, len(self)):
             begin = i * self._batch_size
             end = min(begin + self._batch_size, self._length)
+            if cut is not None:
+                begin, end = cut(begin, end)
             rows = slice(begin, end) if order is None else order[begin:end]
             yield target(tree.map(lambda x, rows=rows: _rows(x, rows), arrays))
 
@@ -161,6 +168,12 @@ def _rows(x: Any, rows: Any) -> Any:
     )
 
 
+def _share_of(batch: Any, cut: Cut) -> Any:
+    begin, end = cut(0, batch_size_of(batch))
+    rows = slice(begin, end)
+    return tree.map(lambda x: _rows(x, rows) if len(getattr(x, "shape", ())) else x, batch)
+
+
 class IterableSource:
     """Anything that yields batches anew for every epoch."""
 
@@ -175,13 +188,16 @@ class IterableSource:
             raise TypeError("The length of these data is not known.")
         return self._length
 
-    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+    def batches(
+        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+    ) -> Iterator[Any]:
         is_empty = True
         for i, batch in enumerate(self.make()):
             is_empty = False
             if i >= skip:
                 # torch's DataLoader gives lists; a batch is a tuple here.
-                yield target(tuple(batch) if isinstance(batch, list) else batch)
+                batch = tuple(batch) if isinstance(batch, list) else batch
+                yield target(batch if cut is None else _share_of(batch, cut))
         if is_empty:
             raise ArgumentError(
                 f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "

@@ -84,9 +84,7 @@ class Engine:
         """
         # Every array counts as one that all devices have whole; unchecked, since the ranks' data
         # differ. Only what `fn` says by its collectives travels.
-        shared = jax.shard_map(
-            fn, mesh=self._mesh, in_specs=P(), out_specs=P(), check_vma=False
-        )
+        shared = jax.shard_map(fn, mesh=self._mesh, in_specs=P(), out_specs=P(), check_vma=False)
         program = jax.jit(shared)
 
         def called(*args: Any) -> Any:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ..._core.errors import DistributedError
 from ..exports import hand_on
 from ..shared.distributed import Place
+from .compilation import compile_function
 
 _GROUP = 1_017  # a number for the group of all ranks; strategies count theirs from 0
 
@@ -93,8 +94,6 @@ class Engine:
         self._reduce(tf.zeros(1), "sum").numpy()
 
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
-        from .compilation import compile_function
-
         return compile_function(fn, static_argnums=(), static_argnames=())
 
     def local(self, x: Any) -> Any:

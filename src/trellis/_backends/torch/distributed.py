@@ -9,6 +9,7 @@ import torch
 
 from ..exports import hand_on
 from ..shared.distributed import Place
+from .compilation import compile_function
 
 
 def connect_ranks(place: Place) -> "Engine":
@@ -67,7 +68,7 @@ class Engine:
         self._dist.barrier()
 
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
-        return torch.compile(fn, fullgraph=True)
+        return compile_function(fn, static_argnums=(), static_argnames=())
 
     def local(self, x: Any) -> Any:
         return x
