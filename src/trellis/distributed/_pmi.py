@@ -4,13 +4,14 @@ MPICH and its kin look for a socket in PMI_FD, tell the launcher where each rank
 where the others do. The data of MPI itself never come here.
 """
 
+import os
+import secrets
 from collections.abc import Callable
 
 _FIXED = {
     "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
     "get_maxes": "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024",
     "get_appnum": "cmd=appnum rc=0 appnum=0",
-    "get_my_kvsname": "cmd=my_kvsname rc=0 kvsname=trellis",
     "finalize": "cmd=finalize_ack rc=0",
 }
 
@@ -28,6 +29,8 @@ class Registry:
 
     def __init__(self, size: int):
         self._size = size
+        # MPI names its shared memory after this: no two runs may have the same.
+        self.name = f"trellis_{os.getpid()}_{secrets.token_hex(8)}"
         self._facts: dict[str, str] = {}
         self._waiting: list[Callable[[str], None]] = []
 
@@ -37,6 +40,8 @@ class Registry:
         command = words.get("cmd", "")
         if command in _FIXED:
             reply(_FIXED[command])
+        elif command == "get_my_kvsname":
+            reply(f"cmd=my_kvsname rc=0 kvsname={self.name}")
         elif command == "get_universe_size":
             reply(f"cmd=universe_size rc=0 size={self._size}")
         elif command == "put":

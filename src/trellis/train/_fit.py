@@ -16,7 +16,8 @@ from .._core.errors import ArgumentError, ArgumentTypeError, DistributedError
 from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
 from .._random.stream import key_words, next_key
-from ..distributed import is_initialized, size
+from ..distributed import is_initialized
+from ..distributed import size as number_of_ranks
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,
@@ -154,7 +155,7 @@ def _distributed_run() -> type["_Run"]:
         )
     from ._distributed import DistributedRun
 
-    return DistributedRun if size() > 1 else _Run
+    return DistributedRun if number_of_ranks() > 1 else _Run
 
 
 def _check_model(function: str, model: Any) -> None:
