@@ -10,9 +10,9 @@ PROGRAM = Path(__file__).with_name("rank_program.py")
 
 
 def environment():
-    """Ranks take the library from where this process has it, and no variables of other launchers."""
+    """Ranks take the library from where this process has it, and no variables of launchers."""
     source = Path(sys.modules["trellis"].__file__).parents[1]
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "COV_", "XLA_FLAGS"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "COV_"))}
     kept.pop("RANK", None)
     return {**kept, "PYTHONPATH": str(source), "TF_CPP_MIN_LOG_LEVEL": "3"}
 

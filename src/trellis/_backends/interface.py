@@ -502,7 +502,7 @@ class Random(Protocol):
 
 
 class Engine(Protocol):
-    """A framework's own way between processes, over one-dimensional arrays; all ranks call alike."""
+    """A framework's own way between processes, for one-dimensional arrays; all ranks call alike."""
 
     def all_reduce(self, buffer: Native, op: str) -> Native:
         """The "sum", "max" or "min" over all ranks, the same bits on each; the sum can be
