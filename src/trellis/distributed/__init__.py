@@ -18,6 +18,7 @@ from ._group import is_initialized as is_initialized
 from ._group import rank as rank
 from ._group import shutdown as shutdown
 from ._group import size as size
+from ._spmd import shard as shard
 
 
 def __dir__() -> list[str]:

@@ -22,12 +22,16 @@ from .._core.threefry import Words, fold_in_words
 
 @dataclass(frozen=True)
 class Target:
-    """Where batches go: the framework, device and floating type of a model's variables."""
+    """Where batches go: the framework, device and floating type of a model's variables.
+
+    `sharding` is the way in which JAX spreads a batch over several devices, if it does.
+    """
 
     backend: str
     device: Any
     float_type: str | None
     is_cast: bool
+    sharding: Any = None
 
     def __call__(self, batch: Any) -> Any:
         return tree.map(self._leaf, batch)
@@ -39,7 +43,19 @@ class Target:
             x = np.asarray(x)
         if self.is_cast:
             x = self._cast(x)
+        if self.sharding is not None:
+            return self._spread(x)
         return to_backend(x, self.backend, device=self.device)
+
+    def _spread(self, x: Any) -> Any:
+        try:
+            return load("jax").to_device(to_backend(x, "jax"), self.sharding)
+        except ValueError as error:
+            raise ShapeError(
+                f"A batch of shape {tuple(x.shape)} cannot be spread over the devices: {error} "
+                "Choose a batch_size that they divide, and drop_last=True where the rest does "
+                "not fit."
+            ) from error
 
     def _cast(self, x: Any) -> Any:
         """Floats in the type of the variables, integers in one that the framework has."""
@@ -51,7 +67,7 @@ class Target:
         return x
 
 
-def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
+def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -60,8 +76,12 @@ def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
     floats = [str(dtype_of(x)) for x in arrays if str(dtype_of(x)) in FLOATING]
     device = device_of(arrays[0])
     # Without a device nothing is copied on the CPU.
-    place = None if "cpu" in str(device).lower() else device
-    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast)
+    place = None if "cpu" in str(device).lower() or sharding is not None else device
+    if sharding is not None and backend_of(arrays[0]) != "jax":
+        raise ArgumentError(
+            f"sharding is for models on JAX, this one is on {backend_of(arrays[0])}."
+        )
+    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast, sharding)
 
 
 def _arrays_of(nest: Any) -> list[Any]:

@@ -64,6 +64,7 @@ def fit(
     cast_data: bool = True,
     distributed: bool = False,
     synchronize_batch_norm: bool = False,
+    sharding: Any = None,
 ) -> History:
     """Train a model, and return the record of the run.
 
@@ -90,7 +91,8 @@ def fit(
     same call with the same data, `batch_size` is that of the joined batch, and the loss is a mean
     over examples. Each rank computes on its share; gradients, losses and metrics are joined exactly
     (docs/distributed.md). Only rank 0 shows progress and writes checkpoints; callbacks run on all.
-    `synchronize_batch_norm` takes the statistics of batch norms over the joined batch.
+    `synchronize_batch_norm` takes the statistics of batch norms over the joined batch. `sharding`,
+    on JAX, is how a batch is spread over the devices of one process (`distributed.shard`).
 
     The same, written by hand:
 
@@ -123,10 +125,15 @@ def fit(
     """
     check_arguments(fit, locals())
     _check_model("fit", model)
+    if distributed and sharding is not None:
+        raise ArgumentError(
+            "sharding spreads a batch over the devices of one process, distributed=True over "
+            "processes with one device each: choose one of them."
+        )
     kind = _distributed_run() if distributed else _Run
     run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
-    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data)
+    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     run.callbacks = as_callbacks(callbacks, early_stopping)
     if checkpoint is None and (resume or checkpoint_every is not None):
         raise ArgumentError(
@@ -234,6 +241,7 @@ class _Run:
         shuffle: bool | None,
         drop_last: bool,
         is_cast: bool,
+        sharding: Any = None,
     ) -> None:
         model = self.model
         self._source: Source = as_source(
@@ -245,7 +253,7 @@ class _Run:
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             _build(model, self._source)
-        self._target: Target = target_of(model.v, is_cast, self._source)
+        self._target: Target = target_of(model.v, is_cast, self._source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
