@@ -163,10 +163,59 @@ def collectives(backend, folder, options):
     (folder / f"done-{rank}").write_text("")
 
 
+def moved(backend, options):
+    """The bytes of every all-reduce in one step of `fit`."""
+    import re
+
+    import trellis
+    from trellis.distributed._group import group
+    from trellis.train._distributed_step import DistributedStep
+    from trellis.train._step import no_scale
+
+    with trellis.using_backend(backend):
+        model, optimizer = model_of({}), trellis.optim.SGD(lr=0.1)
+    step = DistributedStep(
+        model,
+        trellis.functional.mse_loss,
+        optimizer,
+        {},
+        backend=backend,
+        is_compiled=backend == "jax",
+        precision=None,
+        is_synchronized=False,
+    )
+    x, y = [trellis.asarray(each[:4], backend=backend) for each in data()]
+    kept = (model.v, model.buffers, optimizer.init(model.v), no_scale())
+    weight = trellis.asarray(np.array([0.5], np.float32), backend=backend)
+    given = (trellis.random.key(0, backend=backend), weight, (x,), (y,))
+    if backend == "jax":
+        text = step._whole.program.lower(kept, given).compile().as_text()
+        found = re.findall(r"f32\[(\d+)\]\S* all-reduce(?:-start)?\(", text)
+        assert len(re.findall(r" all-reduce(?:-start)?\(", text)) == len(found)
+        assert not re.search(r" (all-gather|reduce-scatter|all-to-all|collective-permute)\(", text)
+        return [4 * int(length) for length in found]
+    engine, sizes = group().engine(backend), []
+    before = engine.all_reduce
+
+    def counted(buffer, op):
+        assert str(trellis.dtype(buffer)) == "float32"
+        sizes.append(4 * int(buffer.shape[0]))
+        return before(buffer, op)
+
+    engine.all_reduce = counted
+    step(kept, given, is_even=True)
+    engine.all_reduce = before
+    return sizes
+
+
 def both(backend, folder, options):
-    """Two tests for the price of one start."""
+    """Three tests for the price of one start."""
+    import trellis
+
     collectives(backend, folder, options)
     curve(backend, folder, options)
+    sizes = moved(backend, options)
+    (folder / f"moved-{trellis.distributed.rank()}.json").write_text(json.dumps(sizes))
 
 
 def unlike(backend, folder, options):

@@ -1,6 +1,7 @@
 """Real processes: collectives against NumPy, and training equal to that of one process."""
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -37,6 +38,10 @@ def test_two_processes_are_one(backend, tmp_path):
     refusal = (tmp_path / "refused-0").read_text()
     assert "rank 1 has 'w float64(4,)' where rank 0 has 'w float64(3,)'" in refusal
     check_curve(backend, 2, tmp_path, epochs=3)
+    # A step moves its gradients and its loss, once, and nothing else.
+    parameters = 4 * 8 + 8 * 1 + 1
+    for rank in range(2):
+        assert json.loads((tmp_path / f"moved-{rank}.json").read_text()) == [4 * (parameters + 1)]
 
 
 @pytest.mark.long
@@ -79,7 +84,6 @@ def test_a_peer_that_hangs_is_noticed(backend_name, tmp_path):
 @pytest.mark.parametrize("starter", ["torchrun", "mpiexec"])
 def test_other_launchers(backend, starter, tmp_path):
     """torchrun knows torch's and JAX's meeting point; mpiexec serves all four."""
-    import json
     import shutil
     import subprocess
 

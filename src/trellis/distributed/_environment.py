@@ -1,7 +1,6 @@
 """Where this process stands among the others, from the variables that launchers set."""
 
 import json
-import os
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -22,12 +21,11 @@ LOOPBACK = "127.0.0.1"
 
 def place_of(variables: Mapping[str, str], timeout: float) -> Place:
     """The place that the variables describe; without any, the only process there is."""
-    for rank_name, size_name in _NAMES:
-        if rank_name in variables and size_name in variables:
-            rank, size = int(variables[rank_name]), int(variables[size_name])
-            break
-    else:
+    given = [(r, s) for r, s in _NAMES if r in variables and s in variables]
+    if not given:
         return Place(0, 1, timeout=timeout)
+    rank_name, size_name = given[0]
+    rank, size = int(variables[rank_name]), int(variables[size_name])
     if not 0 <= rank < size:
         raise ArgumentError(f"{rank_name}={rank} is no rank of {size_name}={size} processes.")
     port = int(variables.get("MASTER_PORT", "0"))
@@ -91,7 +89,3 @@ def free_ports(count: int) -> list[int]:
     finally:
         for each in sockets:
             each.close()
-
-
-def variables_of_process() -> Mapping[str, str]:
-    return os.environ
