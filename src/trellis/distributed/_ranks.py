@@ -159,10 +159,10 @@ class Ranks:
 
     def _told(self, rank: int) -> str:
         code = self._codes.get(rank)
-        if code is not None and code < 0:
-            what = f"was killed by {signal.Signals(-code).name}"
-        elif self._reports.get(rank):
+        if self._reports.get(rank):
             what = f"failed: {self._reports[rank]}"
+        elif code is not None and code < 0:
+            what = f"was killed by {signal.Signals(-code).name}"
         else:
             what = f"ended with exit code {code}"
         rest = "the others are ended" if self._size > 1 else "nothing is left to run"
@@ -170,6 +170,8 @@ class Ranks:
 
     def _exit_code(self, rank: int) -> int:
         code = self._codes.get(rank, 1)
+        if rank in self._reports and code < 0:
+            return 1  # it was ended here, on its way out
         return 128 - code if code < 0 else code or 1
 
     def _close(self) -> None:
