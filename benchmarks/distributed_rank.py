@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -28,7 +29,7 @@ def weights():
     rng = np.random.default_rng(0)
     return [
         (rng.normal(0, n**-0.5, (n, m)).astype("float32"), np.zeros(m, np.float32))
-        for n, m in zip(SIZES, SIZES[1:])
+        for n, m in pairwise(SIZES)
     ]
 
 
@@ -59,7 +60,7 @@ def trellis_steps(backend, is_compiled):
 
     def model_of():
         with trellis.using_backend(backend):
-            layers = [nn.Linear(n, m) for n, m in zip(SIZES, SIZES[1:])]
+            layers = [nn.Linear(n, m) for n, m in pairwise(SIZES)]
             model = nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2])
         flat = dict(zip(trellis.tree.key_chains(model.v), trellis.tree.leaves(model.v)))
         for i, (w, b) in enumerate(weights()):
@@ -314,7 +315,7 @@ def main():
                 times[name].append((time.perf_counter() - begin) / STEPS)
             trellis.distributed.barrier()
     if RANK == 0:
-        gradients = 4 * sum([n * m + m for n, m in zip(SIZES, SIZES[1:])])
+        gradients = 4 * sum([n * m + m for n, m in pairwise(SIZES)])
         spread = {}
         for name, values in times.items():
             low, _, high = quantiles(values, n=4)

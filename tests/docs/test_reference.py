@@ -32,7 +32,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        "convert",
+        *("convert", "distributed"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -89,6 +89,7 @@ def test_names_have_counterparts():
     # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
     assert lacking - set(COUNTERPARTS) == {
         "trellis.compilation.Compiled",
+        "trellis.distributed.check_same",
         "trellis.functional.geglu",
         "trellis.functional.rotary_embedding",
         "trellis.functional.sinusoidal_encoding",
