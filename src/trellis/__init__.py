@@ -290,6 +290,7 @@ from ._core.lazy import names_of_package as __dir__  # noqa: F401
 if TYPE_CHECKING:
     from . import convert as convert
     from . import export as export
+    from . import distributed as distributed
     from . import functional as functional
     from . import generation as generation
     from . import graph as graph

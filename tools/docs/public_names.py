@@ -69,7 +69,7 @@ GROUPS = {
     "graph": ("Graphs", "Programs as data: traced, written as source, compared call by call."),
     "convert": ("Converting models", "Models of one framework that run on all four."),
     "export": ("Exporting models", "Models for other programs."),
-    "distributed": ("Several devices", "Collectives and the launcher."),
+    "distributed": ("Several processes", "Groups of processes, and what they do together."),
     "models": ("Models", "Readable models over trellis.nn."),
     "tree": ("Nests", "Containers, and functions over nests of arrays."),
     "testing": ("Testing", "Comparing arrays in tests, on every framework."),

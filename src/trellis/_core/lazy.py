@@ -19,6 +19,7 @@ ROOMS = (
     "generation",
     "models",
     "export",
+    "distributed",
 )
 # Names of the package itself that live in one of them.
 NAMES = {

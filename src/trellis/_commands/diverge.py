@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; 0 if nothing differs, 1 if something does, 2 for a mistake in the arguments."""
-    from ._core.errors import TrellisError
+    from .._core.errors import TrellisError
 
     try:
         return _record(arguments) if arguments.action == "record" else _compare(arguments)
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(arguments: argparse.Namespace) -> int:
     import runpy
 
-    from ._diverge.recording import record
+    from .._diverge.recording import record
 
     path, _, name = arguments.program.rpartition(":")
     if not path or not name:
@@ -51,8 +51,8 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from ._diverge.recording import load_recording
-    from ._diverge.report import compare
+    from .._diverge.recording import load_recording
+    from .._diverge.report import compare
 
     if len(arguments.files) < 2:
         print("trellis diverge: compare needs two recordings or more", file=sys.stderr)
