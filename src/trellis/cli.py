@@ -22,6 +22,8 @@ COMMANDS = {
     "convert": "trellis._commands.convert",
     "export": "trellis._commands.export",
     "inspect": "trellis._commands.inspect",
+    "diverge": "trellis._commands.diverge",
+    "run": "trellis.distributed.launcher",
 }
 
 

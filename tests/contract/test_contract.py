@@ -89,7 +89,7 @@ def test_exports_are_complete(stem):
 
 PUBLIC_MODULES = [
     *[path.stem for path in sorted(SOURCE.glob("[a-z]*.py")) if path.stem not in ("cli", "demo")],
-    *["functional", "nn", "nn.init", "optim", "train"],
+    *["functional", "nn", "nn.init", "optim", "train", "distributed"],
 ]
 SUBMODULES = ("trellis.nn.init", "trellis.optim.schedules")
 

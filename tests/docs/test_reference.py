@@ -32,7 +32,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        *("convert", "export"),
+        *("convert", "export", "distributed"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -96,8 +96,10 @@ def test_names_have_counterparts():
         "trellis.functional.cache_mask",
         "trellis.functional.cache_positions",
         "trellis.functional.extend_cache",
+        "trellis.distributed.check_same",
         "trellis.functional.geglu",
         "trellis.functional.init_cache",
+        "trellis.generate",
         "trellis.functional.rotary_embedding",
         "trellis.functional.sinusoidal_encoding",
         "trellis.functional.swiglu",

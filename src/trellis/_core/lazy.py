@@ -9,7 +9,18 @@ import sys
 from importlib import import_module
 from typing import Any
 
-ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "export")
+ROOMS = (
+    "functional",
+    "nn",
+    "optim",
+    "train",
+    "graph",
+    "convert",
+    "generation",
+    "models",
+    "export",
+    "distributed",
+)
 # Names of the package itself that live in one of them.
 NAMES = {
     "Module": "nn",
@@ -23,10 +34,13 @@ NAMES = {
     "conv_general_transpose": "functional",
     "depthwise_conv2d": "functional",
     "dropout": "functional",
+    "generate": "generation",
     "linear": "functional",
     "lstm_update": "functional",
     "multi_head_attention": "functional",
     "scaled_dot_product_attention": "functional",
+    "trace": "graph",
+    "diverge": "_diverge",
 }
 
 _is_opening = False  # rooms enter each other while they open
@@ -52,7 +66,7 @@ def _open_all(package: Any) -> None:
     for room in ROOMS:
         import_module(f"trellis.{room}")
     for each, room in NAMES.items():
-        setattr(package, each, getattr(getattr(package, room), each))
+        setattr(package, each, getattr(import_module(f"trellis.{room}"), each))
     package.__dict__.pop("__getattr__", None)  # another thread may have been quicker
 
 

@@ -69,7 +69,7 @@ def prelu(draw, op):
 @drawn("functional.linear")
 def linear(draw, op):
     wide, out = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    name = draw(st.sampled_from((*COMMON_FLOATS, *INTEGER)))
+    name = draw(st.sampled_from((*COMMON_FLOATS, *INTEGER, "bool")))
     x = array(draw, name, (*draw(shapes(0, 2)), wide))
     chosen = {"bias": array(draw, name, (out,))} if draw(st.booleans()) else {}
     return Call(op, (x, array(draw, name, (out, wide))), chosen, units=64)
@@ -210,6 +210,11 @@ def rotary(draw, op):
     chosen = options(draw, interleaved=(True, False), width=(2, 4), base=(100.0,))
     args = (x, indices(draw, 9, (3,))) if draw(st.booleans()) else (x,)
     return Call(op, args, chosen, units=64)
+
+
+@drawn("functional.length_mask")
+def lengths_of(draw, op):
+    return Call(op, (indices(draw, 4, draw(shapes(0, 2))), draw(st.integers(0, 5))))
 
 
 # Recurrent ----------------------------------------------------------------------------------

@@ -24,8 +24,17 @@ def _static_part(content: bytes) -> tuple[tuple[str, ...], bool]:
     return tuple(keys), is_alphabetical
 
 
+def _class_of_arrays() -> type:
+    """Without making one: JAX can join other processes only before its first computation."""
+    try:
+        from jax._src.array import ArrayImpl
+    except ImportError:  # a version that has moved it
+        return type(jnp.zeros(1))
+    return ArrayImpl  # type: ignore[no-any-return]
+
+
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
-ARRAY_TYPES: tuple[type, ...] = (type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+ARRAY_TYPES: tuple[type, ...] = (_class_of_arrays(), jax.Array, jax.core.Tracer)
 
 
 def make_known() -> None:

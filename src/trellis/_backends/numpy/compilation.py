@@ -15,6 +15,7 @@ def compile_function(
     static_argnums: tuple[int, ...],
     static_argnames: tuple[str, ...],
     strict: bool = False,
+    carry: int | None = None,
 ) -> Callable[..., Any]:
     """`fn` itself; a draw without a key or a new buffer raises, with `strict` a look at values
     too.
