@@ -28,11 +28,12 @@ NAMES = (
     "loss_curves",
     "interchange",
     "checkpoints",
+    "distributed",
     "board_ingest",
     "board_overhead",
 )
 # A short run has fewer rows and rounds, and leaves these out.
-LONG = ("loss_curves", "compile_time")
+LONG = ("loss_curves", "compile_time", "distributed")
 QUICK_LIMIT = 175
 
 

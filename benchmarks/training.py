@@ -16,9 +16,10 @@ from harness import QUICK, Report, one_core
 
 one_core()
 
-import models
 import numpy as np
 from peer_process import HAS_PEERS, Peer, PeerError
+
+import models
 
 LIMITS = {"eager": 1.25, "compiled": 1.1}
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")

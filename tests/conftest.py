@@ -4,6 +4,7 @@ skip."""
 import contextlib
 import gc
 import os
+import sys
 
 # TensorFlow announces its build on standard error at every start otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -80,10 +81,29 @@ def pytest_collection_modifyitems(config, items):
             rows[item.path, item.originalname] = row + 1
         (kept if is_kept else dropped).append(item)
         # A file's tests of one backend share what was compiled, so they stay in one process.
-        item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{params.get('backend', 'all')}"))
+        group = f"{item.path.stem}-{params.get('backend', 'all')}"
+        item.add_marker(pytest.mark.xdist_group(group))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
+    items[:] = rows_together(kept)
+
+
+def rows_together(items):
+    """The tests of one row and backend after each other: JAX compiles for the first alone."""
+    files, places, keys = {}, {}, {}
+    for item in items:
+        params = getattr(getattr(item, "callspec", None), "params", {})
+        row = (params["backend"], params["name"]) if {"backend", "name"} <= set(params) else item
+        file = files.setdefault(item.path, len(files))
+        keys[item] = file, places.setdefault((file, row), len(places))
+    return sorted(items, key=keys.get)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from scheduling import ByBackend
+
+    return ByBackend(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,7 +122,22 @@ def pytest_runtest_makereport(item, call):
 def backend(request):
     """The name of a backend."""
     trellis.namespace(request.param)
+    if request.param == "torch":
+        leave_guards_untimed()
     return request.param
+
+
+def leave_guards_untimed():
+    """Dynamo times the guards of each program once, after flushing the cache of the processor:
+    a fifth of what a small program takes to compile, and nobody reads the number."""
+    from torch._dynamo import guards
+
+    if hasattr(guards, "profile_guard_manager"):
+        guards.profile_guard_manager = _no_time
+
+
+def _no_time(*_):
+    return 0.0
 
 
 @pytest.fixture
@@ -178,6 +213,14 @@ def compile_with(backend, fn):
     return tf.function(fn)
 
 
+def one_program(backend, fn):
+    """`fn` as one program on JAX, which would compile each of its operations alone; else itself.
+
+    For what is about numbers; that every operation runs alone too is for `test_cases` to say.
+    """
+    return compile_with(backend, fn) if backend == "jax" else fn
+
+
 @pytest.fixture(autouse=True)
 def _defaults_stay():
     """A test that changes a default of the process fails here, not in the one after it."""
@@ -190,15 +233,16 @@ _memory = Memory()
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _compiled_programs_end_with_their_file():
-    """Thousands of compiled programs would fill the memory of a worker."""
+def _dynamo_counts_within_a_file():
+    """Dynamo limits how often one function is compiled, over all tests of a process."""
     yield
-    _memory.release()
+    if "torch._dynamo" in sys.modules:
+        sys.modules["torch._dynamo"].reset()
 
 
 @pytest.fixture(autouse=True)
 def _compiled_programs_stay_few():
-    """The largest files compile too many to keep them until the end."""
+    """Thousands of compiled programs would fill the memory of a worker."""
     yield
     _memory.release_if_grown()
 

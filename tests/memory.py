@@ -10,20 +10,22 @@ MEGABYTE = 2**20
 
 
 class Memory:
-    """What this process holds, and how far it has grown since it last forgot what it compiled."""
+    """What this process holds, and how far it has grown since it last forgot what it compiled.
 
-    limit = 500 * MEGABYTE
+    Forgetting takes a second, and what the next test needs must be compiled again: it is done when
+    the process is large, not after each file.
+    """
+
+    large = 1700 * MEGABYTE
+    step = 300 * MEGABYTE
 
     def __init__(self):
-        self.floor = resident()
+        self.floor = 0
 
     def release_if_grown(self):
-        if resident() > self.floor + self.limit:
-            self.release()
-
-    def release(self):
-        forget_compiled_programs()
-        self.floor = resident()
+        if resident() > max(self.large, self.floor + self.step):
+            forget_compiled_programs()
+            self.floor = resident()
 
 
 def resident():

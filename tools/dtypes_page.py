@@ -178,6 +178,10 @@ of float16, and **float64 of a float64 batch**, as the table says. Cast the batc
 `astype` needs a type: `astype(x, None)` is refused. A cast from complex to real numbers would
 drop the imaginary part and raises a `DtypeError`; write `real(x)` or `abs(x)`.
 
+A float beyond the range of the integer type that it is cast to has no defined result, as in the
+standard: JAX takes the nearest integer, the others leave what the processor makes of it. Write
+`clip(x, 0, 255)` before `astype(x, "uint8")`. Integers that do not fit wrap around on all four.
+
 ## bfloat16 on NumPy
 
 It comes from `ml_dtypes`, which is installed with Trellis. Element-wise functions compute in it;

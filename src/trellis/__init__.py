@@ -289,9 +289,12 @@ from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
 if TYPE_CHECKING:
     from . import convert as convert
+    from . import export as export
+    from . import distributed as distributed
     from . import functional as functional
     from . import generation as generation
     from . import graph as graph
+    from . import models as models
     from . import nn as nn
     from . import optim as optim
     from . import train as train
@@ -310,4 +313,6 @@ if TYPE_CHECKING:
     from .functional import multi_head_attention as multi_head_attention
     from .functional import scaled_dot_product_attention as scaled_dot_product_attention
     from .generation import generate as generate
+    from ._diverge import diverge as diverge
+    from .graph import trace as trace
     from .nn import Module as Module

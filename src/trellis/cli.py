@@ -19,6 +19,11 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "board": "trellis_board.commands",
+    "convert": "trellis._commands.convert",
+    "export": "trellis._commands.export",
+    "inspect": "trellis._commands.inspect",
+    "diverge": "trellis._commands.diverge",
+    "run": "trellis.distributed.launcher",
 }
 
 

@@ -7,6 +7,7 @@ from ._core.errors import BackendNotInstalledError as BackendNotInstalledError
 from ._core.errors import ConversionError as ConversionError
 from ._core.errors import CopyError as CopyError
 from ._core.errors import DeviceError as DeviceError
+from ._core.errors import DistributedError as DistributedError
 from ._core.errors import DtypeError as DtypeError
 from ._core.errors import KeyChainError as KeyChainError
 from ._core.errors import MixedBackendsError as MixedBackendsError

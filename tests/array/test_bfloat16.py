@@ -13,6 +13,7 @@ import pytest
 
 import trellis
 from cases import all_cases
+from conftest import one_program
 from trellis._core import dtypes
 
 UNIT = 2.0**-7
@@ -138,29 +139,30 @@ def test_gradients(name, backend, array):
     ]
     if not halves:
         return
-    gradients = []
-    for these in (args, single):
 
-        def total(*floats, these=these):
-            full = list(these)
-            for i, x in zip(halves, floats, strict=True):
-                full[i] = x
-            with trellis.using_backend(backend):
-                parts = [y for y in as_list(call(row, full)) if hasattr(y, "dtype")]
-            kinds = (*dtypes.FLOATING,)
-            sums = [
-                trellis.sum(trellis.astype(y, "float32"))
-                for y in parts
-                if str(trellis.dtype(y)) in kinds
-            ]
-            return trellis.sum(trellis.stack(sums))
+    def total(these, floats):
+        full = list(these)
+        for i, x in zip(halves, floats, strict=True):
+            full[i] = x
+        with trellis.using_backend(backend):
+            parts = [y for y in as_list(call(row, full)) if hasattr(y, "dtype")]
+        kinds = (*dtypes.FLOATING,)
+        sums = [
+            trellis.sum(trellis.astype(y, "float32"))
+            for y in parts
+            if str(trellis.dtype(y)) in kinds
+        ]
+        return trellis.sum(trellis.stack(sums))
 
-        gradients.append(
-            [
-                trellis.grad(total, argnums=k)(*[these[i] for i in halves])
-                for k in range(len(halves))
-            ]
-        )
+    def both(*floats):
+        return [
+            trellis.grad(lambda xs, these=these: total(these, xs))(list(xs))
+            for these, xs in zip((args, single), floats, strict=True)
+        ]
+
+    if row.is_compilable(backend):
+        both = one_program(backend, both)
+    gradients = both(*[[these[i] for i in halves] for these in (args, single)])
     for half, full in zip(*gradients, strict=True):
         assert trellis.dtype(half) == "bfloat16"
         half = trellis.to_numpy(trellis.astype(half, "float32"))

@@ -127,10 +127,8 @@ def test_value(name, backend, array, x64):
 def _compilable():
     for backend in BACKENDS:
         for name, row in ROWS.items():
-            reasons = row.compiled if isinstance(row.compiled, dict) else {backend: row.compiled}
-            if reasons.get(backend, True) is True:
-                marks = pytest.mark.xdist_group(backend)
-                yield pytest.param(name, backend, marks=marks, id=f"{backend}-{name}")
+            if row.is_compilable(backend):
+                yield pytest.param(name, backend, id=f"{backend}-{name}")
 
 
 @pytest.mark.parametrize("name, backend", list(_compilable()), indirect=["backend"])

@@ -334,3 +334,14 @@ def test_the_environment_switches_it_off():
         env={"TRELLIS_COMPILE": "0", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
     )
     assert done.stdout.strip() == "(3,)", done.stderr
+
+
+def test_a_loop_takes_a_state_of_any_layout(array, compiled):
+    """Every second element of an array: PyTorch's own loop wants one layout throughout."""
+
+    def count(x, n):
+        return trellis.while_loop(lambda s: s[1] > 0, lambda s: (s[0] + 1, s[1] - 1), (x[::2], n))
+
+    x, n = array(np.arange(4, dtype="float32")), array(np.array(3, "int32"))
+    found = compiled(count)(x, n)[0]
+    np.testing.assert_array_equal(trellis.to_numpy(found), [3.0, 5.0])

@@ -570,3 +570,99 @@ def test_updates_refuse_to_drop_imaginary_parts(name, array):
     moments = () if name == "lars_update" else (array(np.zeros(2, "float32")),) * 2 + (1,)
     with pytest.raises(errors.DtypeError, match="imaginary part"):
         getattr(trellis, name)(w, g, 0.1, *moments)
+
+
+# Integers of more than 64 bits -------------------------------------------------------------------
+
+LARGE = 10**30
+
+
+BESIDE_LARGE = {
+    "add": (lambda x: trellis.add(x, LARGE), ("float32", "complex64")),
+    "add, first": (lambda x: trellis.add(LARGE, x), ("float32", "complex64")),
+    "divide": (lambda x: trellis.divide(LARGE, x), ("float32", "complex64")),
+    "full_like": (lambda x: trellis.full_like(x, LARGE), ("float32", "complex64")),
+    "maximum": (lambda x: trellis.maximum(x, LARGE), ("float32",)),
+    "clip": (lambda x: trellis.clip(x, LARGE, None), ("float32",)),
+    "where": (lambda x: trellis.where(x < 0, x, LARGE), ("float32",)),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_LARGE)
+def test_large_integers_beside_floats_are_floats(array, name):
+    fn, kinds = BESIDE_LARGE[name]
+    for dtype in kinds:
+        found = fn(array([1.0], dtype))
+        assert trellis.dtype(found) == dtype
+        # Division of complex numbers may round twice.
+        np.testing.assert_allclose(trellis.to_numpy(found), np.asarray([1e30], dtype), rtol=2e-7)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool"])
+def test_large_integers_beside_integers_are_refused(array, dtype):
+    with pytest.raises(trellis.errors.ArgumentError, match="does not fit into int"):
+        trellis.add(array([1], dtype), LARGE)
+
+
+def test_integers_beyond_all_floats_are_refused(array):
+    with pytest.raises(trellis.errors.ArgumentError):
+        trellis.add(array([1.0], "float32"), 10**400)
+
+
+# Matrices without an inverse ---------------------------------------------------------------------
+
+RANK_ONE = [[1.0, 2.0], [2.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        trellis.linalg.inv,
+        lambda x: trellis.linalg.solve(x, x[..., 0]),
+        lambda x: trellis.linalg.matrix_power(x, -2),
+    ],
+)
+@pytest.mark.parametrize("values", [RANK_ONE, [RANK_ONE, [[1.0, 0.0], [0.0, 1.0]]]])
+def test_singular_matrices_are_refused(array, fn, values):
+    with pytest.raises(trellis.errors.ArgumentError, match="needs matrices that can be inverted"):
+        fn(array(values, "float32"))
+
+
+def test_an_inverse_too_large_for_its_type_is_infinite(array):
+    """The matrix is regular: no pivot is zero."""
+    with np.errstate(over="ignore"):  # NumPy warns of it
+        found = trellis.linalg.inv(array([[1e-25, 1.0], [0.0, 1e-25]], "float32"))
+    assert not np.isfinite(trellis.to_numpy(found)[0, 1])
+
+
+def test_cholesky_of_a_matrix_that_is_not_positive_definite(array):
+    with pytest.raises(trellis.errors.ArgumentError, match="needs positive definite matrices"):
+        trellis.linalg.cholesky(array([[1.0, 2.0], [2.0, 1.0]], "float32"))
+
+
+def test_cholesky_of_nan_is_nan_whole(array):
+    good = [[4.0, 0.0], [0.0, 9.0]]
+    found = trellis.linalg.cholesky(array([[[1.0, np.nan], [np.nan, 4.0]], good], "float32"))
+    np.testing.assert_array_equal(
+        trellis.to_numpy(found), [np.full((2, 2), np.nan), [[2.0, 0.0], [0.0, 3.0]]]
+    )
+
+
+# Statistics --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n, correction", [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3)])
+@pytest.mark.filterwarnings("ignore:.*(Degrees|degrees) of freedom")  # NumPy and PyTorch tell
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the same, from NumPy
+def test_variance_of_too_few_elements_is_nan(array, compiled, n, correction):
+    """What the standard says for N - correction <= 0."""
+    x = array(np.arange(n).astype("float32"))
+    for fn in (trellis.var, trellis.std):
+        assert np.isnan(float(fn(x, correction=correction)))
+    assert np.isnan(float(compiled(lambda x: trellis.var(x, correction=correction))(x)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32", "float32", "bool"])
+def test_logical_not_of_every_type(array, dtype):
+    found = trellis.logical_not(array(np.array([0, 1, 2]).astype(dtype)))
+    assert trellis.to_numpy(found).tolist() == [True, False, False]

@@ -46,6 +46,10 @@ class Case:
     # Float types that the row runs in.
     dtypes: tuple[str, ...] = ("float32", "float64")
 
+    def is_compilable(self, backend: str) -> bool:
+        reasons = self.compiled if isinstance(self.compiled, dict) else {backend: self.compiled}
+        return reasons.get(backend, True) is True
+
 
 def numbers(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> np.ndarray:
     """Fixed float64 numbers without special values, different for each shape and seed."""

@@ -5,6 +5,7 @@ from .case import COMPLEX, NO_FLOATS, Case, complex_numbers, numbers
 a, b = numbers(2, 3), numbers(3, 4, seed=1)
 stack = numbers(5, 2, 3)
 v = numbers(3, seed=2)
+truth = np.array([[True, False], [True, False]])
 whole = np.arange(6).reshape(2, 3)
 
 CASES = [
@@ -18,6 +19,17 @@ CASES = [
     Case("matmul", (v, v), lambda v, w: (v * w).sum(), about="two vectors"),
     Case("matmul", (stack, b), lambda x, b: x @ b, about="stack"),
     Case("matmul", (whole, whole.T.copy()), whole @ whole.T, about="integers", gradient=NO_FLOATS),
+    Case("matmul", (truth, truth), truth @ truth, about="bools", gradient=NO_FLOATS),
+    Case("vecdot", (truth, truth), truth.any(axis=1), about="bools", gradient=NO_FLOATS),
+    Case(
+        "tensordot",
+        (truth, truth),
+        truth @ truth,
+        about="bools",
+        kwargs={"axes": 1},
+        gradient=NO_FLOATS,
+    ),
+    Case("einsum", ("ij,jk->ik", truth, truth), truth @ truth, about="bools", gradient=NO_FLOATS),
     Case(
         "matmul",
         (complex_numbers(2, 3), complex_numbers(3, 2)),

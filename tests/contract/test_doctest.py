@@ -21,6 +21,13 @@ NEEDED = {
     "trellis.convert.keras": ("tensorflow",),
     "trellis.convert.onnx": ("onnx",),
     "trellis.convert.tensorflow": ("tensorflow",),
+    "trellis.export.onnx": ("torch", "onnx"),
+    "trellis.export.saved_model": ("tensorflow",),
+    "trellis.export.stablehlo": ("jax",),
+    "trellis.export.tensorflow_program": ("tensorflow",),
+    "trellis.export.tflite": ("tensorflow",),
+    "trellis.export.torch_export": ("torch",),
+    "trellis.export.torch_program": ("torch",),
 }
 
 

@@ -49,7 +49,7 @@ def quick_compiler(backend, monkeypatch):
 
 
 def test_every_example_is_tested():
-    elsewhere = {"sentence_embeddings"}  # tests/convert: it needs weights from a package
+    elsewhere = {"sentence_embeddings"}  # tests/models: it needs weights from a package
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(STEPS) | elsewhere
 
 

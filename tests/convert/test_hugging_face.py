@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trellis
+from conftest import one_program
 from oracles import torch
 from trellis import convert
 
@@ -106,7 +107,7 @@ def compare(model, given, backend, array):
                 parts.append(trellis.mean(x * array(weights_like(y).numpy())))
         return sum(parts)
 
-    gradients = trellis.grad(weighted)(converted.v)
+    gradients = one_program(backend, trellis.grad(weighted))(converted.v)
     # Some gradients are zero but for rounding (that of a key's bias under softmax): the scale of
     # one is at least a hundredth of the largest of all.
     largest = max([np.abs(x).max(initial=0) for x in wanted.values()])

@@ -1,10 +1,13 @@
 """Operations of torch, family by family: outputs and gradients of the converted graph equal those
 of torch itself."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import trellis
+from conftest import one_program
 from oracles import torch
 from oracles import torch_functional as TF
 from trellis import convert
@@ -306,7 +309,9 @@ def test_outputs_and_gradients_are_those_of_torch(name, backend, array):
         array(x.numpy().astype("int32" if x.dtype == torch.int64 else None or x.numpy().dtype))
         for x in given
     ]
-    found = trellis.tree.leaves(model(*arrays))
+    # The shape of a mask's result depends on its values, which no program of JAX can know.
+    as_program = (lambda fn: fn) if name == "indexing" else partial(one_program, backend)
+    found = trellis.tree.leaves(as_program(model)(*arrays))
     leaves = [x.clone().requires_grad_(x.is_floating_point()) for x in given]
     expected = trellis.tree.leaves(convert.torch.nests.simplified(fn(*leaves), lambda x: x, []))
     assert len(found) == len(expected)
@@ -335,7 +340,8 @@ def test_outputs_and_gradients_are_those_of_torch(name, backend, array):
         out = trellis.tree.leaves(model(*full))
         return sum([trellis.sum(out[i] * array(w)) for i, w in zip(smooth, weights)])
 
-    gradients = trellis.grad(weighted)([arrays[i] for i in float_places])
+    gradient = as_program(trellis.grad(weighted))
+    gradients = gradient([arrays[i] for i in float_places])
     for x, y, i in zip(gradients, wanted, float_places):
         y = np.zeros(tuple(given[i].shape), "float32") if y is None else y.numpy()
         scale = max(float(np.abs(y).max()), 1e-3)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
 import charts  # noqa: E402
 import pictures  # noqa: E402
+import scaling  # noqa: E402
 
 LOSSES = json.loads((ROOT / "docs" / "data" / "demo_losses.json").read_text())
 ALL = pictures.all_pictures()
@@ -91,3 +92,19 @@ def test_speed_is_that_of_the_benchmarks():
     numbers = [cell.split()[0].strip("*") for cell in line.strip("| ").split("|")[2:4]]
     found = rows["torch mlp, compiled"]
     assert [found["trellis"], found["keras"]] == [float(number) for number in numbers]
+
+
+def test_the_calculation_for_a_thousand_workers():
+    """Against sums over single messages, and the numbers of the page."""
+    for size in scaling.BUFFERS.values():
+        message = scaling.LATENCY + size / 8 / scaling.BANDWIDTH
+        assert scaling.ring(8, size) == pytest.approx(14 * message)
+        # Halves, quarters, eighths, and back.
+        parts = [scaling.LATENCY + size / 2**k / scaling.BANDWIDTH for k in (1, 2, 3)]
+        assert scaling.halving(8, size) == pytest.approx(2 * sum(parts))
+    page = (ROOT / "docs" / "distributed.md").read_text()
+    large = [f"{1e3 * way(1000, 100e6):.0f} ms" for way in scaling.WAYS.values()]
+    small = [f"{1e3 * way(1000, 1e6):.2g}" for way in scaling.WAYS.values()]
+    assert all([number in page for number in large]), large
+    assert small == ["41", "1", "6.8"] and "41, 1.0 and 6.8 ms" in page
+    assert f"{scaling.bytes_sent(1000, 100e6) / 1e6:.1f} MB" in page

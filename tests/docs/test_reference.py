@@ -32,7 +32,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
     for module in (
         *("", "errors", "tree", "linalg", "fft", "random", "gradients", "compilation"),
         *("interchange", "testing", "functional", "nn", "nn.init", "optim", "train", "graph"),
-        "convert",
+        *("convert", "export", "distributed"),
     ):
         module = importlib.import_module(f"trellis.{module}".rstrip("."))
         for name in dir(module):
@@ -89,10 +89,14 @@ def test_names_have_counterparts():
     # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
     assert lacking - set(COUNTERPARTS) == {
         "trellis.compilation.Compiled",
+        "trellis.export.Description",
+        "trellis.export.describe",
+        "trellis.export.to_tflite",  # tf.lite.TFLiteConverter, of a module that is loaded lazily
         "trellis.functional.KVCache",
         "trellis.functional.cache_mask",
         "trellis.functional.cache_positions",
         "trellis.functional.extend_cache",
+        "trellis.distributed.check_same",
         "trellis.functional.geglu",
         "trellis.functional.init_cache",
         "trellis.generate",

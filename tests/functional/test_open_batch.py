@@ -45,6 +45,24 @@ ROWS = {
 }  # fmt: skip
 
 
+def test_open_batch_and_length():
+    """Attention with a mask of padding, where only the width is known."""
+    weights, bias = rng.normal(size=(24, 8)).astype("float32"), np.ones(24, "float32")
+    out = rng.normal(size=(8, 8)).astype("float32")
+    specs = [tf.TensorSpec([None, None, 8], tf.float32), tf.TensorSpec([None, None], tf.bool)]
+
+    def fn(x, padding):
+        return F.multi_head_attention(
+            x, num_heads=2, in_proj_weights=tf.constant(weights),
+            in_proj_bias=tf.constant(bias), out_proj_weights=tf.constant(out),
+            key_padding_mask=padding,
+        )  # fmt: skip
+
+    x, padding = tf.constant(X[0]), tf.constant(X[0, :, :, 0] > 1.0)
+    found = tf.function(fn, input_signature=specs, autograph=False)(x, padding)
+    assert_close(found, fn(x, padding), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_open_batch(row):
     fn = ROWS[row]

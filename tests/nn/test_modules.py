@@ -826,3 +826,10 @@ def test_every_row_is_here():
         module_check_submod_rets module_track_submod_call_order""".split()
     for row in rows:
         assert "backend" in inspect.signature(globals()[f"test_{row}"]).parameters
+
+
+def test_parts_of_another_backend_are_refused(backend):
+    other = "numpy" if backend != "numpy" else "jax"
+    part = trellis.nn.Linear(2, 2, backend=other)
+    with pytest.raises(trellis.errors.MixedBackendsError, match=r"'layers/v0/b' is from " + other):
+        trellis.nn.Sequential(part, backend=backend)

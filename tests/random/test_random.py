@@ -9,7 +9,7 @@ import pytest
 
 import trellis
 import vectors
-from conftest import compile_with
+from conftest import compile_with, one_program
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
@@ -119,9 +119,9 @@ def check_properties(vector, result, backend, xp):
 # ------------------------------------------------------------------------
 
 
-def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
+def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None, brief=False):
     """`draw(seed, xp)` is the sampler with one set of arguments; `stored` its first draws for seeds
-    0 and 1."""
+    0 and 1. `brief`: other arguments of a sampler that was compiled with every kind of seed."""
     before = native_states()
     with trellis.using_backend(backend):
         for seed, expected in enumerate(stored):
@@ -148,7 +148,7 @@ def check_draws(draw, backend, xp, stored, tolerance=0.0, leafwise=None):
         np.testing.assert_array_equal(plain(draw(None, xp)), second)
         assert (first != second).any()
         check_seeds(draw, xp)
-        check_compiled(draw, backend, xp, tolerance)
+        check_compiled(draw, backend, xp, tolerance, brief)
         if leafwise is not None:
             check_leafwise(leafwise, draw, xp)
     assert native_states() == before
@@ -165,7 +165,7 @@ def check_seeds(draw, xp):
     np.testing.assert_array_equal(plain(draw(xp.asarray(3), xp)), plain(draw(3, xp)))
 
 
-def check_compiled(draw, backend, xp, tolerance):
+def check_compiled(draw, backend, xp, tolerance, brief):
     """Equal numbers inside and outside a compiled function: static seed, traced seed, key,
     stream."""
     if backend == "numpy":
@@ -176,7 +176,11 @@ def check_compiled(draw, backend, xp, tolerance):
         # The lambdas below share their code among all samplers, and Dynamo limits recompilation per
         # code.
         torch._dynamo.reset()
-    eager = plain(draw(3, xp))
+    eager, key = plain(draw(3, xp)), trellis.random.key(3)
+    if brief:
+        found = compile_with(backend, lambda key: draw(key, xp))(key)
+        np.testing.assert_allclose(plain(found), eager, rtol=1e-6, atol=tolerance)
+        return
 
     def in_stream(key):
         with trellis.random.stream(key):
@@ -185,7 +189,6 @@ def check_compiled(draw, backend, xp, tolerance):
     def in_every_way(seed, key):
         return draw(3, xp), draw(seed, xp), draw(key, xp), *in_stream(key)
 
-    key = trellis.random.key(3)
     first, second = in_stream(key)
     assert (plain(first) != plain(second)).any()
     found = compile_with(backend, in_every_way)(xp.asarray(3), key)
@@ -237,6 +240,7 @@ def test_random_uniform(backend, xp, array, x64):
             high=xp.asarray([1.0, 2.0, 3.0]),
             seed=seed,
         ),
+        brief=True,
     )
     with trellis.using_backend(backend):
         x = plain(trellis.random_uniform(low=3.0, high=6.0, shape=10**5, seed=7))
@@ -331,6 +335,7 @@ def test_random_normal(backend, xp, array, x64):
             std=xp.asarray([1.0, 2.0, 3.0]),
             seed=seed,
         ),
+        brief=True,
     )
     with trellis.using_backend(backend):
         x = plain(trellis.random_normal(mean=3.0, std=6.0, shape=10**5, seed=3))
@@ -375,17 +380,19 @@ def test_random_normal(backend, xp, array, x64):
 def test_multinomial(backend, xp, array):
     check_vectors("multinomial", backend, xp)
     weights = [1.0, 2.0, 3.0, 4.0]
-    for call, stored in (
+    for k, (call, stored) in enumerate(
         (
-            lambda seed, xp: trellis.multinomial(100, 6, seed=seed),
-            [[41, 21, 96, 57, 53, 35], [11, 45, 56, 83, 20, 75]],
-        ),
-        (
-            lambda seed, xp: trellis.multinomial(10, 10, replace=False, seed=seed),
-            [[9, 1, 5, 0, 4, 8, 3, 7, 6, 2], [9, 0, 4, 7, 1, 8, 6, 2, 5, 3]],
-        ),
+            (
+                lambda seed, xp: trellis.multinomial(100, 6, seed=seed),
+                [[41, 21, 96, 57, 53, 35], [11, 45, 56, 83, 20, 75]],
+            ),
+            (
+                lambda seed, xp: trellis.multinomial(10, 10, replace=False, seed=seed),
+                [[9, 1, 5, 0, 4, 8, 3, 7, 6, 2], [9, 0, 4, 7, 1, 8, 6, 2, 5, 3]],
+            ),
+        )
     ):
-        check_draws(call, backend, xp, stored)
+        check_draws(call, backend, xp, stored, brief=bool(k))
     check_draws(
         lambda seed, xp: trellis.multinomial(0, 6, probs=xp.asarray(weights), seed=seed),
         backend,
@@ -394,6 +401,7 @@ def test_multinomial(backend, xp, array):
         leafwise=lambda kind, seed, xp: trellis.multinomial(
             0, 6, probs=kind(a=xp.asarray(weights), b=kind(c=xp.asarray(weights))), seed=seed
         ),
+        brief=True,
     )
     check_draws(
         lambda seed, xp: trellis.multinomial(
@@ -402,28 +410,34 @@ def test_multinomial(backend, xp, array):
         backend,
         xp,
         [[], []],
+        brief=True,
     )
+
+    def draws(count, probs, seed, replace=True):
+        def drawn(probs):
+            return trellis.multinomial(0, count, probs=probs, replace=replace, seed=seed)
+
+        return one_program(backend, drawn)(probs)
+
     # Many categories and weights of many sizes: sums and logarithms in floats would differ
     # somewhere here.
     spread = np.exp(np.random.default_rng(0).normal(0, 5, (2, 3000))).astype("float32")
     for replace in (True, False):
-        ours = trellis.multinomial(0, 2000, probs=array(spread), replace=replace, seed=8)
+        ours = draws(2000, array(spread), 8, replace)
         np.testing.assert_array_equal(
             plain(ours), trellis.multinomial(0, 2000, probs=spread, replace=replace, seed=8)
         )
     with trellis.using_backend(backend):
         p = np.array([0.1, 0.0, 0.5, 0.15, 0.25], "float32")
-        drawn = trellis.multinomial(0, 10**5, probs=array(p), seed=1)
+        drawn = draws(10**5, array(p), 1)
         counts = np.bincount(plain(drawn).astype(int), minlength=5) / 1e5
         assert (abs(counts - p) <= 6 * np.sqrt(p * (1 - p) / 1e5)).all() and counts[1] == 0
         assert xp.dtype_name(drawn.dtype) == default_int(backend)
-        tiny = trellis.multinomial(0, 10**5, probs=array(p * 2.0**-100), seed=1)
+        tiny = draws(10**5, array(p * 2.0**-100), 1)
         np.testing.assert_array_equal(plain(tiny), plain(drawn))
-        rows = plain(trellis.multinomial(0, 50, probs=array(np.tile(p, (2, 3, 1))), seed=1))
+        rows = plain(draws(50, array(np.tile(p, (2, 3, 1))), 1))
         assert rows.shape == (2, 3, 50) and len({tuple(r) for r in rows.reshape(6, 50)}) == 6
-        order = plain(
-            trellis.multinomial(0, 4, probs=array(np.tile(p, (20000, 1))), replace=False, seed=2)
-        )
+        order = plain(draws(4, array(np.tile(p, (20000, 1))), 2, replace=False))
         assert all(len(set(line)) == 4 for line in order[:200]) and not (order == 1).any()
         first = np.bincount(order[:, 0].astype(int), minlength=5) / 2e4
         assert (abs(first - p) <= 6 * np.sqrt(p * (1 - p) / 2e4)).all()
@@ -434,7 +448,7 @@ def test_multinomial(backend, xp, array):
             abs(np.bincount(after, minlength=5) / len(after) - q)
             <= 6 * np.sqrt(q * (1 - q) / len(after))
         ).all()
-        extremes = trellis.multinomial(0, 2, probs=array([1e-30, 1e30]), replace=False, seed=0)
+        extremes = draws(2, array([1e-30, 1e30]), 0, replace=False)
         assert_close(extremes, [1, 0], backend=backend)
         assert trellis.multinomial(5, 3, batch_size=4, seed=0).shape == (4, 3)
         assert trellis.multinomial(5, 0, seed=0).shape == (1, 0)
@@ -524,6 +538,7 @@ def test_randint(backend, xp, array, x64):
             xp.asarray([5, 1000, 2**31 - 1]),
             seed=seed,
         ),
+        brief=True,
     )
     with trellis.using_backend(backend):
         x = trellis.randint(-3, -1, shape=10**4, seed=0)

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
+from scaling import thousand_workers
 from svg import Drawing, Palette
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -193,4 +194,5 @@ ALL = {
     "beside_the_seeds": beside_the_seeds,
     "training": training,
     "one_call": one_call,
+    "thousand_workers": thousand_workers,
 }

@@ -66,10 +66,10 @@ GROUPS = {
     "init": ("Initializers", "What variables begin with."),
     "optim": ("Optimizers", "Optimizers, the parts they are chained of, and schedules."),
     "train": ("Training", "The training loop, data, metrics and checkpoints."),
-    "graph": ("Graphs", "The small graph that converted models are made of."),
+    "graph": ("Graphs", "Programs as data: traced, written as source, compared call by call."),
     "convert": ("Converting models", "Models of one framework that run on all four."),
     "export": ("Exporting models", "Models for other programs."),
-    "distributed": ("Several devices", "Collectives and the launcher."),
+    "distributed": ("Several processes", "Groups of processes, and what they do together."),
     "models": ("Models", "Readable models over trellis.nn."),
     "tree": ("Nests", "Containers, and functions over nests of arrays."),
     "testing": ("Testing", "Comparing arrays in tests, on every framework."),
@@ -112,6 +112,7 @@ _BY_FILE = {
     "dtypes": "dtypes",
     "elementwise": "elementwise",
     "generate": "models",
+    "finding": "graph",
     "indexing": "indexing",
     "interchange": "backends",
     "manipulation": "manipulation",
@@ -121,6 +122,7 @@ _BY_FILE = {
     "seeded": "random",
     "sets": "searching",
     "sorting": "searching",
+    "tracing": "graph",
 }
 
 

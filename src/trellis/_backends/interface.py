@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
 from .shared.convolution import ConvSpec, TransposedConvSpec
+from .shared.distributed import Place
 from .shared.windows import WindowSpec
 
 Natives: TypeAlias = list[Native]
@@ -507,7 +508,58 @@ class Random(Protocol):
         """log2(y / 2**30) of words in [2**30, 2**31), times 2**23."""
 
 
-class Beyond(DataTypes, Gradients, Compilation, Interchange, Arrays, Kernels, Foreach, Protocol):
+class Engine(Protocol):
+    """A framework's own way between processes, for one-dimensional arrays; all ranks call alike."""
+
+    def all_reduce(self, buffer: Native, op: str) -> Native:
+        """The "sum", "max" or "min" over all ranks, the same bits on each; the sum can be
+        differentiated.
+        """
+
+    def broadcast(self, buffer: Native, root: int) -> Native:
+        """The array of the rank `root`."""
+
+    def all_gather(self, buffer: Native) -> Native:
+        """The arrays of all ranks, one in each row."""
+
+    def reduce_scatter(self, buffer: Native, op: str) -> Native:
+        """The part of this rank in the reduced array, which is cut into as many as there are
+        ranks.
+        """
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+
+    def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
+        """`fn` compiled, with collectives in it; with `keep`, results may stay in a form that only
+        other compiled functions and `local` understand.
+        """
+
+    def local(self, x: Native) -> Native:
+        """An array of this process."""
+
+    def close(self) -> None:
+        """Leave the group."""
+
+
+class Processes(Protocol):
+    """Many processes."""
+
+    def connect_ranks(self, place: Place) -> Engine:
+        """Join the other processes; raises where that cannot be done."""
+
+
+class Beyond(
+    DataTypes,
+    Gradients,
+    Compilation,
+    Interchange,
+    Arrays,
+    Kernels,
+    Foreach,
+    Processes,
+    Protocol,
+):
     """All that a backend provides beyond the standard."""
 
     @property

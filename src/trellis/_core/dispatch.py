@@ -104,6 +104,10 @@ def _reconcile(xp: "Backend", other: "Backend", xs: tuple[Any, ...]) -> "Backend
     nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
     if nests:
         return nests[0]
+    # While a recording runs (`_recording`), its arrays may meet those of its framework.
+    joined = xp.joined(other) if hasattr(xp, "joined") else None
+    if joined is not None:
+        return joined
     raise mixed_backends(xs)
 
 

@@ -226,7 +226,7 @@ def fitted(value: Any, name: str) -> Any:
     1
     """
     kind = type(value)
-    if kind not in (bool, int, float, complex) or name in COMPLEX:
+    if kind not in (bool, int, float, complex) or (name in COMPLEX and kind is not int):
         return value
     if kind is complex:
         if value.imag != 0:
@@ -242,7 +242,21 @@ def fitted(value: Any, name: str) -> Any:
         if not low <= value <= high:
             raise refuse_value(value, name)
         return int(value)
+    if kind is int and name != "bool" and not is_64_bits(value):
+        try:
+            return float(value)  # PyTorch and JAX take Python integers of 64 bits at most
+        except OverflowError:
+            raise refuse_value(value, name) from None
     return bool(value) if name == "bool" else value
+
+
+def is_64_bits(number: int) -> bool:
+    """Whether a Python integer is one that every framework takes.
+
+    >>> is_64_bits(2**63)
+    False
+    """
+    return -(2**63) <= number < 2**63
 
 
 def refuse_value(value: Any, name: str) -> ArgumentError:

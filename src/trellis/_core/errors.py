@@ -15,6 +15,7 @@ TrellisError
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
 ├── ConversionError           (ValueError)           a converted model that differs from its source
+├── DistributedError          (RuntimeError)         other processes that fail, differ or hang
 └── TracingError              (RuntimeError)         what compiled code would do wrong in silence
 """
 
@@ -85,6 +86,10 @@ class NotSupportedError(TrellisError, NotImplementedError):
 
 class ConversionError(TrellisError, ValueError):
     """A converted model that does not compute what its source does."""
+
+
+class DistributedError(TrellisError, RuntimeError):
+    """Other processes that cannot be reached, differ, or do not answer."""
 
 
 class TracingError(TrellisError, RuntimeError):

@@ -23,6 +23,7 @@ from .errors import (
     ShapeError,
     TrellisError,
 )
+from .guards import singular
 from .kinds import parameters_of, shown, wrong_kind
 from .shapes import broadcast_shapes, normal_axes
 
@@ -36,7 +37,9 @@ _DTYPES = re.compile(
     "|complex|[Bb]ool|input types|unsigned|did not contain a loop"
 )
 _BROADCAST = re.compile("broadcast|must match the size|[Ii]ncompatible shapes")
+_SINGULAR = re.compile("[Ss]ingular|invert|inversion|positive.definite")
 _MEMORY = re.compile("RESOURCE_EXHAUSTED|allocate|out of memory|OOM", re.IGNORECASE)
+_INVERTS = ("cholesky", "inv", "matrix_power", "solve")
 _AXES = ("axis", "axes", "channel_axis", "source", "destination")
 
 
@@ -118,6 +121,8 @@ def _by_class(error: Exception, function: str, arguments: Mapping[str, Any]) -> 
         return ArgumentTypeError(f"{function}() expects an array in place of {shown(error.obj)}.")
     if isinstance(error, _FAULTS) and not isinstance(error, IndexError):
         return None
+    if function in _INVERTS and _SINGULAR.search(str(error)):
+        return singular(function)
     if _BROADCAST.search(str(error)):
         try:
             broadcast_shapes(*[tuple(x.shape) for x in arrays.values()], function=function)

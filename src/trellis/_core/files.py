@@ -84,12 +84,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise ArgumentError(
             f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
         ) from None
-    unknown = sorted({entry["dtype"] for _, entry in entries} - set(_NAMES))
-    if unknown:
-        raise ArgumentError(
-            f"{os.fspath(path)} holds data of the type {unknown[0]}, which Trellis does not know; "
-            f"it knows {', '.join(_NAMES)}."
-        )
+    _refuse_unknown(path, [entry["dtype"] for _, entry in entries])
     arrays = {name: _from_raw(entry) for name, entry in entries}
     if not _is_whole(content, header, arrays, metadata):
         raise ArgumentError(f"{os.fspath(path)} is damaged: it has changed since it was written.")
@@ -101,6 +96,46 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
             f"{os.fspath(path)} is damaged: its list of complex arrays makes no sense."
         ) from None
     return arrays, metadata
+
+
+def map_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arrays of a safetensors file, mapped into memory: the disk is read where one is used.
+
+    They may be written to, which changes the memory of this process and never the file.
+    """
+    import safetensors
+
+    try:
+        with safetensors.safe_open(os.fspath(path), framework="np"):  # checks the whole header
+            pass
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header: dict[str, Any] = json.loads(file.read(length))
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
+        raise ArgumentError(
+            f"{os.fspath(path)} is damaged or not a safetensors file: {error}."
+        ) from None
+    header.pop("__metadata__", None)
+    _refuse_unknown(path, [entry["dtype"] for entry in header.values()])
+    if os.path.getsize(path) == 8 + length:  # no bytes, which cannot be mapped
+        data = np.zeros(0, np.uint8)
+    else:
+        data = np.asarray(np.memmap(path, np.uint8, "c", offset=8 + length))
+    return {name: _from_raw(_with_data(entry, data)) for name, entry in header.items()}
+
+
+def _with_data(entry: Mapping[str, Any], data: Any) -> dict[str, Any]:
+    begin, end = entry["data_offsets"]
+    return {**entry, "data": data[begin:end]}
+
+
+def _refuse_unknown(path: str | os.PathLike[str], codes: Iterable[str]) -> None:
+    unknown = sorted(set(codes) - set(_NAMES))
+    if unknown:
+        raise ArgumentError(
+            f"{os.fspath(path)} holds data of the type {unknown[0]}, which Trellis does not know; "
+            f"it knows {', '.join(_NAMES)}."
+        )
 
 
 def _is_whole(

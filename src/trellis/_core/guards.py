@@ -117,3 +117,16 @@ def unordered(function: str) -> DtypeError:
 def not_bools(dtype: object) -> DtypeError:
     """The error for a condition of `where` that is no array of bools."""
     return DtypeError(f"where() chooses by an array of bools, got one of {dtype}: write x != 0.")
+
+
+def singular(function: str) -> ArgumentError:
+    """The error for a matrix that a function of linear algebra cannot do."""
+    if function == "cholesky":
+        return ArgumentError(
+            "cholesky() needs positive definite matrices, and got one that is not. "
+            "Write linalg.eigh(x) for any symmetric one."
+        )
+    return ArgumentError(
+        f"{function}() needs matrices that can be inverted, and got one that is singular. "
+        "Write linalg.pinv(x) for what comes nearest to an inverse."
+    )

@@ -9,7 +9,18 @@ import sys
 from importlib import import_module
 from typing import Any
 
-ROOMS = ("functional", "nn", "optim", "train", "graph", "convert", "generation")
+ROOMS = (
+    "functional",
+    "nn",
+    "optim",
+    "train",
+    "graph",
+    "convert",
+    "generation",
+    "models",
+    "export",
+    "distributed",
+)
 # Names of the package itself that live in one of them.
 NAMES = {
     "Module": "nn",
@@ -28,6 +39,8 @@ NAMES = {
     "lstm_update": "functional",
     "multi_head_attention": "functional",
     "scaled_dot_product_attention": "functional",
+    "trace": "graph",
+    "diverge": "_diverge",
 }
 
 _is_opening = False  # rooms enter each other while they open
@@ -53,7 +66,7 @@ def _open_all(package: Any) -> None:
     for room in ROOMS:
         import_module(f"trellis.{room}")
     for each, room in NAMES.items():
-        setattr(package, each, getattr(getattr(package, room), each))
+        setattr(package, each, getattr(import_module(f"trellis.{room}"), each))
     package.__dict__.pop("__getattr__", None)  # another thread may have been quicker
 
 

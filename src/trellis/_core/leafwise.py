@@ -91,7 +91,16 @@ class LeafwiseBackend:
             raise AttributeError(name)
         if not self._group and name in ("linalg", "fft"):
             return LeafwiseBackend(self.__name__, name)
-        return lambda *args, **kwargs: call_leafwise(_Leaf(self._group, name), args, kwargs)
+        leaf = _Leaf(self._group, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if any([isinstance(arg, (dict, list, tuple)) for arg in kwargs.values()]) or any(
+                [isinstance(arg, (list, tuple)) for arg in args]
+            ):
+                return call_leafwise(leaf, args, kwargs)
+            return _call_plain(leaf, args, kwargs)
+
+        return call
 
 
 class _Leaf:
@@ -101,11 +110,39 @@ class _Leaf:
         self._group, self._name = group, name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from .dispatch import xp_of_all
-
         arrays: list[Any] = []
         for arg in (*args, *kwargs.values()):
             arrays += arg if isinstance(arg, (list, tuple)) else [arg]
-        xp = xp_of_all(*[x for x in arrays if is_array(x)])
-        owner = getattr(xp, self._group) if self._group else xp
-        return getattr(owner, self._name)(*args, **kwargs)
+        return self.function_for(arrays)(*args, **kwargs)
+
+    def function_for(self, values: list[Any]) -> Callable[..., Any]:
+        """The function of the one backend that the arrays among the values belong to."""
+        from .dispatch import xp_of_all
+
+        xp = xp_of_all(*[x for x in values if is_array(x)])
+        fn: Callable[..., Any] = getattr(
+            getattr(xp, self._group) if self._group else xp, self._name
+        )
+        return fn
+
+
+def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`call_leafwise` where all nests are arguments by position, the usual case: leaves of the same
+    types as those before them need not be looked at again.
+    """
+    try:
+        places = [i for i, arg in enumerate(args) if isinstance(arg, dict)]
+        columns, spec = align(tuple([args[i] for i in places]))
+        assert spec is not None, "the table led here by the type of a nest"
+        given, kinds, results = list(args), None, []
+        fn: Any = leaf
+        for row in zip(*columns, strict=True):
+            for i, x in zip(places, row):
+                given[i] = x
+            found = [type(x) for x in row]
+            if found != kinds:
+                kinds, fn = found, leaf.function_for([*given, *kwargs.values()])
+            results.append(fn(*given, **kwargs))
+        return _gather(results, spec)
+    except Exception as error:
+        explain(error, call_leafwise, {})

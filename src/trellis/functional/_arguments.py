@@ -111,9 +111,13 @@ def shapes_differ(shape: Sequence[int | None], other: Sequence[int | None]) -> b
 def known(*sizes: int | None) -> tuple[int, ...]:
     """Sizes for a reshape, which finds out one that is not known.
 
-    >>> known(None, 3)
-    (-1, 3)
+    Of several that are not, each None says that this axis stays as it is.
+
+    >>> known(None, 3), known(None, None)
+    ((-1, 3), (None, None))
     """
+    if len([size for size in sizes if size is None]) > 1:
+        return sizes  # type: ignore[return-value]
     return tuple([-1 if size is None else size for size in sizes])
 
 

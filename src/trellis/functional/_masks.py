@@ -65,7 +65,8 @@ def combined_mask(
             f"{name}() expects key_padding_mask of shape {(n_keys,)} or {(n, n_keys)}, got {found}."
         )
     keep = xp.logical_not(key_padding_mask)
-    keep = keep if len(found) == 1 else xp.reshape(keep, (*known(found[0]), 1, 1, n_keys))
+    if len(found) == 2:
+        keep = xp.expand_dims(xp.expand_dims(keep, axis=1), axis=1)
     return both_masks(xp, mask, keep)
 
 

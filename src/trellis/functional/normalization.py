@@ -12,6 +12,7 @@ from .._core.typing import A
 from ._arguments import axes_of, known, whole_number
 from ._layout import along
 from ._precision import parameter, precise
+from ._statistics import joined_moments, shares
 
 
 def layer_norm(
@@ -130,13 +131,18 @@ def batch_norm(
         y, kind = precise("batch_norm", xp, x)
         axes = tuple([i for i in range(ndim) if i != channel])
         if training:
-            count = _count("batch_norm", xp, y, channel)
-            rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
-            y = y - rough
-            rest = xp.mean(y, axis=axes, keepdims=True)
-            y = y - rest
-            spread = xp.mean(y * y, axis=axes, keepdims=True)
-            batch_mean = xp.reshape(xp.stop_gradient(rough + rest), (-1,))
+            how = shares()
+            count = _count("batch_norm", xp, y, channel, 2 if how is None else 1)
+            if how is None:
+                rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
+                y = y - rough
+                rest = xp.mean(y, axis=axes, keepdims=True)
+                y = y - rest
+                spread = xp.mean(y * y, axis=axes, keepdims=True)
+                middle = xp.stop_gradient(rough + rest)
+            else:
+                y, middle, spread, count = joined_moments(xp, y, axes, count, how)
+            batch_mean = xp.reshape(middle, (-1,))
             batch_variance = xp.reshape(xp.stop_gradient(spread), (-1,)) * (count / (count - 1))
             mean = _blended(xp, mean, batch_mean, momentum)
             variance = _blended(xp, variance, batch_variance, momentum)
@@ -161,7 +167,7 @@ def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
     return xp.astype(blended, dtype, copy=False)
 
 
-def _count(name: str, xp: Any, x: Any, channel: int) -> Any:
+def _count(name: str, xp: Any, x: Any, channel: int, least: int = 2) -> Any:
     """How many elements a channel has: a number, or an array where tracing does not know it."""
     sizes = [size for axis, size in enumerate(x.shape) if axis != channel]
     if any([size is None for size in sizes]):
@@ -169,7 +175,7 @@ def _count(name: str, xp: Any, x: Any, channel: int) -> Any:
     count = 1
     for size in sizes:
         count *= size
-    if count < 2:
+    if count < least:
         raise ShapeError(
             f"{name}() while training needs more than one value per channel, got x of shape "
             f"{tuple(x.shape)}. Use a larger "

@@ -1,6 +1,7 @@
 """Programs as data: graphs of calls of public functions, run, folded and printed as source."""
 
 from .builder import Builder as Builder
+from .count import Count as Count
 from .draw import to_dot as to_dot
 from .fuse import fuse as fuse
 from .graph import Function as Function
@@ -10,6 +11,8 @@ from .graph import Value as Value
 from .passes import drop_unused as drop_unused
 from .passes import fold_constants as fold_constants
 from .passes import inline_numbers as inline_numbers
+from .picture import to_svg as to_svg
 from .printer import Printer as Printer
 from .program import program_of as program_of
 from .program import run as run
+from .tracing import trace as trace

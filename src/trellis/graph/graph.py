@@ -4,9 +4,13 @@ A graph is plain data. Readers of foreign models fill it through a `Builder`; `p
 into a Python function; `printer` writes it down as source.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .count import Count
 
 Shape = tuple[int | str | None, ...]  # an axis without a fixed size has a name, or None
 
@@ -57,6 +61,43 @@ class Graph(Function):
     buffers: dict[str, Value] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     updates: dict[str, Value] = field(default_factory=dict)
+
+    def to_source(self, framework: str, name: str = "forward") -> str:
+        """The program as a file of plain code for "numpy", "jax", "torch" or "tensorflow", without
+        Trellis: a function `name` of the variables (a dict by key chain, if there are any) and the
+        inputs.
+
+        >>> import numpy as np, trellis
+        >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones(3))
+        >>> print(graph.to_source("torch", "double").partition("def ")[2].partition("#")[0].strip())
+        double(x):
+            \"\"\"x: float64[3].\"\"\"
+        """
+        from .eject import eject
+
+        return eject(self, framework, name)
+
+    def draw(self, path: "str | os.PathLike[str] | None" = None) -> str:
+        """The graph as an SVG picture, for light and dark pages; written to `path` if there is
+        one. `graph.to_dot` gives it to Graphviz instead."""
+        from .._core.files import replace_file
+        from .picture import to_svg
+
+        text = to_svg(self)
+        if path is not None:
+            replace_file(path, [text.encode()])
+        return text
+
+    def count(self) -> "Count":
+        """Calls, parameters, memory and floating-point operations, in all and by function.
+
+        >>> import numpy as np, trellis
+        >>> trellis.trace(lambda x: x @ x, np.ones((2, 2))).count().flops
+        16
+        """
+        from .count import count
+
+        return count(self)
 
 
 def values_in(nest: Any) -> Iterator[Value]:

@@ -45,12 +45,12 @@ class Printer:
     def __init__(self, graph: Graph, with_del: bool = False):
         self._with_del = with_del
         self._stored = {
-            value.name: f"v[{_quoted(chain)}]" for chain, value in graph.variables.items()
+            value.name: f"v[{quoted(chain)}]" for chain, value in graph.variables.items()
         }
         for chain, value in graph.buffers.items():
-            self._stored[value.name] = f"buffers[{_quoted(chain)}]"
+            self._stored[value.name] = f"buffers[{quoted(chain)}]"
         for name in graph.constants:
-            self._stored[name] = f"constants[{_quoted(name)}]"
+            self._stored[name] = f"constants[{quoted(name)}]"
         # Functions from elsewhere must not have the names of values.
         self._taken = {x.name for x in graph.inputs} | {x.result.name for x in all_nodes(graph)}
         self.globals: dict[str, Any] = {}
@@ -91,7 +91,7 @@ class Printer:
         if isinstance(x, list):
             return f"[{', '.join([self.text(i) for i in x])}]"
         if isinstance(x, dict):
-            pairs = [f"{_quoted(key)}: {self.text(item)}" for key, item in x.items()]
+            pairs = [f"{quoted(key)}: {self.text(item)}" for key, item in x.items()]
             return f"{{{', '.join(pairs)}}}"
         if isinstance(x, slice):
             return f"slice({self.text(x.start)}, {self.text(x.stop)}, {self.text(x.step)})"
@@ -100,7 +100,7 @@ class Printer:
         if x is Ellipsis:
             return "..."
         if type(x) is str:
-            return _quoted(x)
+            return quoted(x)
         if x is None or type(x) in (bool, int, float, complex):
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
@@ -199,7 +199,7 @@ def _import_line(home: str, alias: str) -> str:
     return f"from {parent} import {last}" + ("" if last == alias else f" as {alias}")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A string literal, in double quotes where that needs no escapes."""
     return f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text)
 

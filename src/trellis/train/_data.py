@@ -22,12 +22,16 @@ from .._core.threefry import Words, fold_in_words
 
 @dataclass(frozen=True)
 class Target:
-    """Where batches go: the framework, device and floating type of a model's variables."""
+    """Where batches go: the framework, device and floating type of a model's variables.
+
+    `sharding` is the way in which JAX spreads a batch over several devices, if it does.
+    """
 
     backend: str
     device: Any
     float_type: str | None
     is_cast: bool
+    sharding: Any = None
 
     def __call__(self, batch: Any) -> Any:
         return tree.map(self._leaf, batch)
@@ -39,7 +43,19 @@ class Target:
             x = np.asarray(x)
         if self.is_cast:
             x = self._cast(x)
+        if self.sharding is not None:
+            return self._spread(x)
         return to_backend(x, self.backend, device=self.device)
+
+    def _spread(self, x: Any) -> Any:
+        try:
+            return load("jax").to_device(to_backend(x, "jax"), self.sharding)
+        except ValueError as error:
+            raise ShapeError(
+                f"A batch of shape {tuple(x.shape)} cannot be spread over the devices: {error} "
+                "Choose a batch_size that they divide, and drop_last=True where the rest does "
+                "not fit."
+            ) from error
 
     def _cast(self, x: Any) -> Any:
         """Floats in the type of the variables, integers in one that the framework has."""
@@ -51,7 +67,7 @@ class Target:
         return x
 
 
-def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
+def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -60,8 +76,12 @@ def target_of(v: Any, is_cast: bool, source: "Source") -> Target:
     floats = [str(dtype_of(x)) for x in arrays if str(dtype_of(x)) in FLOATING]
     device = device_of(arrays[0])
     # Without a device nothing is copied on the CPU.
-    place = None if "cpu" in str(device).lower() else device
-    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast)
+    place = None if "cpu" in str(device).lower() or sharding is not None else device
+    if sharding is not None and backend_of(arrays[0]) != "jax":
+        raise ArgumentError(
+            f"sharding is for models on JAX, this one is on {backend_of(arrays[0])}."
+        )
+    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast, sharding)
 
 
 def _arrays_of(nest: Any) -> list[Any]:
@@ -102,6 +122,9 @@ def _narrowed(x: Any) -> Any:
 # Sources
 # ---------------------------------------------------------------------------------------------
 
+# From the rows of a batch, begin and end, to those that are wanted of it.
+Cut = Callable[[int, int], tuple[int, int]]
+
 
 class ArraySource:
     """Arrays in memory, cut into batches along their first axis."""
@@ -134,7 +157,9 @@ class ArraySource:
         whole, rest = divmod(self._length, self._batch_size)
         return whole + (1 if rest and not self._drop_last else 0)
 
-    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+    def batches(
+        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+    ) -> Iterator[Any]:
         arrays = tree.map(
             lambda x: x if backend_of(x) == target.backend else to_numpy(x), self.arrays
         )
@@ -142,6 +167,8 @@ class ArraySource:
         for i in range(skip, len(self)):
             begin = i * self._batch_size
             end = min(begin + self._batch_size, self._length)
+            if cut is not None:
+                begin, end = cut(begin, end)
             rows = slice(begin, end) if order is None else order[begin:end]
             yield target(tree.map(lambda x, rows=rows: _rows(x, rows), arrays))
 
@@ -161,6 +188,12 @@ def _rows(x: Any, rows: Any) -> Any:
     )
 
 
+def _share_of(batch: Any, cut: Cut) -> Any:
+    begin, end = cut(0, batch_size_of(batch))
+    rows = slice(begin, end)
+    return tree.map(lambda x: _rows(x, rows) if len(getattr(x, "shape", ())) else x, batch)
+
+
 class IterableSource:
     """Anything that yields batches anew for every epoch."""
 
@@ -175,13 +208,16 @@ class IterableSource:
             raise TypeError("The length of these data is not known.")
         return self._length
 
-    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[Any]:
+    def batches(
+        self, epoch: int, target: Target, skip: int = 0, cut: Cut | None = None
+    ) -> Iterator[Any]:
         is_empty = True
         for i, batch in enumerate(self.make()):
             is_empty = False
             if i >= skip:
                 # torch's DataLoader gives lists; a batch is a tuple here.
-                yield target(tuple(batch) if isinstance(batch, list) else batch)
+                batch = tuple(batch) if isinstance(batch, list) else batch
+                yield target(batch if cut is None else _share_of(batch, cut))
         if is_empty:
             raise ArgumentError(
                 f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "

@@ -12,10 +12,12 @@ from .._array.manipulation import concat
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import load
-from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.errors import ArgumentError, ArgumentTypeError, DistributedError
 from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
 from .._random.stream import key_words, next_key
+from ..distributed import is_initialized
+from ..distributed import size as number_of_ranks
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,
@@ -60,6 +62,9 @@ def fit(
     resume: bool = False,
     mixed_precision: str | None = None,
     cast_data: bool = True,
+    distributed: bool = False,
+    synchronize_batch_norm: bool = False,
+    sharding: Any = None,
 ) -> History:
     """Train a model, and return the record of the run.
 
@@ -81,6 +86,13 @@ def fit(
     steps; with `resume=True` the run goes on from it if it is there, on whichever framework it was
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
     `optimizer.state` hold where it is.
+
+    With `distributed` all processes of `trellis.distributed` train one model: every rank makes the
+    same call with the same data, `batch_size` is that of the joined batch, and the loss is a mean
+    over examples. Each rank computes on its share; gradients, losses and metrics are joined exactly
+    (docs/distributed.md). Only rank 0 shows progress and writes checkpoints; callbacks run on all.
+    `synchronize_batch_norm` takes the statistics of batch norms over the joined batch. `sharding`,
+    on JAX, is how a batch is spread over the devices of one process (`distributed.shard`).
 
     The same, written by hand:
 
@@ -113,15 +125,22 @@ def fit(
     """
     check_arguments(fit, locals())
     _check_model("fit", model)
-    run = _Run(model, loss, optimizer, metrics, compile, mixed_precision, seed)
-    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data)
+    if distributed and sharding is not None:
+        raise ArgumentError(
+            "sharding spreads a batch over the devices of one process, distributed=True over "
+            "processes with one device each: choose one of them."
+        )
+    kind = _distributed_run() if distributed else _Run
+    run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
+    run.is_synchronized = synchronize_batch_norm
+    run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     run.callbacks = as_callbacks(callbacks, early_stopping)
     if checkpoint is None and (resume or checkpoint_every is not None):
         raise ArgumentError(
             "resume and checkpoint_every need the name of a file: fit(..., checkpoint=path)."
         )
-    if resume and checkpoint is not None and Path(checkpoint).exists():
-        run.load(checkpoint)
+    if resume and checkpoint is not None:
+        run.resume(checkpoint)
     was_training = model.training
     model.train()
     try:
@@ -132,6 +151,18 @@ def fit(
     for callback in run.callbacks:
         callback.on_end(run)
     return run.history
+
+
+def _distributed_run() -> type["_Run"]:
+    """The run of one rank of several; that of a single process is like any other."""
+    if not is_initialized():
+        raise DistributedError(
+            "fit(distributed=True) needs a group of processes: call trellis.distributed.init() "
+            "before the model is made, and start the program with `trellis run -n 4 program.py`."
+        )
+    from ._distributed import DistributedRun
+
+    return DistributedRun if number_of_ranks() > 1 else _Run
 
 
 def _check_model(function: str, model: Any) -> None:
@@ -145,6 +176,7 @@ class _Run:
     """A run in progress: what callbacks get to see, and the state between two steps."""
 
     callbacks: list[Callback]
+    is_synchronized = False
 
     def __init__(
         self,
@@ -209,6 +241,7 @@ class _Run:
         shuffle: bool | None,
         drop_last: bool,
         is_cast: bool,
+        sharding: Any = None,
     ) -> None:
         model = self.model
         self._source: Source = as_source(
@@ -220,7 +253,7 @@ class _Run:
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
             _build(model, self._source)
-        self._target: Target = target_of(model.v, is_cast, self._source)
+        self._target: Target = target_of(model.v, is_cast, self._source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
@@ -280,6 +313,7 @@ class _Run:
                 self.hand_over()
                 for callback in watchers:
                     callback.on_step(self)
+                self._agree()
             if path is not None and every is not None and self.step % every == 0:
                 self.save(path)
             if self.is_stopped:
@@ -313,15 +347,20 @@ class _Run:
         means = {name: self._sums[name] / self._count for name in names}
         self._sums, self._count = {}, 0
         if self._validation is not None:
-            found = _evaluate(
-                self.model, self._test_step, self._validation, self._target, self.v, self.buffers
-            )
+            found = self._validated(self._validation)
             means.update({f"validation_{name}": found[name] for name in names})
         self.history.add(means)
         bar.show(means)
         self.hand_over()
         for callback in self.callbacks:
             callback.on_epoch(self)
+        self._agree()
+
+    def _validated(self, source: Source) -> dict[str, float]:
+        return _evaluate(self.model, self._test_step, source, self._target, self.v, self.buffers)
+
+    def _agree(self) -> None:
+        """Called after callbacks: where there are several processes, all stop or none."""
 
     def hand_over(self) -> None:
         """Put the state of the run where the user finds it."""
@@ -355,6 +394,10 @@ class _Run:
             "history": self.history.as_dict(),
         }
         save_checkpoint(path, self._state(), extra=extra)
+
+    def resume(self, path: str | os.PathLike[str]) -> None:
+        if Path(path).exists():
+            self.load(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         state, extra = load_checkpoint(path, self._state()), read_extra(path)

@@ -13,6 +13,61 @@ from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
 
 
+def halves(
+    model: Any,
+    loss: Callable[..., Any],
+    optimizer: Any,
+    metrics: dict[str, Metric],
+    *,
+    backend: str,
+    precision: str | None,
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two halves of a step, as pure functions.
+
+    `gradients(v, buffers, scale, key, inputs, targets, weight)` gives `(grads, buffers, values)`;
+    `values` has the loss and the metrics. With a `weight` the loss is multiplied by it before it is
+    differentiated; the values are not. `update(v, state, scale, grads)` gives `(v, state, scale)`.
+    """
+    xp = load(backend)
+    is_scaled = precision == "float16"
+
+    def gradients(
+        v: Any, buffers: Any, scale: Any, key: Any, inputs: Any, targets: Any, weight: Any = None
+    ) -> Any:
+        def loss_of(v: Any) -> Any:
+            if precision is not None:
+                v, given = cast_floats(v, precision), cast_floats(inputs, precision)
+            else:
+                given = inputs
+            with stream(key):
+                output, new_buffers = model.apply(v, buffers, *given)
+            if precision is not None:
+                output = cast_floats(output, "float32")
+            value = loss(output, *targets)
+            # The metrics are of the same forward pass; no gradient goes through them.
+            fixed = stop_gradient(output) if metrics else None
+            values = {name: metric(fixed, *targets) for name, metric in metrics.items()}
+            values["loss"] = stop_gradient(value)
+            if weight is not None:
+                value = value * xp.astype(weight, value.dtype)
+            return (value * scale.value if is_scaled else value), (new_buffers, values)
+
+        (_, (new_buffers, values)), grads = value_and_grad(loss_of, has_aux=True)(v)
+        if is_scaled:
+            grads = tree.map(lambda g: g / scale.value, grads)
+        return grads, new_buffers, values
+
+    def update(v: Any, state: Any, scale: Any, grads: Any) -> Any:
+        new_v, new_state = optimizer.update(v, grads, state)
+        if is_scaled:
+            is_finite = are_finite(grads, xp)
+            new_v, new_state = choose(is_finite, new_v, v), choose(is_finite, new_state, state)
+            scale = next_scale(scale, is_finite, xp)
+        return new_v, new_state, scale
+
+    return gradients, update
+
+
 def training_step(
     model: Any,
     loss: Callable[..., Any],
@@ -29,37 +84,16 @@ def training_step(
     that changes goes in and comes out, so it is one compiled function: forward, gradients, update,
     buffers, draws.
     """
-    xp = load(backend)
-    is_scaled = precision == "float16"
+    gradients, update = halves(
+        model, loss, optimizer, metrics, backend=backend, precision=precision
+    )
 
     def step(
         v: Any, buffers: Any, state: Any, scale: Any, key: Any, inputs: Any, targets: Any
     ) -> Any:
-        def loss_of(v: Any) -> Any:
-            if precision is not None:
-                v, given = cast_floats(v, precision), cast_floats(inputs, precision)
-            else:
-                given = inputs
-            with stream(key):
-                output, new_buffers = model.apply(v, buffers, *given)
-            if precision is not None:
-                output = cast_floats(output, "float32")
-            value = loss(output, *targets)
-            # The metrics are of the same forward pass; no gradient goes through them.
-            fixed = stop_gradient(output) if metrics else None
-            values = {name: metric(fixed, *targets) for name, metric in metrics.items()}
-            values["loss"] = stop_gradient(value)
-            return (value * scale.value if is_scaled else value), (new_buffers, values)
-
-        (_, (new_buffers, values)), grads = value_and_grad(loss_of, has_aux=True)(v)
-        if is_scaled:
-            grads = tree.map(lambda g: g / scale.value, grads)
-        new_v, new_state = optimizer.update(v, grads, state)
-        if is_scaled:
-            is_finite = are_finite(grads, xp)
-            new_v, new_state = choose(is_finite, new_v, v), choose(is_finite, new_state, state)
-            scale = next_scale(scale, is_finite, xp)
-        return new_v, new_buffers, new_state, scale, values
+        grads, new_buffers, values = gradients(v, buffers, scale, key, inputs, targets)
+        new_v, new_state, new_scale = update(v, state, scale, grads)
+        return new_v, new_buffers, new_state, new_scale, values
 
     return compiled(step) if is_compiled else step
 

@@ -69,6 +69,20 @@ CASES = [
         about="bias",
         call=lambda x, w, b: F.linear(x, w, bias=b),
     ),
+    case(
+        "linear",
+        (np.array([[1, 2]], "uint16"), np.array([[3, 4]], "uint16")),
+        np.array([[11]], "uint16"),
+        about="uint16",
+        gradient=NO_FLOATS,
+    ),
+    case(
+        "linear",
+        (np.array([[True, False]]), np.array([[True, True], [False, True]])),
+        np.array([[True, False]]),
+        about="bools",
+        gradient=NO_FLOATS,
+    ),
     case("dropout", (x, 0.5), lambda x, p: x, kwargs={"training": False}),
     case(
         "dropout",

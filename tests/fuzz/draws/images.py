@@ -34,45 +34,24 @@ CONV_T = {f"functional.conv{n}d_transpose": n for n in (1, 2, 3)}
 
 @drawn(*CONV, "functional.conv_general_dilated")
 def conv(draw, op):
-    general = op not in CONV
-    dims = CONV.get(op) or draw(st.sampled_from((1, 2, 3)))
-    groups = draw(st.sampled_from((1, 2))) if general else 1
-    inner, outer = draw(st.integers(1, 2)) * groups, draw(st.integers(1, 2)) * groups
-    first, filter_first = draw(st.booleans()), draw(st.booleans())
-    x, _ = plane(draw, dims, inner, first)
-    taps = [draw(st.integers(1, 3)) for _ in range(dims)]
-    shape = (*taps, inner // groups, outer)
-    if filter_first:
-        shape = (outer, inner // groups, *taps)
-    filters = array(draw, x.values.dtype.name, shape)
-    chosen = {
-        "data_format": (WORDS if general else LETTERS[dims])[first],
-        "filter_format": WORDS[filter_first],
-    }
-    if general:
-        chosen |= {"dims": dims, "feature_group_count": groups}
-    if draw(st.booleans()):
-        chosen["bias"] = array(draw, x.values.dtype.name, (outer,))
-    for name in ("dilations", "x_dilations"):
-        if draw(st.booleans()):
-            chosen[name] = steps(draw, dims)
-    return Call(
-        op, (x, filters, steps(draw, dims), padding(draw, dims)), chosen, units=256
-    )  # fmt: skip
+    return convolution(draw, op, CONV, ("dilations", "x_dilations"))
 
 
 @drawn(*CONV_T, "functional.conv_general_transpose")
 def conv_transpose(draw, op):
-    general = op not in CONV_T
-    dims = CONV_T.get(op) or draw(st.sampled_from((1, 2, 3)))
+    return convolution(draw, op, CONV_T, ("dilations",), transposed=True)
+
+
+def convolution(draw, op, dims_of, stretched, transposed=False):
+    general = op not in dims_of
+    dims = dims_of.get(op) or draw(st.sampled_from((1, 2, 3)))
     groups = draw(st.sampled_from((1, 2))) if general else 1
     inner, outer = draw(st.integers(1, 2)) * groups, draw(st.integers(1, 2)) * groups
     first, filter_first = draw(st.booleans()), draw(st.booleans())
     x, _ = plane(draw, dims, inner, first)
     taps = [draw(st.integers(1, 3)) for _ in range(dims)]
-    shape = (*taps, outer // groups, inner)
-    if filter_first:
-        shape = (inner, outer // groups, *taps)
+    ends = (outer // groups, inner) if transposed else (inner // groups, outer)
+    shape = (*reversed(ends), *taps) if filter_first else (*taps, *ends)
     filters = array(draw, x.values.dtype.name, shape)
     chosen = {
         "data_format": (WORDS if general else LETTERS[dims])[first],
@@ -82,8 +61,9 @@ def conv_transpose(draw, op):
         chosen |= {"dims": dims, "feature_group_count": groups}
     if draw(st.booleans()):
         chosen["bias"] = array(draw, x.values.dtype.name, (outer,))
-    if draw(st.booleans()):
-        chosen["dilations"] = steps(draw, dims)
+    for name in stretched:
+        if draw(st.booleans()):
+            chosen[name] = steps(draw, dims)
     return Call(op, (x, filters, steps(draw, dims), padding(draw, dims)), chosen, units=256)
 
 

@@ -69,7 +69,7 @@ def prelu(draw, op):
 @drawn("functional.linear")
 def linear(draw, op):
     wide, out = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    name = draw(st.sampled_from((*COMMON_FLOATS, *INTEGER)))
+    name = draw(st.sampled_from((*COMMON_FLOATS, *INTEGER, "bool")))
     x = array(draw, name, (*draw(shapes(0, 2)), wide))
     chosen = {"bias": array(draw, name, (out,))} if draw(st.booleans()) else {}
     return Call(op, (x, array(draw, name, (out, wide))), chosen, units=64)

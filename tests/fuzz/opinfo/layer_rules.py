@@ -342,6 +342,9 @@ def ctc(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="m
 
     xp = trellis.namespace(log_probs)
     lengths = [xp.from_numpy(np.array(n)) for n in (input_lengths, target_lengths)]
+    # torch takes the derivative by what went into the log_softmax, which its samples have been
+    # through: a second one changes no value.
+    log_probs = trellis.log_softmax(log_probs, axis=-1)
     return F.ctc_loss(
         log_probs, targets, *lengths, blank=blank, zero_infinity=zero_infinity, time_major=True,
         reduction=reduction,

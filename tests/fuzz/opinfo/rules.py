@@ -185,6 +185,8 @@ def need_axes(x):
 
 @rule("diff")
 def diff(x, n=1, dim=-1, prepend=None, append=None):
+    if n == 0:
+        raise BesideError("what is joined to x and not subtracted, which torch drops")
     return T.diff(x, n=n, axis=dim, prepend=prepend, append=append)
 
 
@@ -196,6 +198,8 @@ def sort(x, dim=-1, descending=False, stable=False):
 
 @rule("topk")
 def topk(x, k, dim=-1, largest=True, sorted=True):
+    if not str(T.dtype(x)).startswith("float"):
+        raise BesideError("the order of equal elements, which torch leaves open")
     return T.topk(need_axes(x), k, axis=dim, largest=largest)
 
 

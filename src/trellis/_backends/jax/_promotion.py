@@ -79,8 +79,8 @@ def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "iub" and type(number) in (float, complex):
         dtype = default_of(type(number))
         return cast(x, dtype), jnp.asarray(number, dtype)
-    if type(number) is int and x.dtype.kind in "iu":
-        return x, dtypes.fitted(number, x.dtype.name)
+    if type(number) is int and (x.dtype.kind in "iu" or not dtypes.is_64_bits(number)):
+        return x, dtypes.fitted(number, beside_number(x.dtype, number).name)
     return x, number  # JAX's own rule for Python numbers is the table's
 
 

@@ -1,10 +1,13 @@
 """Makes the backend known to the dispatch table, and Containers to JAX."""
 
+import contextlib
+import json
 import sys
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.export import register_pytree_node_serialization
 from jax.tree_util import DictKey, all_leaves, register_pytree_with_keys
 
 from ..._core.container import Container, flatten_container, unflatten_container
@@ -16,8 +19,22 @@ def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
     return [(DictKey(key), child) for key, child in zip(static[0], children, strict=True)], static
 
 
+def _static_part(content: bytes) -> tuple[tuple[str, ...], bool]:
+    keys, is_alphabetical = json.loads(content.decode())
+    return tuple(keys), is_alphabetical
+
+
+def _class_of_arrays() -> type:
+    """Without making one: JAX can join other processes only before its first computation."""
+    try:
+        from jax._src.array import ArrayImpl
+    except ImportError:  # a version that has moved it
+        return type(jnp.zeros(1))
+    return ArrayImpl  # type: ignore[no-any-return]
+
+
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
-ARRAY_TYPES: tuple[type, ...] = (type(jnp.zeros(1)), jax.Array, jax.core.Tracer)
+ARRAY_TYPES: tuple[type, ...] = (_class_of_arrays(), jax.Array, jax.core.Tracer)
 
 
 def make_known() -> None:
@@ -30,5 +47,13 @@ def make_known() -> None:
     if all_leaves([Container()]):
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
+        )
+    with contextlib.suppress(ValueError):  # known already
+        # And through the files of jax.export.
+        register_pytree_node_serialization(
+            Container,
+            serialized_name="trellis.Container",
+            serialize_auxdata=lambda static: json.dumps(static).encode(),
+            deserialize_auxdata=_static_part,
         )
     register(sys.modules[__package__], ARRAY_TYPES)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..exports import hand_on
+from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset(
     [jnp.dtype(name) for name in ("float16", "bfloat16", "float32", "float64")]
@@ -15,9 +16,7 @@ FLOAT_DTYPES = frozenset(
 stop_gradient = jax.lax.stop_gradient
 
 
-def vjp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
-) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
     outputs, pull, aux = jax.vjp(fn, xs, has_aux=True)
 
     def pull_back(cotangents: list[Any]) -> list[Any]:
@@ -30,23 +29,17 @@ def vjp(
     return outputs, aux, pull_back
 
 
-def jvp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
-) -> tuple[list[Any], list[Any], Any]:
+def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
     outputs, out_tangents, aux = jax.jvp(fn, (xs,), (tangents,), has_aux=True)
     return outputs, out_tangents, aux
 
 
-def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
     return jax.jacrev(fn)(xs)
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]],
-    xs: list[Any],
-    axes: list[int | None],
-    out_axes: list[int],
-    size: int,
+    fn: ListFn, xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
     return jax.vmap(fn, in_axes=(axes,), out_axes=out_axes[0] if len(out_axes) == 1 else out_axes)(
         xs
@@ -54,9 +47,9 @@ def vmap(
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]],
+    fn: ListFn,
     rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
-) -> Callable[[list[Any]], list[Any]]:
+) -> ListFn:
     @jax.custom_vjp
     def call(xs: list[Any]) -> list[Any]:
         return fn(xs)
@@ -73,7 +66,7 @@ def custom_vjp(
     return call
 
 
-def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+def checkpoint(fn: ListFn) -> ListFn:
     return jax.checkpoint(fn)
 
 

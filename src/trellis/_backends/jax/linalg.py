@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import normal_axes
 from ..exports import hand_on
@@ -20,6 +21,7 @@ from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
+from .tracing import is_concrete
 
 
 def _matrix(x: Any) -> Any:
@@ -38,8 +40,29 @@ def _all_back(results: Any, x: Any) -> list[Any]:
     return [_back(part, x) for part in results]
 
 
+def _refuse_singular(function: str, matrix: Any, result: Any) -> None:
+    """XLA cannot raise, and answers with nan or infinity; where the values are known, we raise as
+    the other frameworks do. Matrices with nan, and inverses too large for the type, may pass.
+    """
+    if not is_concrete(result) or bool(jnp.all(jnp.isfinite(result))):
+        return
+    is_finite = jnp.all(jnp.isfinite(matrix), axis=(-2, -1))
+    if function == "cholesky":
+        is_bad = jnp.any(jnp.isnan(result), axis=(-2, -1))
+    else:
+        pivots = jnp.diagonal(jax.scipy.linalg.lu_factor(matrix)[0], axis1=-2, axis2=-1)
+        is_bad = jnp.any(pivots == 0, axis=-1)
+    if bool(jnp.any(is_finite & is_bad)):
+        raise singular(function)
+
+
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    return _back(jnp.linalg.cholesky(_matrix(x), upper=upper), x)
+    matrix = _matrix(x)
+    result = jnp.linalg.cholesky(matrix, upper=upper)
+    _refuse_singular("cholesky", matrix, result)
+    # The rows before the failure have values, which are those of no decomposition.
+    has_failed = jnp.any(jnp.isnan(result), axis=(-2, -1), keepdims=True)
+    return _back(jnp.where(has_failed, jnp.nan, result), x)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -65,7 +88,10 @@ def eigvalsh(x: Any, /) -> Any:
 
 
 def inv(x: Any, /) -> Any:
-    return _back(jnp.linalg.inv(_matrix(x)), x)
+    matrix = _matrix(x)
+    result = jnp.linalg.inv(matrix)
+    _refuse_singular("inv", matrix, result)
+    return _back(result, x)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
@@ -76,7 +102,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
-        return _back(jnp.linalg.matrix_power(_matrix(x), n), x)
+        matrix = _matrix(x)
+        result = jnp.linalg.matrix_power(matrix, n)
+        _refuse_singular("matrix_power", matrix, result)
+        return _back(result, x)
     return jnp.linalg.matrix_power(x, n)
 
 
@@ -108,7 +137,10 @@ def slogdet(x: Any, /) -> SlogdetResult[Any]:
 
 def solve(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    return _back(jnp.linalg.solve(_matrix(x1), _matrix(x2)), x1)
+    matrix = _matrix(x1)
+    result = jnp.linalg.solve(matrix, _matrix(x2))
+    _refuse_singular("solve", matrix, result)
+    return _back(result, x1)
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:

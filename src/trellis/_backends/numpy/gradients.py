@@ -14,6 +14,7 @@ from autograd.util import toposort
 from ..._core import tree
 from ..._core.dtypes import FLOATING
 from ..exports import hand_on
+from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
 from ._tape import TracedArray, stop
@@ -23,9 +24,7 @@ FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 stop_gradient = stop
 
 
-def vjp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
-) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
     """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to
     gradients.
     """
@@ -89,9 +88,7 @@ def _finished(g: Any, x: Any) -> Any:
     return g if g.flags.writeable and g.flags.owndata else g.copy()
 
 
-def jvp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
-) -> tuple[list[Any], list[Any], Any]:
+def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
     """Forward mode through reverse mode twice: the pullback is linear, and its own pullback is
     the jvp.
     """
@@ -101,7 +98,7 @@ def jvp(
     return outputs, push(tangents), aux
 
 
-def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
     """For each output the list of its derivatives by each input, one backward pass per element."""
     outputs, _, pull = vjp(lambda leaves: (fn(leaves), None), xs)
     rows: list[list[Any]] = []
@@ -124,11 +121,7 @@ def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[A
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]],
-    xs: list[Any],
-    axes: list[int | None],
-    out_axes: list[int],
-    size: int,
+    fn: ListFn, xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
     """A loop: NumPy has nothing to vectorise a Python function with."""
     rows = []
@@ -143,9 +136,9 @@ def vmap(
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]],
+    fn: ListFn,
     rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
-) -> Callable[[list[Any]], list[Any]]:
+) -> ListFn:
     """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
     @primitive
@@ -168,7 +161,7 @@ def custom_vjp(
     return call
 
 
-def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+def checkpoint(fn: ListFn) -> ListFn:
     """Keep no intermediate values: run `fn` again in the backward pass."""
 
     def rule(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:

@@ -38,7 +38,12 @@ def _all_back(results: Any, x: Any) -> Any:
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    return _back(np.linalg.cholesky(_matrix(x), upper=upper), x)
+    result = np.linalg.cholesky(_matrix(x), upper=upper)
+    has_failed = np.any(np.isnan(stop(result)), axis=(-2, -1), keepdims=True)
+    if has_failed.any():
+        # The rows before the failure have values, which are those of no decomposition.
+        result = where(has_failed, np.nan, result)
+    return _back(result, x)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:

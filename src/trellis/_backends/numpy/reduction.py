@@ -3,6 +3,7 @@
 NumPy takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,8 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
         normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(std(widened(x), axis=axis, correction=correction, keepdims=keepdims))
-    return np.std(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
+    result = np.std(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
+    return _of_enough(result, x, axis, correction)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -107,7 +109,16 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
         normal_axes(axis, 0)
     if is_bfloat16(x):
         return rounded(var(widened(x), axis=axis, correction=correction, keepdims=keepdims))
-    return np.var(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
+    result = np.var(_floating(x), axis=axis, correction=correction, keepdims=keepdims)
+    return _of_enough(result, x, axis, correction)
+
+
+def _of_enough(result: Any, x: Any, axis: Any, correction: float) -> Any:
+    """The standard's nan where there are too few elements for a variance."""
+    if correction < 1 and x.size:
+        return result
+    count = math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+    return result if count > correction else result * np.nan
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -132,9 +132,9 @@ def _scan_graph(
     start = tf.constant(0)
     # XLA differentiates only loops whose length it can bound.
     _, carry, arrays = tf.while_loop(goes_on, body, (start, carry, arrays), maximum_iterations=size)
-    ys = [
-        tf.ensure_shape(a.stack(), [length, *y.shape]) for a, y in zip(arrays, outputs, strict=True)
-    ]
+    ys = [a.stack() for a in arrays]
+    for stacked, y in zip(ys, outputs, strict=True):
+        stacked.set_shape([length, *y.shape])  # for the tracer alone: no operation
     return tree.unflatten(of_carry, carry), tree.unflatten(of_y[0], ys)
 
 

@@ -280,7 +280,8 @@ def _spread(x: Any, first: int, steps: Any) -> Any:
             x = tf.pad(tf.expand_dims(x, axis + 1), pads)
             x = tf.reshape(x, tf.concat([shape[:axis], [n * step], shape[axis + 1 :]], 0))
             known[axis] = n * step
-            x = tf.ensure_shape(x, known)[(slice(None),) * axis + (slice(0, (n - 1) * step + 1),)]
+            x.set_shape(known)  # for the tracer alone: no operation
+            x = x[(slice(None),) * axis + (slice(0, (n - 1) * step + 1),)]
     return x
 
 

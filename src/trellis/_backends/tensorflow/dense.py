@@ -13,6 +13,9 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
     x, weight = tf.convert_to_tensor(x), tf.convert_to_tensor(weight)
     dtype = x.dtype
+    if dtype.is_bool:
+        arrays = [None if a is None else tf.cast(a, tf.int64) for a in (x, weight, bias)]
+        return tf.cast(linear(*arrays), dtype)
     if dtype.is_integer and dtype not in (tf.int32, tf.int64):
         # MatMul has no kernels for these; int64 wraps around to the same result.
         x, weight = tf.cast(x, tf.int64), tf.cast(weight, tf.int64)
@@ -33,7 +36,8 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     if None not in shape:
         return tf.reshape(y, shape)
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
-    return tf.ensure_shape(y, shape)
+    y.set_shape(shape)  # says it to the tracer; an operation that checks would stay in the graph
+    return y
 
 
 def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:

@@ -6,15 +6,14 @@ from typing import Any
 import tensorflow as tf
 
 from ..exports import hand_on
+from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 
 stop_gradient = tf.stop_gradient
 
 
-def vjp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
-) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
     # A tape watches tensors by identity: copies keep a closure's use of the same tensor a constant.
     leaves = [tf.identity(x) for x in xs]
     with tf.GradientTape(persistent=not once, watch_accessed_variables=False) as tape:
@@ -35,9 +34,7 @@ def vjp(
     return outputs, aux, pull
 
 
-def jvp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
-) -> tuple[list[Any], list[Any], Any]:
+def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
     """Forward mode through reverse mode twice: it works for every op that has a second
     derivative.
     """
@@ -64,7 +61,7 @@ def jvp(
     return outputs, [tf.convert_to_tensor(t) for t in pushed], aux
 
 
-def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
     leaves = [tf.identity(x) for x in xs]
     with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(leaves)
@@ -96,11 +93,7 @@ def _rows(tape: Any, y: Any, leaves: list[Any]) -> list[Any]:
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]],
-    xs: list[Any],
-    axes: list[int | None],
-    out_axes: list[int],
-    size: int,
+    fn: ListFn, xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
     mapped = [_to_front(x, axis) for x, axis in zip(xs, axes, strict=True) if axis is not None]
 
@@ -128,9 +121,9 @@ def _from_front(x: Any, axis: int) -> Any:
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]],
+    fn: ListFn,
     rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
-) -> Callable[[list[Any]], list[Any]]:
+) -> ListFn:
     @tf.custom_gradient
     def opaque(*xs: Any) -> Any:
         ys = tuple([tf.identity(y) for y in fn(list(xs))])
@@ -143,7 +136,7 @@ def custom_vjp(
     return lambda xs: list(opaque(*xs))
 
 
-def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+def checkpoint(fn: ListFn) -> ListFn:
     inner = tf.recompute_grad(lambda *xs: fn(list(xs)))
     return lambda xs: list(inner(*xs))
 

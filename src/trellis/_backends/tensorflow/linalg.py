@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
+from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..exports import hand_on
@@ -32,6 +33,7 @@ from .products import tensordot as tensordot
 from .products import vecdot as vecdot
 from .reduction import all, any, max, min, sum
 from .searching import where
+from .tracing import is_concrete
 
 
 def _matrix(x: Any) -> Any:
@@ -225,7 +227,15 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    lower = tf.linalg.cholesky(_matrix(x))
+    matrix = _matrix(x)
+    lower = tf.linalg.cholesky(matrix)
+    # The kernel cannot raise: it leaves nan in one triangle and old memory in the other.
+    has_failed = any(tf.math.is_nan(tf.abs(lower)), axis=(-2, -1), keepdims=True)
+    if is_concrete(lower):
+        was_finite = all(tf.math.is_finite(tf.abs(matrix)), axis=(-2, -1), keepdims=True)
+        if bool(any(has_failed & was_finite)):
+            raise singular("cholesky")
+    lower = tf.where(has_failed, tf.cast(math.nan, lower.dtype), lower)
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
 
 

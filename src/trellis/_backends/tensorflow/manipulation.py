@@ -56,7 +56,11 @@ def squeeze(x: Any, /, axis: Any) -> Any:
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-    result = tf.reshape(x, as_shape(shape))
+    sizes = as_shape(shape)
+    if isinstance(sizes, list) and None in sizes:  # axes that stay, of unknown sizes
+        dynamic = tf.shape(x)
+        sizes = [dynamic[i] if n is None else n for i, n in enumerate(sizes)]
+    result = tf.reshape(x, sizes)
     if copy is False and isinstance(x, tf.Variable):
         raise CopyError("copy=False: reading a tf.Variable copies it.")
     return result

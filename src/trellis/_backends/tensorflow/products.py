@@ -69,6 +69,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
     x1, x2 = move(x1, first, -1), move(x2, second, -1)
     check_lengths("vecdot", "vectors", x1.shape[-1], x2.shape[-1])
+    if x1.dtype.is_bool:
+        return tf.reduce_any(x1 & x2, -1)
     return tf.reduce_sum(x1 * x2, -1)
 
 

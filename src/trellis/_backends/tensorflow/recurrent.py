@@ -37,7 +37,8 @@ def lstm(
         lambda t, *_: t < steps, body, (tf.constant(0), array, h, c), maximum_iterations=x.shape[0]
     )
     hs = array.stack()
-    return tf.ensure_shape(hs, [x.shape[0], *h.shape]), (h, c)
+    hs.set_shape([x.shape[0], *h.shape])  # for the tracer alone: no operation
+    return hs, (h, c)
 
 
 def _lstm_step(at: Any, h: Any, c: Any, recurrent_kernel: Any) -> tuple[Any, Any]:

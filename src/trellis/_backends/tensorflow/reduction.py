@@ -1,6 +1,7 @@
 """Sums, products, extremes and statistics along axes."""
 
 import builtins
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -173,7 +174,9 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     for a in axes:
         count = count * shape[a]
     total = tf.reduce_sum(squares, axes, keepdims)
-    return total / (tf.cast(count, total.dtype) - tf.cast(correction, total.dtype))
+    divisor = tf.cast(count, total.dtype) - tf.cast(correction, total.dtype)
+    # The standard's answer where there are too few elements.
+    return total / tf.where(divisor > 0, divisor, tf.cast(math.nan, divisor.dtype))
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:

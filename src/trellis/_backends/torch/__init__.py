@@ -17,6 +17,7 @@ from .convolution import *
 from .creation import *
 from .dense import *
 from .device import *
+from .distributed import *
 from .elementwise import *
 from .foreach import *
 from .gradients import *

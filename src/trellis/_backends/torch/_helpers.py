@@ -18,6 +18,9 @@ NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtype
 NAMES: dict[Any, str] = {native: name for name, native in NATIVE.items()}
 
 FEW_KERNELS = frozenset((torch.uint16, torch.uint32, torch.uint64))
+# PyTorch multiplies no matrices of these: int64 wraps around to the same, and is true where it is
+# not 0.
+NO_PRODUCTS = FEW_KERNELS | {torch.bool}
 UNSIGNED = frozenset((torch.uint8, torch.uint16, torch.uint32, torch.uint64))
 INTEGER = frozenset(NATIVE[name] for name in dtypes.INTEGER)
 FLOATING = frozenset(NATIVE[name] for name in dtypes.FLOATING)
@@ -109,7 +112,7 @@ def number_dtype(number: Any, dtype: Any) -> Any:
 
 def filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
     """A tensor of one value, which an integer type must hold; uint16 to uint64 through int64."""
-    if dtype in INTEGER and type(value) is int:
+    if type(value) is int and (dtype in INTEGER or not dtypes.is_64_bits(value)):
         value = dtypes.fitted(value, NAMES[dtype])
     if dtype in FEW_KERNELS:
         wrapped = int(value)

@@ -65,10 +65,16 @@ def _traced_while_loop(
     from torch._higher_order_ops.while_loop import while_loop as native_while_loop
 
     leaves, spec = _pytree.tree_flatten(init)
+
+    def body(*xs: Any) -> Any:
+        # The loop wants one layout in memory for what goes in and what comes out.
+        new = _pytree.tree_flatten(body_fn(_pytree.tree_unflatten(xs, spec)))[0]
+        return tuple([x.contiguous() for x in new])
+
     out = native_while_loop(
         lambda *xs: cond_fn(_pytree.tree_unflatten(xs, spec)),
-        lambda *xs: tuple(_pytree.tree_flatten(body_fn(_pytree.tree_unflatten(xs, spec)))[0]),
-        tuple(leaves),
+        body,
+        tuple([x.contiguous() for x in leaves]),
     )
     return _pytree.tree_unflatten(out, spec)
 

@@ -183,7 +183,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
-    if isinstance(fill_value, torch.Tensor) or native in INTEGER:
+    if isinstance(fill_value, (torch.Tensor, int)) or native in INTEGER:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
     return torch.full_like(x, fill_value, dtype=native, device=as_device(device))
 

@@ -43,7 +43,6 @@ _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 isfinite = torch.isfinite
 isinf = torch.isinf
 isnan = torch.isnan
-logical_not = torch.logical_not
 positive = torch.positive
 real = torch.real
 signbit = torch.signbit
@@ -107,6 +106,10 @@ def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
 negative = _unary("negative", torch.neg)
 square = _unary("square", torch.square)
+
+
+def logical_not(x: Any, /) -> Any:
+    return x == 0 if x.dtype in FEW_KERNELS else torch.logical_not(x)
 
 
 def tanh(x: Any, /) -> Any:
@@ -230,13 +233,11 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
                 return fn(x1, x2)
         kind = type(x2)
         if kind in NUMBERS:
-            if (x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype):
+            if _is_taken(x2, kind, x1.dtype):
                 return fn(x1, x2)
         else:
             kind = type(x1)
-            if kind in NUMBERS and (
-                (x2.dtype, kind) in NUMBER_FITS or _is_small(x1, kind, x2.dtype)
-            ):
+            if kind in NUMBERS and _is_taken(x1, kind, x2.dtype):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -245,9 +246,11 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
     return call
 
 
-def _is_small(number: Any, kind: Any, dtype: Any) -> bool:
-    """Whether a number fits every signed type, so that PyTorch's own rule is ours."""
-    return kind is int and dtype in SIGNED and -128 <= number < 128
+def _is_taken(number: Any, kind: Any, dtype: Any) -> bool:
+    """Whether PyTorch takes a number beside this type, by our rules."""
+    if (dtype, kind) in NUMBER_FITS:
+        return kind is not int or -(2**63) <= number < 2**63
+    return kind is int and dtype in SIGNED and -128 <= number < 128  # in every signed type
 
 
 def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,7 +277,7 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
             if dtype is x2.dtype and dtype not in FEW_KERNELS:
                 return fn(x1, x2)
         kind = type(x2)
-        if kind in NUMBERS and ((x1.dtype, kind) in NUMBER_FITS or _is_small(x2, kind, x1.dtype)):
+        if kind in NUMBERS and _is_taken(x2, kind, x1.dtype):
             return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -484,8 +487,8 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     wide = _type_of_bounds(x.dtype, (min, max))
     if wide is not x.dtype:
         return clip(x.to(wide), min, max).to(x.dtype)
-    if (min is None or (x.dtype, type(min)) in NUMBER_FITS) and (
-        max is None or (x.dtype, type(max)) in NUMBER_FITS
+    if (min is None or _is_taken(min, type(min), x.dtype)) and (
+        max is None or _is_taken(max, type(max), x.dtype)
     ):
         return torch.clamp(x, min, max)
     low = None if min is None else _bound(min, x)

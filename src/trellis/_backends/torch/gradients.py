@@ -13,6 +13,7 @@ import torch
 from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..exports import hand_on
+from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
@@ -33,9 +34,7 @@ def _in_transform() -> bool:
     return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def vjp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], once: bool = False
-) -> tuple[list[Any], Any, Callable[[list[Any]], list[Any]]]:
+def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
     if _in_transform():
         split, join = _tensors_apart(fn)
         outputs, pull, tensors = _transformed(
@@ -121,9 +120,7 @@ def _detached(aux: Any) -> Any:
     return tree.map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, aux)
 
 
-def jvp(
-    fn: Callable[[list[Any]], tuple[list[Any], Any]], xs: list[Any], tangents: list[Any]
-) -> tuple[list[Any], list[Any], Any]:
+def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
     split, join = _tensors_apart(fn)
     outputs, out_tangents, tensors = _transformed(
         "jvp", lambda: torch.func.jvp(split, (xs,), (tangents,), has_aux=True)
@@ -131,25 +128,21 @@ def jvp(
     return outputs, out_tangents, join(tensors)
 
 
-def jacobian(fn: Callable[[list[Any]], list[Any]], xs: list[Any]) -> list[list[Any]]:
+def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
     return _transformed("jacobian", lambda: torch.func.jacrev(fn)(xs))
 
 
 def vmap(
-    fn: Callable[[list[Any]], list[Any]],
-    xs: list[Any],
-    axes: list[int | None],
-    out_axes: list[int],
-    size: int,
+    fn: ListFn, xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
     out_dims = out_axes[0] if len(out_axes) == 1 else out_axes
     return _transformed("vmap", lambda: torch.func.vmap(fn, in_dims=(axes,), out_dims=out_dims)(xs))
 
 
 def custom_vjp(
-    fn: Callable[[list[Any]], list[Any]],
+    fn: ListFn,
     rule: Callable[[list[Any], list[Any], list[Any]], list[Any]],
-) -> Callable[[list[Any]], list[Any]]:
+) -> ListFn:
     def call(xs: list[Any]) -> list[Any]:
         if torch.compiler.is_compiling():
             if len(compiling_inside) > 1:
@@ -191,7 +184,7 @@ class _Opaque(torch.autograd.Function):
         return (None, None, *ctx.rule(xs, ys, list(upstream)))
 
 
-def checkpoint(fn: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+def checkpoint(fn: ListFn) -> ListFn:
     from torch.utils.checkpoint import checkpoint as torch_checkpoint
 
     def call(xs: list[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from torch import matmul as torch_matmul  # a name of its own is found faster th
 
 from ..._core.shapes import check_lengths
 from ..exports import hand_on
-from ._helpers import FEW_KERNELS, INEXACT, all_same, both
+from ._helpers import INEXACT, NO_PRODUCTS, all_same, both
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -15,7 +15,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     if dtype is not x2.dtype:
         x1, x2 = both(x1, x2)
         dtype = x1.dtype
-    if dtype in FEW_KERNELS:
+    if dtype in NO_PRODUCTS:
         return torch.matmul(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
     return torch_matmul(x1, x2)
 
@@ -32,7 +32,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     )
     for i, j in pairs:  # torch would broadcast a length of 1
         check_lengths("tensordot", "axes", x1.shape[i], x2.shape[j])
-    if x1.dtype in FEW_KERNELS:
+    if x1.dtype in NO_PRODUCTS:
         return torch.tensordot(x1.to(torch.int64), x2.to(torch.int64), axes).to(x1.dtype)
     return torch.tensordot(x1, x2, axes)
 
@@ -43,7 +43,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     check_lengths("vecdot", "vectors", x1.shape[axis], x2.shape[axis])
     if x1.dtype in INEXACT:
         return torch.linalg.vecdot(x1, x2, dim=axis)
-    if x1.dtype in FEW_KERNELS:
+    if x1.dtype in NO_PRODUCTS:
         return torch.sum(x1.to(torch.int64) * x2.to(torch.int64), axis).to(x1.dtype)
     return torch.sum(x1 * x2, axis, dtype=x1.dtype)
 
@@ -51,7 +51,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     """Sums of products by Einstein's convention, for example `einsum("ij,jk->ik", a, b)`."""
     same = all_same(xs)
-    if same[0].dtype in FEW_KERNELS:
+    if same[0].dtype in NO_PRODUCTS:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
     # Sums without a product are int64 of any integers.
     return torch.einsum(subscripts, *same).to(same[0].dtype)

@@ -4,6 +4,7 @@ PyTorch takes axis 0 and -1 for an array without axes; `normal_axes` refuses the
 """
 
 import builtins
+import math
 from typing import Any
 
 import torch
@@ -107,15 +108,26 @@ def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = 
         normal_axes(axis, 0)
     if axis == ():
         return torch.sqrt(var(x, axis=axis, correction=correction))
-    return torch.std(as_float(x), axis, correction=correction, keepdim=keepdims)
+    result = torch.std(as_float(x), axis, correction=correction, keepdim=keepdims)
+    return _of_enough(result, x, axis, correction)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
-        return torch.var(as_float(x)[None], 0, correction=correction)
-    return torch.var(as_float(x), axis, correction=correction, keepdim=keepdims)
+        result = torch.var(as_float(x)[None], 0, correction=correction)
+    else:
+        result = torch.var(as_float(x), axis, correction=correction, keepdim=keepdims)
+    return _of_enough(result, x, axis, correction)
+
+
+def _of_enough(result: Any, x: Any, axis: Any, correction: Any) -> Any:
+    """The standard's nan where there are too few elements for a variance."""
+    if correction < 1:  # of no elements PyTorch's own is nan
+        return result
+    count = math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
+    return result if count > correction else result * torch.nan
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

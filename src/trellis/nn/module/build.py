@@ -10,7 +10,7 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.dispatch import backend_of, using_backend
 from ..._core.dtypes import FLOATING, default_dtype, name_of, using_default_dtype
-from ..._core.errors import ArgumentError, ShapeError
+from ..._core.errors import ArgumentError, MixedBackendsError, ShapeError
 from ..._core.settings import Setting
 from ..._core.typing import Device, DTypeLike
 from .buffers import buffers_for_writing, set_buffers
@@ -84,12 +84,29 @@ def build(
             owner._forward(*args, **kwargs)
             collect(node)
             settle_given(node)
+    _check_parts(node)
     node.is_built = True
     node.update_plain()
     if not node.is_training:
         owner.train(False)
     if node.link is not None:
         collect(node.link.parent)
+
+
+def _check_parts(node: Node) -> None:
+    """Parts that were made elsewhere keep their variables: refuse them where the module was asked
+    to be of another backend."""
+    if node.backend is None:
+        return
+    v = stored_variables(node)
+    for chain in v.key_chains():
+        found = backend_of(v[chain])
+        if found != node.backend:
+            raise MixedBackendsError(
+                f"{type(node.owner).__name__}(backend={node.backend!r}) was given a part whose "
+                f"variable {chain!r} is from {found}. Make the part with backend={node.backend!r} "
+                f"as well, or everything inside `with trellis.using_backend({node.backend!r})`."
+            )
 
 
 def _first_said(*choices: Any) -> Any:

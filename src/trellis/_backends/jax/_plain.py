@@ -1,0 +1,191 @@
+"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
+imported: code of JAX alone, for people who have no Trellis.
+"""
+# mypy: ignore-errors
+
+import jax
+import jax.numpy as jnp
+
+
+def layer_norm(x, weight, bias, *, axes, epsilon):
+    mean = jnp.mean(x, axis=axes, keepdims=True)
+    variance = jnp.var(x, axis=axes, keepdims=True)
+    y = (x - mean) / jnp.sqrt(variance + epsilon)
+    shape = tuple([n if i in axes else 1 for i, n in enumerate(x.shape)])
+    y = y if weight is None else y * jnp.reshape(weight, shape)
+    return y if bias is None else y + jnp.reshape(bias, shape)
+
+
+def attention_weights(query, key, mask, *, scale, is_causal):
+    logits = (query * scale) @ jnp.swapaxes(key, -1, -2)
+    if is_causal:
+        logits = jnp.where(jnp.tri(*logits.shape[-2:], dtype=bool), logits, -jnp.inf)
+    if mask is not None and mask.dtype == bool:
+        logits = jnp.where(mask, logits, -jnp.inf)
+    elif mask is not None:
+        logits = logits + mask
+    # A row that sees no key at all is zero.
+    top = jnp.max(logits, axis=-1, keepdims=True)
+    weights = jnp.exp(logits - jnp.where(jnp.isfinite(top), top, 0))
+    total = jnp.sum(weights, axis=-1, keepdims=True)
+    return (weights / jnp.where(total == 0, 1, total)).astype(query.dtype)
+
+
+def attention(query, key, value, mask, *, scale, is_causal):
+    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+    return (weights @ value).astype(value.dtype)
+
+
+def linear(x, weight, bias):
+    y = x @ weight.T
+    return y if bias is None else y + bias
+
+
+def class_losses(logits, targets, *, axis, reduction):
+    places = jnp.expand_dims(targets, axis)
+    losses = -jnp.take_along_axis(jax.nn.log_softmax(logits, axis=axis), places, axis=axis)
+    losses = jnp.squeeze(losses, axis=axis)
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
+def topk(x, k, *, axis, largest):
+    order = jnp.argsort(-x if largest else x, axis=axis, stable=True)
+    best = jnp.take(order, jnp.arange(k), axis=axis)
+    return jnp.take_along_axis(x, best, axis=axis), best
+
+
+def argsort(x, *, axis, descending):
+    if not descending:
+        return jnp.argsort(x, axis=axis, stable=True)
+    # Equal elements stay in their order.
+    backwards = jnp.flip(jnp.argsort(jnp.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
+    return x.shape[axis] - 1 - backwards
+
+
+def sort(x, *, axis, descending):
+    y = jnp.sort(x, axis=axis)
+    return jnp.flip(y, axis=axis) if descending else y
+
+
+def truncate_divide(x1, x2, *, result):
+    return jnp.trunc(jnp.divide(x1, x2)).astype(result)
+
+
+def solve(x1, x2):
+    if x2.ndim == 1:
+        return jnp.linalg.solve(x1, x2[:, None])[..., 0]
+    return jnp.linalg.solve(x1, x2)
+
+
+def sliding_window(x, window, *, axis, step):
+    count = (x.shape[axis] - window) // step + 1
+    places = jnp.arange(count)[:, None] * step + jnp.arange(window)
+    axis = axis % x.ndim
+    return jnp.moveaxis(jnp.take(x, places, axis=axis), axis + 1, -1)
+
+
+def max_pool(x, *, window, strides, padding, dilations, channel_first, indices):
+    if indices:
+        raise ValueError("positions of maxima are not part of this source")
+    around = (
+        (lambda pair, one: (one, one, *pair))
+        if channel_first
+        else (lambda pair, one: (one, *pair, one))
+    )
+    y = jax.lax.reduce_window(
+        x,
+        jnp.array(-jnp.inf, x.dtype),
+        jax.lax.max,
+        around(window, 1),
+        around(strides, 1),
+        around(padding, (0, 0)),
+        window_dilation=around(dilations, 1),
+    )
+    return y, None
+
+
+def conv(
+    x, filters, bias, *, strides, padding, x_dilations, dilations, groups, channel_first,
+    filter_first,
+):  # fmt: skip
+    spatial = "DHW"[3 - len(strides) :]
+    data = f"NC{spatial}" if channel_first else f"N{spatial}C"
+    kernel = f"OI{spatial}" if filter_first else f"{spatial}IO"
+    y = jax.lax.conv_general_dilated(
+        x, filters, strides, padding, x_dilations, dilations, (data, kernel, data), groups
+    )
+    if bias is None:
+        return y
+    return y + (bias.reshape(-1, *[1] * len(strides)) if channel_first else bias)
+
+
+def conv_transpose(
+    x, filters, bias, *, strides, starts, outs, dilations, groups, channel_first, filter_first
+):
+    x = jnp.moveaxis(x, 1, -1) if channel_first else x
+    if filter_first:
+        filters = jnp.transpose(filters, (*range(2, filters.ndim), 1, 0))
+    kernel, (outer, inner) = filters.shape[:-2], filters.shape[-2:]
+    dims = len(kernel)
+    # The same as a convolution of the input with zeros in it and of the filters turned round.
+    turned = jnp.flip(filters, tuple(range(dims)))
+    turned = turned.reshape(*kernel, outer, groups, inner // groups)
+    turned = jnp.moveaxis(turned, -1, dims)  # (kernel..., in of a group, out of a group, groups)
+    turned = jnp.swapaxes(turned, -1, -2).reshape(*kernel, inner // groups, groups * outer)
+    padding = []
+    for n, k, s, d, start, out in zip(x.shape[1:-1], kernel, strides, dilations, starts, outs):
+        low = (k - 1) * d - start
+        padding.append((low, out + (k - 1) * d - ((n - 1) * s + 1) - low))
+    y = conv(
+        x, turned, bias, strides=(1,) * dims, padding=padding, x_dilations=strides,
+        dilations=dilations, groups=groups, channel_first=False, filter_first=False,
+    )  # fmt: skip
+    return jnp.moveaxis(y, -1, 1) if channel_first else y
+
+
+def lstm(x, h, c, kernel, recurrent_kernel, bias):
+    inputs = x @ kernel
+    inputs = inputs if bias is None else inputs + bias
+
+    def advance(state, step):
+        h, c = state
+        i, f, g, o = jnp.split(step + h @ recurrent_kernel, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    state, hs = jax.lax.scan(advance, (h, c), inputs)
+    return hs, state
+
+
+def segment_sum(x, segment_ids, *, num_segments):
+    return jax.ops.segment_sum(x, segment_ids, num_segments)
+
+
+def grouped_matmul(x, weights, group_sizes):
+    ends = jnp.cumsum(group_sizes)
+    rows = jnp.arange(x.shape[0])[:, None]
+    y = 0
+    for start, end, weight in zip([0, *ends[:-1]], ends, weights):
+        y = y + jnp.where((rows >= start) & (rows < end), x @ weight, 0)
+    return y
+
+
+def index_set(x, idx, value):
+    return x.at[idx].set(value)
+
+
+def index_add(x, idx, value):
+    return x.at[idx].add(value)
+
+
+def index_multiply(x, idx, value):
+    return x.at[idx].multiply(value)
+
+
+def index_min(x, idx, value):
+    return x.at[idx].min(value)
+
+
+def index_max(x, idx, value):
+    return x.at[idx].max(value)

@@ -1,0 +1,140 @@
+"""Many processes with NumPy: MPI, through mpi4py.
+
+Calls are the non-blocking ones, asked again and again until they are done: so a peer that hangs
+is noticed, and ranks that share a processor let each other run.
+"""
+
+import atexit
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+from ..._core.errors import BackendNotInstalledError, DistributedError
+from ..exports import hand_on
+from ..shared.distributed import Place
+
+_SPINS = 2000  # before a waiting rank begins to sleep
+_PAUSE = 1e-4
+
+
+def connect_ranks(place: Place) -> "Engine":
+    """Join MPI's world; the launcher (mpiexec, or our own) has said where it is."""
+    try:
+        import mpi4py
+    except ModuleNotFoundError:
+        raise BackendNotInstalledError(
+            "NumPy arrays travel between processes by MPI, which needs the package mpi4py and an "
+            "MPI library. Run: pip install 'trellis-ml[mpi]'"
+        ) from None
+    # MPI_Finalize waits for all ranks: one that failed must not wait for those that wait for it.
+    mpi4py.rc.finalize = False
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    if (world.rank, world.size) != (place.rank, place.size):
+        raise DistributedError(
+            f"MPI counts {world.size} processes here, {place.size} were announced. Start the "
+            "program with `trellis run` or mpiexec of the MPI library that mpi4py loads "
+            f"({MPI.Get_library_version().split(chr(10))[0].strip()})."
+        )
+    engine = Engine(MPI, world.Dup(), place.timeout)
+    atexit.register(engine.close)
+    return engine
+
+
+class Engine:
+    """Collectives over one-dimensional arrays."""
+
+    def __init__(self, mpi: Any, world: Any, timeout: float):
+        self._mpi, self._world, self._timeout = mpi, world, timeout
+        self._ops = {"sum": mpi.SUM, "max": mpi.MAX, "min": mpi.MIN}
+        self._is_open = True
+
+    def all_reduce(self, buffer: Any, op: str) -> Any:
+        return _all_reduce(buffer, self, op)
+
+    def reduce(self, buffer: Any, op: str) -> Any:
+        """The same for plain arrays, without a derivative."""
+        sent, kind = _known_to_mpi(buffer)
+        found = np.empty_like(sent)
+        self._wait(self._world.Iallreduce(sent, found, self._ops[op]))
+        return found.astype(kind, copy=False)
+
+    def broadcast(self, buffer: Any, root: int) -> Any:
+        # As bytes: MPI need not know the data type.
+        found = np.array(buffer, copy=True)
+        self._wait(self._world.Ibcast(found.view(np.uint8), root))
+        return found
+
+    def all_gather(self, buffer: Any) -> Any:
+        sent = np.ascontiguousarray(buffer)
+        found = np.empty((self._world.size, *sent.shape), sent.dtype)
+        self._wait(self._world.Iallgather(sent.view(np.uint8), found.view(np.uint8)))
+        return found
+
+    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+        sent, kind = _known_to_mpi(buffer)
+        found = np.empty(sent.shape[0] // self._world.size, sent.dtype)
+        self._wait(self._world.Ireduce_scatter_block(sent, found, self._ops[op]))
+        return found.astype(kind, copy=False)
+
+    def barrier(self) -> None:
+        self._wait(self._world.Ibarrier())
+
+    def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
+        return fn
+
+    def local(self, x: Any) -> Any:
+        return x
+
+    def close(self) -> None:
+        """Leave, if all leave; after an error without a word, so that the launcher sees it."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        if getattr(sys, "last_value", None) is not None or self._mpi.Is_finalized():
+            return
+        try:
+            self.barrier()
+        except DistributedError:
+            return
+        self._mpi.Finalize()
+
+    def _wait(self, request: Any) -> None:
+        for _ in range(_SPINS):
+            if request.Test():
+                return
+            os.sched_yield()
+        end = time.monotonic() + self._timeout
+        while not request.Test():
+            if time.monotonic() > end:
+                raise DistributedError(f"no answer within {self._timeout:g} seconds")
+            time.sleep(_PAUSE)
+
+
+def _known_to_mpi(x: Any) -> tuple[Any, Any]:
+    """MPI adds no 16-bit floats: they are added in 32 bits and rounded once."""
+    is_short = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    return np.ascontiguousarray(x, np.float32 if is_short else None), x.dtype
+
+
+@primitive
+def _all_reduce(x: Any, engine: Engine, op: str) -> Any:
+    return engine.reduce(x, op)
+
+
+def _vjp(y: Any, x: Any, engine: Engine, op: str) -> Callable[[Any], Any]:
+    if op != "sum":
+        raise NotImplementedError(f"all_reduce(op={op!r}) has no derivative")
+    # The sum of all ranks' losses is what is differentiated: each got a copy of the sum.
+    return lambda g: _all_reduce(g, engine, "sum")
+
+
+defvjp(_all_reduce, _vjp)
+
+hand_on(globals())

@@ -1,0 +1,596 @@
+"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
+imported: code of TensorFlow alone, for people who have no Trellis.
+"""
+# mypy: ignore-errors
+
+import itertools
+import math
+
+import tensorflow as tf
+
+
+def bitwise_and(x1, x2):
+    return tf.logical_and(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_and(x1, x2)
+
+
+def bitwise_or(x1, x2):
+    return tf.logical_or(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_or(x1, x2)
+
+
+def bitwise_xor(x1, x2):
+    return tf.math.logical_xor(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_xor(x1, x2)
+
+
+def bitwise_invert(x):
+    return tf.logical_not(x) if x.dtype == tf.bool else tf.bitwise.invert(x)
+
+
+def log2(x):
+    return tf.math.log(x) / tf.cast(math.log(2), x.dtype)
+
+
+def log10(x):
+    return tf.math.log(x) / tf.cast(math.log(10), x.dtype)
+
+
+def cbrt(x):
+    return tf.sign(x) * tf.pow(tf.abs(x), tf.cast(1 / 3, x.dtype))
+
+
+def trunc(x):
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x
+
+
+def signbit(x):
+    # A division tells the two zeros apart.
+    return tf.where(x == 0, tf.math.divide(tf.ones_like(x), x) < 0, x < 0)
+
+
+def copysign(x1, x2):
+    return tf.where(signbit(x2), -tf.abs(x1), tf.abs(x1))
+
+
+def hypot(x1, x2):
+    scale = tf.maximum(tf.maximum(tf.abs(x1), tf.abs(x2)), tf.cast(1e-30, x1.dtype))
+    return scale * tf.sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
+
+
+def logaddexp(x1, x2):
+    high, low = tf.maximum(x1, x2), tf.minimum(x1, x2)
+    same = tf.equal(high, low)
+    return high + tf.math.softplus(tf.where(same, tf.zeros_like(low), low - high))
+
+
+def nan_to_num(x, *, nan, posinf, neginf):
+    high = x.dtype.max if posinf is None else posinf
+    low = x.dtype.min if neginf is None else neginf
+    y = tf.where(tf.math.is_nan(x), tf.cast(nan, x.dtype), x)
+    y = tf.where(tf.math.is_inf(x) & (x > 0), tf.cast(high, x.dtype), y)
+    return tf.where(tf.math.is_inf(x) & (x < 0), tf.cast(low, x.dtype), y)
+
+
+def isclose(x1, x2, *, rtol, atol, equal_nan):
+    y = tf.equal(x1, x2) | (
+        (tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)) & tf.math.is_finite(x1 + x2)
+    )
+    return y | (tf.math.is_nan(x1) & tf.math.is_nan(x2)) if equal_nan else y
+
+
+def fmod(x1, x2):
+    rest = tf.math.floormod(tf.abs(x1), tf.abs(x2))
+    return tf.where(x1 < 0, -rest, rest)
+
+
+def ceil(x):
+    return tf.identity(x)
+
+
+def floor(x):
+    return tf.identity(x)
+
+
+def round(x):
+    return tf.identity(x)
+
+
+def isnan(x):
+    return tf.zeros_like(x, tf.bool)
+
+
+def isinf(x):
+    return tf.zeros_like(x, tf.bool)
+
+
+def isfinite(x):
+    return tf.ones_like(x, tf.bool)
+
+
+def truncate_divide(x1, x2):
+    return trunc(x1 / x2) if x1.dtype.is_floating else tf.truncatediv(x1, x2)
+
+
+def clip(x, min, max):
+    x = x if min is None else tf.maximum(x, tf.cast(min, x.dtype))
+    return x if max is None else tf.minimum(x, tf.cast(max, x.dtype))
+
+
+def var(x, *, axis, correction, keepdims):
+    y = tf.math.reduce_variance(x, axis, keepdims)
+    count = tf.size(x) // tf.size(y)
+    count = tf.cast(count, y.dtype)
+    return y * count / (count - correction)
+
+
+def std(x, *, axis, correction, keepdims):
+    return tf.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def with_first(x, axis, value, include_initial):
+    if not include_initial:
+        return x
+    shape = list(x.shape)
+    shape[axis] = 1
+    return tf.concat([tf.fill(shape, tf.cast(value, x.dtype)), x], axis)
+
+
+def cumulative_sum(x, *, axis, include_initial):
+    axis = 0 if axis is None else axis
+    return with_first(tf.cumsum(x, axis), axis, 0, include_initial)
+
+
+def cumulative_prod(x, *, axis, include_initial):
+    axis = 0 if axis is None else axis
+    return with_first(tf.math.cumprod(x, axis), axis, 1, include_initial)
+
+
+def part(x, axis, start, stop):
+    return x[(slice(None),) * (axis % x.shape.rank) + (slice(start, stop),)]
+
+
+def diff(x, *, axis, n, prepend, append):
+    pieces = [piece for piece in (prepend, x, append) if piece is not None]
+    x = tf.concat(pieces, axis)
+    for _ in range(n):
+        x = part(x, axis, 1, None) - part(x, axis, None, -1)
+    return x
+
+
+def argmax(x, *, axis, keepdims):
+    if axis is None:
+        y = tf.argmax(tf.reshape(x, [-1]))
+        return tf.reshape(y, [1] * x.shape.rank) if keepdims else y
+    y = tf.argmax(x, axis)
+    return tf.expand_dims(y, axis) if keepdims else y
+
+
+def argmin(x, *, axis, keepdims):
+    return argmax(-x, axis=axis, keepdims=keepdims)
+
+
+def topk(x, k, *, axis, largest):
+    last = moveaxis(x if largest else -x, axis, -1)
+    values, places = tf.math.top_k(last, k)
+    values = values if largest else -values
+    return moveaxis(values, -1, axis), moveaxis(places, -1, axis)
+
+
+def sort(x, *, axis, descending):
+    return tf.sort(x, axis, "DESCENDING" if descending else "ASCENDING")
+
+
+def argsort(x, *, axis, descending):
+    return tf.argsort(x, axis, "DESCENDING" if descending else "ASCENDING", stable=True)
+
+
+def broadcast_arrays(*arrays):
+    shape = tf.TensorShape([])
+    for x in arrays:
+        shape = tf.broadcast_static_shape(shape, x.shape)
+    return [tf.broadcast_to(x, shape) for x in arrays]
+
+
+def concat(arrays, *, axis):
+    if axis is None:
+        return tf.concat([tf.reshape(x, [-1]) for x in arrays], 0)
+    return tf.concat(arrays, axis)
+
+
+def moveaxis(x, source, destination):
+    rank = x.shape.rank
+    sources = [source] if isinstance(source, int) else source
+    targets = [destination] if isinstance(destination, int) else destination
+    pairs = sorted([(b % rank, a % rank) for a, b in zip(sources, targets)])
+    order = [axis for axis in range(rank) if axis not in [a for _, a in pairs]]
+    for place, axis in pairs:
+        order.insert(place, axis)
+    return tf.transpose(x, order)
+
+
+def pad(x, pad_width, *, mode, constant_values):
+    if mode == "constant":
+        return tf.pad(x, pad_width, constant_values=tf.cast(constant_values, x.dtype))
+    for axis, (low, high) in enumerate(pad_width):
+        n = x.shape[axis]
+        places = tf.range(-low, n + high)
+        if mode == "edge":
+            places = tf.clip_by_value(places, 0, n - 1)
+        elif mode == "wrap":
+            places = places % n
+        elif n > 1:  # reflect
+            places = places % (2 * n - 2)
+            places = tf.where(places < n, places, 2 * n - 2 - places)
+        else:
+            places = tf.zeros_like(places)
+        x = tf.gather(x, places, axis=axis)
+    return x
+
+
+def roll(x, shift, *, axis):
+    if axis is None:
+        return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), x.shape)
+    if not isinstance(axis, int) and isinstance(shift, int):
+        shift = [shift] * len(axis)
+    return tf.roll(x, shift, axis)
+
+
+def tile(x, repetitions):
+    rank = max(x.shape.rank, len(repetitions))
+    x = tf.reshape(x, [1] * (rank - x.shape.rank) + list(x.shape))
+    return tf.tile(x, [1] * (rank - len(repetitions)) + list(repetitions))
+
+
+def sliding_window(x, window, *, axis, step):
+    return moveaxis(tf.signal.frame(x, window, step, axis=axis), axis % x.shape.rank + 1, -1)
+
+
+def eye(n_rows, n_cols, *, k, result):
+    columns = n_rows if n_cols is None else n_cols
+    return tf.cast(tf.range(columns) - tf.range(n_rows)[:, None] == k, result)
+
+
+def linspace(start, stop, num, *, endpoint, result):
+    count = num if endpoint else num + 1
+    y = tf.linspace(tf.cast(start, result), tf.cast(stop, result), count)
+    return y if endpoint else y[:-1]
+
+
+def tril(x, *, k):
+    rows, columns = tf.range(x.shape[-2])[:, None], tf.range(x.shape[-1])
+    return tf.where(columns - rows <= k, x, tf.zeros_like(x))
+
+
+def triu(x, *, k):
+    rows, columns = tf.range(x.shape[-2])[:, None], tf.range(x.shape[-1])
+    return tf.where(columns - rows >= k, x, tf.zeros_like(x))
+
+
+def take(x, indices, *, axis):
+    if axis is None:
+        x, axis = tf.reshape(x, [-1]), 0
+    return tf.gather(x, tf.where(indices < 0, indices + x.shape[axis], indices), axis=axis)
+
+
+def take_along_axis(x, indices, *, axis):
+    indices = tf.where(indices < 0, indices + x.shape[axis], indices)
+    last, places = moveaxis(x, axis, -1), moveaxis(indices, axis, -1)
+    shape = tf.broadcast_static_shape(last.shape[:-1], places.shape[:-1])
+    last = tf.broadcast_to(last, [*shape, last.shape[-1]])
+    places = tf.broadcast_to(places, [*shape, places.shape[-1]])
+    return moveaxis(tf.gather(last, places, batch_dims=len(shape)), -1, axis)
+
+
+def places_of(shape, key):
+    """The number of each element that an index picks."""
+    import numpy as np
+
+    key = key if isinstance(key, tuple) else (key,)
+    key = tuple([k.numpy() if isinstance(k, tf.Tensor) else k for k in key])
+    return np.arange(math.prod(shape)).reshape(shape)[key]
+
+
+def getitem(x, key):
+    return tf.gather(tf.reshape(x, [-1]), places_of(tuple(x.shape), key))
+
+
+def written(x, idx, value, how):
+    places = places_of(tuple(x.shape), idx)
+    value = tf.reshape(tf.broadcast_to(tf.cast(value, x.dtype), places.shape), [-1])
+    y = how(tf.reshape(x, [-1]), places.reshape(-1, 1), value)
+    return tf.reshape(y, x.shape)
+
+
+def index_set(x, idx, value):
+    return written(x, idx, value, tf.tensor_scatter_nd_update)
+
+
+def index_add(x, idx, value):
+    return written(x, idx, value, tf.tensor_scatter_nd_add)
+
+
+def index_min(x, idx, value):
+    return written(x, idx, value, tf.tensor_scatter_nd_min)
+
+
+def index_max(x, idx, value):
+    return written(x, idx, value, tf.tensor_scatter_nd_max)
+
+
+def matmul(x1, x2):
+    if x1.shape.rank == 1 or x2.shape.rank == 1:
+        return tf.tensordot(x1, x2, [[x1.shape.rank - 1], [max(x2.shape.rank - 2, 0)]])
+    return tf.linalg.matmul(x1, x2)
+
+
+def vecdot(x1, x2, *, axis):
+    x1 = tf.math.conj(x1) if x1.dtype.is_complex else x1
+    return tf.reduce_sum(x1 * x2, axis)
+
+
+def cholesky(x, *, upper):
+    y = tf.linalg.cholesky(x)
+    return tf.linalg.adjoint(y) if upper else y
+
+
+def cross(x1, x2, *, axis):
+    y = tf.linalg.cross(moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
+    return moveaxis(y, -1, axis)
+
+
+def solve(x1, x2):
+    if x2.shape.rank == 1:
+        columns = tf.broadcast_to(x2[:, None], [*x1.shape[:-1], 1])
+        return tf.linalg.solve(x1, columns)[..., 0]
+    return tf.linalg.solve(x1, x2)
+
+
+def svd(x, *, full_matrices):
+    s, u, v = tf.linalg.svd(x, full_matrices)
+    return u, s, tf.linalg.adjoint(v)
+
+
+def matrix_power(x, n):
+    x = tf.linalg.inv(x) if n < 0 else x
+    y = tf.broadcast_to(tf.eye(x.shape[-1], dtype=x.dtype), x.shape)
+    for _ in range(abs(n)):
+        y = y @ x
+    return y
+
+
+def searchsorted(x1, x2, *, side, sorter):
+    x1 = x1 if sorter is None else tf.gather(x1, sorter)
+    return tf.reshape(tf.searchsorted(x1, tf.reshape(x2, [-1]), side), x2.shape)
+
+
+def with_length(x, n, axis):
+    """Cut off, or zeros added, along an axis."""
+    x = part(x, axis, 0, n)
+    pairs = [[0, 0] for _ in x.shape]
+    pairs[axis][1] = n - x.shape[axis]
+    return tf.pad(x, pairs)
+
+
+def scaled(y, norm, n, is_forward):
+    """By 1 / n in one of the directions, or by its root in both."""
+    if norm == "ortho":
+        return y / n**0.5 if is_forward else y * n**0.5
+    wanted = "forward" if is_forward else "backward"
+    if norm == wanted:
+        return y / n if is_forward else y
+    return y if is_forward else y * n
+
+
+def fft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    kind = tf.complex128 if x.dtype in (tf.float64, tf.complex128) else tf.complex64
+    y = tf.signal.fft(moveaxis(tf.cast(with_length(x, n, axis), kind), axis, -1))
+    return moveaxis(scaled(y, norm, n, True), -1, axis)
+
+
+def ifft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    kind = tf.complex128 if x.dtype in (tf.float64, tf.complex128) else tf.complex64
+    y = tf.signal.ifft(moveaxis(tf.cast(with_length(x, n, axis), kind), axis, -1))
+    return moveaxis(scaled(y, norm, n, False), -1, axis)
+
+
+def rfft(x, *, n, axis, norm):
+    n = x.shape[axis] if n is None else n
+    return part(fft(x, n=n, axis=axis, norm=norm), axis, 0, n // 2 + 1)
+
+
+def irfft(x, *, n, axis, norm):
+    n = 2 * (x.shape[axis] - 1) if n is None else n
+    y = tf.signal.irfft(moveaxis(with_length(x, n // 2 + 1, axis), axis, -1), [n])
+    return moveaxis(scaled(y, norm, n, False), -1, axis)
+
+
+def fftshift(x, *, axes):
+    axes = range(x.shape.rank) if axes is None else [axes] if isinstance(axes, int) else axes
+    for axis in axes:
+        x = tf.roll(x, x.shape[axis] // 2, axis)
+    return x
+
+
+def ifftshift(x, *, axes):
+    axes = range(x.shape.rank) if axes is None else [axes] if isinstance(axes, int) else axes
+    for axis in axes:
+        x = tf.roll(x, -(x.shape[axis] // 2), axis)
+    return x
+
+
+def vector_norm(x, *, axis, keepdims, ord):
+    x = tf.abs(x)
+    if ord == math.inf:
+        return tf.reduce_max(x, axis, keepdims)
+    if ord == -math.inf:
+        return tf.reduce_min(x, axis, keepdims)
+    if ord == 0:
+        return tf.cast(tf.math.count_nonzero(x, axis, keepdims), x.dtype)
+    return tf.reduce_sum(x**ord, axis, keepdims) ** (1 / ord)
+
+
+def linear(x, weight, bias):
+    y = tf.tensordot(x, weight, [[x.shape.rank - 1], [1]])
+    return y if bias is None else y + bias
+
+
+def grouped_matmul(x, weights, group_sizes):
+    ends = tf.cumsum(group_sizes)
+    rows = tf.range(x.shape[0], dtype=ends.dtype)[:, None]
+    y = 0
+    for i in range(weights.shape[0]):
+        mine = (rows >= ends[i] - group_sizes[i]) & (rows < ends[i])
+        y = y + tf.where(mine, x @ weights[i], tf.zeros([], x.dtype))
+    return y
+
+
+def windows(x, kernel, strides, dilations):
+    """The part of x (batch, spatial..., channels) under each place of the kernel, in order."""
+    outs = [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(x.shape[1:-1], kernel, strides, dilations)
+    ]
+    parts = []
+    for place in itertools.product(*[range(k) for k in kernel]):
+        spans = [
+            slice(at * d, at * d + (out - 1) * s + 1, s)
+            for at, d, out, s in zip(place, dilations, outs, strides)
+        ]
+        parts.append(x[(slice(None), *spans)])
+    return parts
+
+
+def spread(x, steps):
+    """Zeros between the elements of the spatial axes."""
+    for axis, step in enumerate(steps, start=1):
+        if step > 1:
+            n = x.shape[axis]
+            rows = [tf.gather(x, [i], axis=axis) for i in range(n)]
+            zeros = [tf.zeros_like(rows[0])] * (step - 1)
+            joined = [rows[0]]
+            for row in rows[1:]:
+                joined += [*zeros, row]
+            x = tf.concat(joined, axis)
+    return x
+
+
+def conv(
+    x, filters, bias, *, strides, padding, x_dilations, dilations, groups, channel_first,
+    filter_first,
+):  # fmt: skip
+    rank = x.shape.rank
+    x = tf.transpose(x, [0, *range(2, rank), 1]) if channel_first else x
+    if filter_first:
+        filters = tf.transpose(filters, [*range(2, rank), 1, 0])
+    x = tf.pad(spread(x, x_dilations), [(0, 0), *padding, (0, 0)])
+    if groups == 1 and (max(strides) == 1 or max(dilations) == 1) and rank < 5:
+        y = tf.nn.convolution(x, filters, strides, "VALID", dilations=dilations)
+    else:
+        kernel, inner, outer = filters.shape[:-2], filters.shape[-2], filters.shape[-1]
+        matrices = tf.reshape(filters, [-1, inner, groups, outer // groups])
+        y = 0
+        for place, part in enumerate(windows(x, kernel, strides, dilations)):
+            part = tf.reshape(part, [*part.shape[:-1], groups, inner])
+            y = y + tf.einsum("...gi,igo->...go", part, matrices[place])
+        y = tf.reshape(y, [*y.shape[:-2], outer])
+    y = y if bias is None else y + bias
+    return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y
+
+
+def conv_transpose(
+    x, filters, bias, *, strides, starts, outs, dilations, groups, channel_first, filter_first
+):
+    rank = x.shape.rank
+    x = tf.transpose(x, [0, *range(2, rank), 1]) if channel_first else x
+    if filter_first:
+        filters = tf.transpose(filters, [*range(2, rank), 1, 0])
+    kernel, outer, inner = list(filters.shape[:-2]), filters.shape[-2], filters.shape[-1]
+    dims = len(kernel)
+    # The same as a convolution of the input with zeros in it and of the filters turned round.
+    turned = tf.reshape(tf.reverse(filters, range(dims)), [*kernel, outer, groups, inner // groups])
+    turned = tf.transpose(turned, [*range(dims), dims + 2, dims + 1, dims])
+    turned = tf.reshape(turned, [*kernel, inner // groups, groups * outer])
+    x = spread(x, strides)
+    pairs, cuts = [], []
+    for n, k, d, start, out in zip(x.shape[1:-1], kernel, dilations, starts, outs):
+        low = (k - 1) * d - start
+        high = out + (k - 1) * d - n - low
+        pairs.append((max(low, 0), max(high, 0)))
+        cuts.append(slice(max(-low, 0), max(-low, 0) + out))
+    y = conv(
+        x, turned, bias, strides=(1,) * dims, padding=pairs, x_dilations=(1,) * dims,
+        dilations=dilations, groups=groups, channel_first=False, filter_first=False,
+    )  # fmt: skip
+    y = y[(slice(None), *cuts)]
+    return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y
+
+
+def max_pool(x, *, window, strides, padding, dilations, channel_first, indices):
+    if indices:
+        raise ValueError("positions of maxima are not part of this source")
+    rank = x.shape.rank
+    x = tf.transpose(x, [0, *range(2, rank), 1]) if channel_first else x
+    low = tf.cast(-math.inf, x.dtype)
+    x = tf.pad(x, [(0, 0), *padding, (0, 0)], constant_values=low)
+    y = tf.reduce_max(tf.stack(windows(x, window, strides, dilations)), 0)
+    return (tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y), None
+
+
+def attention_weights(query, key, mask, *, scale, is_causal):
+    logits = tf.matmul(query * scale, key, transpose_b=True)
+    low = tf.cast(-math.inf, logits.dtype)
+    if is_causal:
+        seen = tf.range(logits.shape[-1]) <= tf.range(logits.shape[-2])[:, None]
+        logits = tf.where(seen, logits, low)
+    if mask is not None and mask.dtype == tf.bool:
+        logits = tf.where(mask, logits, low)
+    elif mask is not None:
+        logits = logits + mask
+    # A row that sees no key at all is zero.
+    blind = tf.reduce_all(tf.equal(logits, low), -1, keepdims=True)
+    weights = tf.nn.softmax(tf.where(blind, tf.zeros_like(logits), logits))
+    return tf.where(blind, tf.zeros_like(logits), weights)
+
+
+def attention(query, key, value, mask, *, scale, is_causal):
+    return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
+
+
+def lstm(x, h, c, kernel, recurrent_kernel, bias):
+    inputs = tf.tensordot(x, kernel, 1)
+    inputs = inputs if bias is None else inputs + bias
+    hs = []
+    for step in tf.unstack(inputs):
+        i, f, g, o = tf.split(step + h @ recurrent_kernel, 4, axis=-1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(c)
+        hs.append(h)
+    return tf.stack(hs), (h, c)
+
+
+def layer_norm(x, weight, bias, *, axes, epsilon):
+    mean, variance = tf.nn.moments(x, axes, keepdims=True)
+    y = (x - mean) / tf.sqrt(variance + epsilon)
+    shape = [n if i in axes else 1 for i, n in enumerate(x.shape)]
+    y = y if weight is None else y * tf.reshape(weight, shape)
+    return y if bias is None else y + tf.reshape(bias, shape)
+
+
+def elu(x, *, alpha, scale):
+    return scale * tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0)))
+
+
+def class_losses(logits, targets, *, axis, reduction):
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, moveaxis(logits, axis, -1))
+    if reduction == "none":
+        return losses
+    return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)
+
+
+def softmax(x, *, axis):
+    parts = tf.exp(x - tf.reduce_max(x, axis, keepdims=True))
+    return parts / tf.reduce_sum(parts, axis, keepdims=True)
+
+
+def log_softmax(x, *, axis):
+    return x - tf.reduce_logsumexp(x, axis, keepdims=True)

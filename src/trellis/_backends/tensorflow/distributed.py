@@ -1,0 +1,131 @@
+"""Many processes with TensorFlow: its collective ops, as MultiWorkerMirroredStrategy uses them."""
+
+import logging
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from ..._core.errors import DistributedError
+from ..exports import hand_on
+from ..shared.distributed import Place
+from .compilation import compile_function
+
+_GROUP = 1_017  # a number for the group of all ranks; strategies count theirs from 0
+
+
+def connect_ranks(place: Place) -> "Engine":
+    """Start the server of this process and let collective ops use it, unless a strategy has."""
+    from tensorflow.core.protobuf import tensorflow_server_pb2
+    from tensorflow.python.eager import context
+
+    if getattr(context.context(), "_collective_ops_server_def", None) is not None:
+        return Engine(place)
+    if len(place.hosts) != place.size:
+        raise DistributedError(
+            "TensorFlow needs the address of every process: start the program with `trellis run` "
+            "or mpiexec, or set TF_CONFIG as for MultiWorkerMirroredStrategy."
+        )
+    server = tensorflow_server_pb2.ServerDef(
+        job_name="worker", task_index=place.rank, protocol="grpc"
+    )
+    job = server.cluster.job.add()
+    job.name = "worker"
+    for i, host in enumerate(place.hosts):
+        job.tasks[i] = host
+    server.default_session_config.device_count["CPU"] = 1
+    server.default_session_config.experimental.collective_group_leader = (
+        "/job:worker/replica:0/task:0"
+    )
+    # TensorFlow warns that tensors made before may move: on CPUs they stay what they are.
+    log = logging.getLogger("absl")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        context.context().enable_collective_ops(server)
+    finally:
+        log.setLevel(before)
+    engine = Engine(place)
+    engine.barrier()
+    return engine
+
+
+class Engine:
+    """Collectives over one-dimensional tensors."""
+
+    def __init__(self, place: Place):
+        from tensorflow.python.ops import collective_ops
+
+        self._ops, self._place = collective_ops, place
+        self._keys: dict[int, Any] = {}
+        self._traced = 0
+
+    def all_reduce(self, buffer: Any, op: str) -> Any:
+        @tf.custom_gradient  # type: ignore[untyped-decorator]
+        def reduced(x: Any) -> Any:
+            def pull(g: Any) -> Any:
+                if op != "sum":
+                    raise NotImplementedError(f"all_reduce(op={op!r}) has no derivative")
+                return self.all_reduce(g, "sum")
+
+            return self._reduce(x, op), pull
+
+        return reduced(buffer)
+
+    def _reduce(self, x: Any, op: str) -> Any:
+        merge = {"sum": "Add", "max": "Max", "min": "Min"}[op]
+        return self._ops.all_reduce_v2(x, merge_op=merge, final_op="Id", **self._options(op, x))
+
+    def broadcast(self, buffer: Any, root: int) -> Any:
+        options = self._options(f"from {root}", buffer)
+        if self._place.rank == root:
+            return self._ops.broadcast_send_v2(buffer, **options)
+        return self._ops.broadcast_recv_v2(tf.constant(buffer.shape), buffer.dtype, **options)
+
+    def all_gather(self, buffer: Any) -> Any:
+        found = self._ops.all_gather_v2(buffer, **self._options("gather", buffer))
+        return tf.reshape(found, (self._place.size, *buffer.shape))
+
+    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+        # TensorFlow scatters on GPUs only.
+        whole = tf.reshape(self._reduce(buffer, op), (self._place.size, -1))
+        return whole[self._place.rank]
+
+    def barrier(self) -> None:
+        self._reduce(tf.zeros(1), "sum").numpy()
+
+    def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
+        return compile_function(fn, static_argnums=(), static_argnames=())
+
+    def local(self, x: Any) -> Any:
+        return x
+
+    def close(self) -> None:
+        """TensorFlow has no way back; the server ends with the process."""
+
+    def _options(self, what: str, x: Any) -> dict[str, Any]:
+        return {
+            "group_size": self._place.size,
+            "group_key": _GROUP,
+            "instance_key": tf.constant(self._key(what, x)),
+            "communication_hint": "ring",
+            "timeout": self._place.timeout,
+        }
+
+    def _key(self, what: str, x: Any) -> int:
+        """A number for a call of this kind: the same on all ranks, another for another shape.
+
+        Calls inside one graph may run at the same time, so each of them has its own.
+        """
+        described = (what, tuple(x.shape), x.dtype.name, 0)
+        if not tf.executing_eagerly():
+            self._traced += 1
+            described = (what, tuple(x.shape), x.dtype.name, self._traced)
+        key = zlib.crc32(repr(described).encode()) & 0x3FFFFFFF
+        while self._keys.setdefault(key, described) != described:
+            key += 1
+        return key
+
+
+hand_on(globals())

@@ -1,0 +1,121 @@
+"""Many processes with torch: torch.distributed, with gloo on CPUs and NCCL on CUDA."""
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import torch
+
+from ..exports import hand_on
+from ..shared.distributed import Place
+from .compilation import compile_function
+
+
+def connect_ranks(place: Place) -> "Engine":
+    """Join torch's default process group, the one that is there or a new one."""
+    import torch.distributed as dist
+
+    is_ours = not dist.is_initialized()
+    if is_ours:
+        # torchrun keeps the store itself, and its variables say where.
+        method = "env://" if "TORCHELASTIC_RUN_ID" in os.environ else None
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
+            init_method=method or f"tcp://{place.address}:{place.port}",
+            rank=place.rank,
+            world_size=place.size,
+            timeout=timedelta(seconds=place.timeout),
+        )
+    _define_op()
+    return Engine(dist, is_ours)
+
+
+class Engine:
+    """Collectives over one-dimensional tensors."""
+
+    def __init__(self, dist: Any, is_ours: bool):
+        self._dist, self._is_ours = dist, is_ours
+        self._size = dist.get_world_size()
+        # Newer versions have other names for the two.
+        self._gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+        self._scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+        self._ops = {
+            "sum": dist.ReduceOp.SUM,
+            "max": dist.ReduceOp.MAX,
+            "min": dist.ReduceOp.MIN,
+        }
+
+    def all_reduce(self, buffer: Any, op: str) -> Any:
+        return _AllReduce.apply(buffer, op)
+
+    def broadcast(self, buffer: Any, root: int) -> Any:
+        found = buffer.clone()
+        self._dist.broadcast(found, root)
+        return found
+
+    def all_gather(self, buffer: Any) -> Any:
+        found = buffer.new_empty((self._size, *buffer.shape))
+        self._gather(found.view(-1), buffer)
+        return found
+
+    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+        found = buffer.new_empty(buffer.shape[0] // self._size)
+        self._scatter(found, buffer, self._ops[op])
+        return found
+
+    def barrier(self) -> None:
+        self._dist.barrier()
+
+    def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
+        return compile_function(fn, static_argnums=(), static_argnames=())
+
+    def local(self, x: Any) -> Any:
+        return x
+
+    def close(self) -> None:
+        if self._is_ours and self._dist.is_initialized():
+            self._dist.destroy_process_group()
+
+
+class _AllReduce(torch.autograd.Function):
+    """The operator with its derivative, in the form that torch.func knows too."""
+
+    @staticmethod
+    def forward(x: Any, op: str) -> Any:
+        return torch.ops.trellis.all_reduce(x, op)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.op = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        if ctx.op != "sum":
+            raise NotImplementedError(f"all_reduce(op={ctx.op!r}) has no derivative")
+        # The sum of all ranks' losses is what is differentiated: each got a copy of the sum.
+        return torch.ops.trellis.all_reduce(g, "sum"), None
+
+
+_defined: list[Any] = []
+
+
+def _define_op() -> None:
+    """An operator of torch's own kind: compilers keep it whole."""
+    if _defined:
+        return
+    import torch.distributed as dist
+
+    ops = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+
+    def all_reduce(x: torch.Tensor, op: str) -> torch.Tensor:
+        found = x.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(found, ops[op])
+        return found
+
+    made = torch.library.custom_op("trellis::all_reduce", all_reduce, mutates_args=())
+    made.register_fake(lambda x, op: torch.empty_like(x, memory_format=torch.contiguous_format))
+    _defined.append(made)
+
+
+hand_on(globals())

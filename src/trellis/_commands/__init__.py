@@ -1,0 +1,1 @@
+"""Sub-commands of `trellis`: each loads fast, and imports what it needs when it runs."""

@@ -1,0 +1,37 @@
+"""`trellis convert`: a model of another framework becomes one of ours."""
+
+import argparse
+from pathlib import Path
+
+from .errors import told
+
+SUMMARY = "a model of another framework as a Trellis module: its source and weights"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument("model", help="a file: .onnx, .pt2, .keras, or a SavedModel")
+    parser.add_argument(
+        "--to", default="numpy", help="the framework to convert for: numpy, jax, torch, tensorflow"
+    )
+    parser.add_argument("--source", help="write readable Trellis code to this .py file")
+    parser.add_argument("--weights", help="write the weights to this .safetensors file")
+    parser.add_argument("--name", help="the class in the source; by default that of the model")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert, compare with the source, write what was asked for, and print the report."""
+
+    def convert() -> None:
+        from .models import converted
+
+        model = converted(Path(arguments.model), arguments.to)
+        print(model.report())
+        if arguments.source:
+            Path(arguments.source).write_text(model.to_source(arguments.name))
+            print(f"source: {arguments.source}")
+        if arguments.weights:
+            model.save_weights(arguments.weights)
+            print(f"weights: {arguments.weights}")
+
+    return told("convert", convert)

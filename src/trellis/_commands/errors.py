@@ -1,0 +1,16 @@
+"""What a command says when something went wrong: one sentence, not a traceback."""
+
+import sys
+from collections.abc import Callable
+
+
+def told(command: str, run: Callable[[], None]) -> int:
+    """Run it; the exit code is 1 after an error that the user can do something about."""
+    from ..errors import TrellisError
+
+    try:
+        run()
+    except (TrellisError, OSError, ImportError) as error:
+        print(f"trellis {command}: {error}", file=sys.stderr)
+        return 1
+    return 0

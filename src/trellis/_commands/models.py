@@ -1,0 +1,85 @@
+"""Models that a command names: a file of another framework, or an object of a Python module."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from .._core.dispatch import load
+from ..errors import ArgumentError, NotSupportedError
+
+
+def converted(path: Path, to: str) -> Any:
+    """A model of another framework, from its file."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    if path.is_dir():
+        return _from_saved_model(path, to)
+    readers = {
+        ".onnx": _from_onnx,
+        ".pt2": _from_torch_export,
+        ".keras": _from_keras,
+        ".h5": _from_keras,
+    }
+    if path.suffix not in readers:
+        raise NotSupportedError(
+            f"{str(path)!r} cannot be converted; files of models are {', '.join(readers)} and "
+            "directories of SavedModels. For weights alone write the model in Python, and "
+            "load_weights."
+        )
+    return readers[path.suffix](path, to)
+
+
+def named(text: str) -> Any:
+    """What `package.module:name` names; a class is called without arguments."""
+    from ..nn import Module
+
+    module, _, name = text.partition(":")
+    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    try:
+        found = importlib.import_module(module)
+    finally:
+        sys.path.remove(os.getcwd())
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ArgumentError(f"{module!r} has no {name!r}.")
+        found = getattr(found, part)
+    return found() if isinstance(found, type) and issubclass(found, Module) else found
+
+
+def _from_onnx(path: Path, to: str) -> Any:
+    from ..convert.onnx import from_onnx
+
+    return from_onnx(path, to=to)
+
+
+def _from_torch_export(path: Path, to: str) -> Any:
+    load("torch")  # says what to install
+    from ..convert.torch import from_torch
+    from ..convert.torch.files import exported_program
+
+    return from_torch(exported_program(path), to=to)
+
+
+def _from_keras(path: Path, to: str) -> Any:
+    import keras
+
+    from ..convert.keras import from_keras
+
+    # In its safe mode Keras runs no code of the file.
+    return from_keras(keras.models.load_model(path, compile=False, safe_mode=True), to=to)
+
+
+def _from_saved_model(path: Path, to: str) -> Any:
+    load("tensorflow")
+    from ..convert.tensorflow import from_tensorflow
+    from ..convert.tensorflow.files import served_function
+    from ..export.description import describe
+    from .inputs import Input
+
+    kwargs = {}
+    for i, port in enumerate(describe(path).inputs):
+        shape = tuple([2 if size is None else size for size in port.shape])
+        kwargs[port.name] = Input(None, port.dtype, shape, 2).example(i)
+    return from_tensorflow(served_function(path), kwargs=kwargs, to=to)

@@ -1,0 +1,121 @@
+"""The public door: which comparison is meant, and making it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import tree
+from .._core.dispatch import BACKENDS, backend_of, current_backend, load
+from .._core.errors import ArgumentError, NotSupportedError
+from .._recording import refuse_compilers
+from .._recording.modules import modules_of
+from .compiled import with_compiler
+from .foreign import foreign_and_own
+from .local import replayed
+from .recording import record
+from .report import Report, compare
+
+MODES = ("accumulated", "local")
+
+
+def diverge(
+    fn: Callable[..., Any],
+    args: Any = (),
+    foreign_args: Any = None,
+    /,
+    *,
+    backends: Sequence[str] | None = None,
+    mode: str = "accumulated",
+    gradients: bool = False,
+    compiled: bool = False,
+    tolerance: float | None = None,
+) -> Report:
+    """The first call in which two runs of a program differ, and all others.
+
+    `diverge(fn, args, backends=("torch", "jax"))` runs `fn(*args)` on each framework, with the
+    arguments and the variables of its modules moved there, and compares each call with that of the
+    first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
+    call by its inputs, for upstream gradients that are the same everywhere. With
+    `mode="accumulated"` each framework goes on with its own values; with `mode="local"` each call
+    gets the inputs of the first framework, so that the one at fault stands out. Without `backends`
+    it takes the framework of the arguments and all others that are loaded.
+
+    `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
+    plain one: once with all values kept, and once with the outputs alone, as it is fused then.
+    `diverge(torch_module, port, args)` compares a model of torch with its conversion, node by node,
+    or with a module of Trellis whose attributes have the same names, module by module.
+
+    `tolerance` is the difference that is allowed, relative to the largest number of a result; by
+    default that of the data type.
+
+    >>> import numpy as np, trellis
+    >>> report = trellis.diverge(trellis.exp, (np.ones(3),), backends=("numpy", "numpy"))
+    >>> report.is_same, report.count
+    (True, 1)
+    """
+    refuse_compilers()
+    if mode not in MODES:
+        raise ArgumentError(f"mode is one of {', '.join(MODES)}, got {mode!r}.")
+    if foreign_args is not None:
+        if backends is not None or compiled or gradients or mode != "accumulated":
+            raise ArgumentError(
+                "diverge(model, port, args) takes tolerance and no other option: it compares what "
+                "both give."
+            )
+        found = foreign_and_own(fn, args, _as_tuple(foreign_args))
+        return compare(found, tolerance=tolerance)
+    args = _as_tuple(args)
+    if compiled:
+        return _with_compiler(fn, args, backends, mode, gradients, tolerance)
+    names = _backends(fn, args, backends)
+    first = record(fn, args, backend=names[0], gradients=gradients)
+    if mode == "local":
+        others = [replayed(first, name, gradients) for name in names[1:]]
+    else:
+        others = [record(fn, args, backend=name, gradients=gradients) for name in names[1:]]
+    return compare([first, *others], mode=mode, tolerance=tolerance)
+
+
+def _with_compiler(
+    fn: Any, args: Any, backends: Any, mode: str, gradients: bool, tolerance: float | None
+) -> Report:
+    if gradients or mode != "accumulated":
+        raise NotSupportedError(
+            "diverge(..., compiled=True) compares the values of one compiled program; leave out "
+            "gradients and mode."
+        )
+    names = [_own_backend(fn, args)] if backends is None else list(backends)
+    reports = [with_compiler(fn, args, name, tolerance) for name in names]
+    whole = reports[0]
+    for report in reports[1:]:
+        whole.others += report.others
+        whole.differences += report.differences
+        whole.steps |= report.steps
+        whole.remarks += report.remarks
+    return whole
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    return tuple(args) if isinstance(args, (tuple, list)) else (args,)
+
+
+def _own_backend(fn: Any, args: Any) -> str:
+    arrays = [x for x in tree.leaves(list(args)) if hasattr(x, "dtype")]
+    for module in modules_of(fn).values():
+        arrays += tree.leaves(module.v) if module.built else []
+    return backend_of(arrays[0]) if arrays else current_backend()
+
+
+def _backends(fn: Any, args: Any, backends: Sequence[str] | None) -> list[str]:
+    if backends is None:
+        own = _own_backend(fn, args)
+        loaded = [name for name in BACKENDS if name in sys.modules]
+        backends = [own, *[name for name in loaded if name != own]]
+    if isinstance(backends, str) or len(backends) < 2:
+        raise ArgumentError(
+            f"diverge() compares at least two frameworks, got backends={backends!r}. Write "
+            'backends=("torch", "jax"), or compiled=True for one and its compiler.'
+        )
+    for name in backends:
+        load(name)
+    return list(backends)

@@ -1,0 +1,150 @@
+"""A model of another library against its port: by node where it was converted, by module where it
+was written by hand."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .._array.interchange import to_numpy
+from .._core import tree
+from .._core.dispatch import backend_of, current_backend
+from .._core.errors import ArgumentTypeError, NotSupportedError
+from ..convert import from_torch
+from ..convert.finish import readings
+from ..convert.module import ConvertedModule, native
+from ..graph import Node, run
+from ..nn import Module
+from ..nn.module.call import Call as ModuleCall
+from ..nn.module.call import here
+from .recording import Call, Recording, moved_array
+
+
+def foreign_and_own(source: Any, own: Any, args: tuple[Any, ...]) -> list[Recording]:
+    """Two recordings: the foreign model's, and that of its conversion or port."""
+    if not hasattr(source, "register_forward_hook"):
+        raise NotSupportedError(
+            "diverge(model, converted, args) compares a torch.nn.Module with its port, got "
+            f"{type(source).__name__}. Conversions of other sources are compared call by call "
+            "when they are made: convert.from_jax(..., verify=True) names the first difference."
+        )
+    if isinstance(own, ConvertedModule):
+        return _by_node(source, own, args)
+    if isinstance(own, Module):
+        return _by_module(source, own, args)
+    raise ArgumentTypeError(
+        f"diverge(model, converted, args) expects a module of Trellis in the second place, got "
+        f"{type(own).__name__}."
+    )
+
+
+def _by_node(source: Any, own: ConvertedModule, args: tuple[Any, ...]) -> list[Recording]:
+    backend = _backend_of(own)
+    with readings() as found:
+        from_torch(source, args, to=backend, verify=False)
+    reading = found[0]
+    assert reading.values is not None, "the reader of torch can run its source"
+    expected = reading.values()
+    ones: list[Call] = []
+    twos: list[Call] = []
+
+    def see(node: Node, result: Any) -> None:
+        name = node.result.name
+        if name not in expected or not hasattr(result, "dtype"):
+            return
+        known = {value.name: chain for chain, value in own.graph.variables.items()}
+        chains = [known[x.name] for x in node.args if getattr(x, "name", None) in known]
+        about = (node.op.__name__, node.source, len(ones), "", node.where, chains)
+        ones.append(Call(*about, [np.asarray(expected[name])]))
+        twos.append(Call(*about, [np.array(to_numpy(result))]))
+
+    run(own.graph, own.values_of([native(x, backend, None) for x in reading.example]), see)
+    return [Recording("torch", ones), Recording(backend, twos)]
+
+
+def _by_module(source: Any, own: Module, args: tuple[Any, ...]) -> list[Recording]:
+    backend = _backend_of(own)
+    theirs: dict[str, list[Any]] = {}
+    handles = []
+    for name, part in source.named_modules():
+
+        def keep(part: Any, inputs: Any, output: Any, name: str = name) -> None:
+            theirs.setdefault(name, []).append(_arrays(output))
+
+        handles.append(part.register_forward_hook(keep))
+    try:
+        theirs_out = source(*args)
+    finally:
+        for handle in handles:
+            handle.remove()
+    theirs.setdefault("", [_arrays(theirs_out)])
+    mine: list[tuple[str, list[Any]]] = []
+    with _watched(own, mine):
+        own(*[moved_array(x.detach(), backend) if hasattr(x, "detach") else x for x in args])
+    ones: list[Call] = []
+    twos: list[Call] = []
+    for name, arrays in mine:
+        if theirs.get(name):
+            path, number = name or type(own).__name__, len(ones)
+            ones.append(Call("module", "", number, "", path, [], theirs[name].pop(0)))
+            twos.append(Call("module", "", number, "", path, [], arrays))
+    if len(ones) < 2 and len(mine) > 1:
+        raise ArgumentTypeError(
+            "diverge(model, port, args) compares modules of the same path, and finds none: the "
+            f"model has {', '.join([n for n in theirs if n][:8])}; the port "
+            f"{', '.join([n for n, _ in mine if n][:8])}. Name the attributes alike."
+        )
+    return [Recording("torch", ones), Recording(backend, twos)]
+
+
+class _Watch:
+    """Stands where a tracker would: is told what each module of a tree returns."""
+
+    def __init__(self, root: Module, found: list[tuple[str, list[Any]]]):
+        self.root, self._found = root, found
+
+    def enter(self, module: Module) -> None:
+        return None
+
+    def leave(self, entry: Any) -> None:
+        return None
+
+    def record(self, module: Module, result: Any) -> None:
+        self._found.append((_torch_path(module), _arrays(result)))
+
+
+@contextmanager
+def _watched(root: Module, found: list[tuple[str, list[Any]]]) -> Iterator[None]:
+    before = here.call
+    here.call = ModuleCall(root.__node__, None, None, before, _Watch(root, found))
+    try:
+        yield
+    finally:
+        here.call = before
+
+
+def _torch_path(module: Module) -> str:
+    """The place of a module as torch writes it: layers.0.attention."""
+    names: list[str] = []
+    node = module.__node__
+    while node.link is not None:
+        names = [
+            key[1:] if key[:1] == "v" and key[1:].isdigit() else key for key in node.link.path
+        ] + names
+        node = node.link.parent
+    return ".".join(names)
+
+
+def _arrays(nest: Any) -> list[Any]:
+    found = tree.leaves([nest]) if not hasattr(nest, "dtype") else [nest]
+    return [
+        np.array(to_numpy(x.detach() if hasattr(x, "detach") else x))
+        for x in found
+        if hasattr(x, "dtype")
+    ]
+
+
+def _backend_of(module: Module) -> str:
+    leaves = [x for x in tree.leaves(module.v) if hasattr(x, "dtype")]
+    return backend_of(leaves[0]) if leaves else current_backend()

@@ -1,0 +1,305 @@
+"""A recording: recording backends, their rows in the dispatch table, and what they report to."""
+
+import operator
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from .. import _backends
+from .._array.compilation import using_compilation
+from .._array.interchange import to_backend
+from .._core import dispatch, tree
+from .._core.container import Container
+from .._core.dispatch import BACKENDS, load, using_backend
+from .._core.errors import NotSupportedError, TracingError
+from .._core.tracing import tracing
+from ..nn import Module
+from .array import RecordedArray
+from .modules import given
+from .place import Given, Places
+
+# Functions that tell something of arrays or types and compute nothing.
+_TELLING = frozenset(
+    {"dtype_name", "as_dtype", "is_tracing", "is_concrete", "lasts", "layer_types", "device"}
+    | {"finfo", "iinfo", "isdtype", "result_type", "can_cast", "check_leaving", "key_device"}
+    | {"compile_function", "__array_namespace_info__"}
+)
+_GROUPS = ("linalg", "fft", "random")
+_lock = threading.RLock()
+_running: list["Recorder"] = []
+
+
+class _Mine(threading.local):
+    """The recorder of this thread. In the thread's own storage, which torch.compile can read: a
+    compiled function in another thread goes on, after one more compilation."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+
+
+_mine = _Mine()
+
+
+class Recorder:
+    """Sees each call of a program that runs on one backend. What it does with them is said by
+    `saw`, `leaving` and `is_concrete` of the classes below it."""
+
+    moves = False  # whether arrays of other frameworks are brought to this one
+
+    def __init__(self, name: str):
+        self.name = name
+        # The module itself: while another thread records, `load` hands out what stands for it.
+        load(name)
+        self.xp: Any = sys.modules[f"trellis._backends.{name}"]
+        self.places = Places()
+        self.is_paused = False  # inside functions that are differentiated or looped over
+        self.backend = RecordingBackend(self, self.xp)
+
+    # To be written by subclasses ------------------------------------------------------------------
+
+    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        """A call was made; returns its result, with recorded arrays in it."""
+        raise NotImplementedError
+
+    def leaving(self, x: RecordedArray, how: str) -> Any:
+        """The values of an array are about to be used outside the program."""
+        return x.native
+
+    def is_concrete(self) -> bool:
+        """Whether the library may look at values."""
+        return True
+
+    def higher(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+        """A call that was given functions: one call, whose inner ones are not seen."""
+        return self._run(name, fn, args, kwargs)
+
+    # The ways in ----------------------------------------------------------------------------------
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a function of the backend."""
+        fn: Any = self.xp
+        for part in name.split("."):
+            fn = getattr(fn, part)
+        if any([is_function(x) for x in (*args, *kwargs.values())]):
+            return self.higher(name, fn, args, kwargs)
+        return self._run(name, fn, args, kwargs)
+
+    def operate(self, op: Callable[..., Any], *args: Any) -> Any:
+        """An operator."""
+        return self._run(op.__name__.strip("_"), op, args, {})
+
+    def native_call(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+        """A function of the framework itself."""
+        return self._run(name, fn, args, kwargs)
+
+    def attribute(self, x: RecordedArray, name: str) -> Any:
+        """An attribute or a method of the framework's array."""
+        found = getattr(x.native, name)
+        if not callable(found):
+            return self._run(f"array.{name}", lambda y: getattr(y, name), (x,), {})
+        if name in ("item", "tolist", "numpy"):
+            return getattr(self.leaving(x, f".{name}()"), name)
+        return lambda *args, **kwargs: self.native_call(
+            f"array.{name}", lambda y, *a, **k: getattr(y, name)(*a, **k), (x, *args), kwargs
+        )
+
+    def _run(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+        result = fn(*self.natives(args), **self.natives(kwargs))
+        if result is None or result is NotImplemented or self.is_paused:
+            return result
+        return self.saw(name, fn, args, kwargs, result)
+
+    # In and out of recorded arrays ----------------------------------------------------------------
+
+    def natives(self, nest: Any) -> Any:
+        """The nest with the framework's own arrays in it."""
+        if isinstance(nest, RecordedArray):
+            return nest.native
+        if isinstance(nest, tuple):
+            items = [self.natives(item) for item in nest]
+            return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)
+        if isinstance(nest, list):
+            return [self.natives(item) for item in nest]
+        if isinstance(nest, dict):
+            return tree.map(self.natives, nest)
+        if isinstance(nest, slice):
+            return slice(*self.natives((nest.start, nest.stop, nest.step)))
+        if is_function(nest):
+            return self._paused(nest)
+        if self.moves and hasattr(nest, "dtype") and not isinstance(nest, type):
+            return self._brought(nest)
+        return nest
+
+    def recorded(self, nest: Any, wrap: Callable[[Any], RecordedArray]) -> Any:
+        """The nest with `wrap(array)` in the place of arrays of the framework."""
+        if isinstance(nest, self.xp.ARRAY_TYPES):
+            return wrap(nest)
+        if isinstance(nest, (tuple, list)):
+            items = [self.recorded(item, wrap) for item in nest]
+            return type(nest)(*items) if hasattr(nest, "_fields") else type(nest)(items)
+        if isinstance(nest, dict):
+            return tree.map(lambda leaf: self.recorded(leaf, wrap), nest)
+        if is_function(nest):
+            return lambda *args, **kwargs: self._run("function", nest, args, kwargs)
+        return nest
+
+    def _paused(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            before, self.is_paused = self.is_paused, True
+            try:
+                return self.natives(fn(*args, **kwargs))
+            finally:
+                self.is_paused = before
+
+        return plain
+
+    def _brought(self, x: Any) -> Any:
+        """An array of another framework in this one, past the recording backends."""
+        if isinstance(x, self.xp.ARRAY_TYPES):
+            return x
+        for name in _loaded():
+            other: Any = sys.modules[f"trellis._backends.{name}"]
+            if isinstance(x, other.ARRAY_TYPES):
+                return self.xp.from_numpy(other.to_numpy(x))
+        return x
+
+
+def is_function(x: object) -> bool:
+    """Whether an argument is a function to be called, no data type or array."""
+    return callable(x) and not hasattr(x, "dtype") and not isinstance(x, type)
+
+
+class RecordingBackend:
+    """A row of the dispatch table while a recording runs. Threads that take no part get the
+    backend itself."""
+
+    def __init__(self, recorder: Recorder, native: Any, group: str = ""):
+        self._recorder, self._native, self._group = recorder, native, group
+        self.__name__ = native.__name__
+
+    def __getattr__(self, name: str) -> Any:
+        if _mine.recorder is None:
+            return getattr(self._native, name)
+        found = getattr(self._native, name)
+        recorder = self._recorder
+        if not recorder.moves and not self._native.__name__.startswith(recorder.xp.__name__):
+            return found
+        if name in _GROUPS and not self._group:
+            return RecordingBackend(recorder, found, name)
+        if not callable(found) or isinstance(found, type):
+            is_moved = recorder.moves and not self._group and name != "ARRAY_TYPES"
+            return getattr(recorder.xp, name) if is_moved else found
+        if name in _TELLING:
+            return self._telling(name, found)
+        if name == "to_numpy":
+            return lambda x, /: recorder.xp.to_numpy(
+                recorder.leaving(x, "a NumPy array") if isinstance(x, RecordedArray) else x
+            )
+        full = f"{self._group}.{name}" if self._group else name
+        return lambda *args, **kwargs: recorder.call(full, args, kwargs)
+
+    def _telling(self, name: str, found: Any) -> Any:
+        recorder = self._recorder
+        owner = getattr(recorder.xp, self._group) if self._group else recorder.xp
+
+        def tell(*args: Any, **kwargs: Any) -> Any:
+            if name in ("is_concrete", "lasts") and isinstance(args[0], RecordedArray):
+                return recorder.is_concrete()
+            return getattr(owner, name)(*recorder.natives(args), **recorder.natives(kwargs))
+
+        return tell
+
+    def joined(self, other: Any) -> Any:
+        """The backend of a call that has arrays of this one and of another one, if there is any."""
+        recorder = self._recorder
+        is_ours = _mine.recorder is recorder and isinstance(other, RecordingBackend)
+        return recorder.backend if is_ours and recorder.moves else None
+
+
+def _loaded() -> list[str]:
+    return [name for name in BACKENDS if hasattr(_backends, name)]
+
+
+def refuse_compilers() -> None:
+    """Raise while a compiler traces: there are no values to look at."""
+    compiler = tracing()
+    if compiler is not None:
+        raise TracingError(
+            f"A recording looks at the values of a running program; {compiler} is compiling one "
+            "now. Call it outside the compiled function."
+        )
+
+
+@contextmanager
+def recording(
+    recorder: Recorder, variables: list[tuple[Module, Container, Container]]
+) -> Iterator[list[Given]]:
+    """Inside the block, in this thread, calls go through the recorder; modules have the given
+    variables and buffers. One recording at a time: another thread waits for its turn."""
+    refuse_compilers()
+    if not _lock.acquire(timeout=600):
+        raise NotSupportedError("Another thread has been recording for ten minutes.")
+    try:
+        if _running:
+            raise NotSupportedError(
+                "A recorded function cannot start a recording of its own: take the inner "
+                "trellis.trace() or trellis.diverge() out of it."
+            )
+        _running.append(recorder)
+        _mine.recorder = recorder
+        with ExitStack() as stack:
+            stack.enter_context(_rows(recorder))
+            stack.enter_context(using_backend(recorder.name))
+            stack.enter_context(using_compilation(False))
+            yield stack.enter_context(given(variables))
+    finally:
+        recorder.places.forget()
+        if _mine.recorder is recorder:
+            _mine.recorder = None
+        if _running and _running[-1] is recorder:
+            _running.pop()
+        _lock.release()
+
+
+@contextmanager
+def _rows(recorder: Recorder) -> Iterator[None]:
+    """Put recording backends into the table and take them out again, whatever happens."""
+    table = dispatch._by_type
+    natives = {name: getattr(_backends, name) for name in _loaded()}
+    backends = {
+        name: recorder.backend if name == recorder.name else RecordingBackend(recorder, native)
+        for name, native in natives.items()
+    }
+    by_native = {id(native): backends[name] for name, native in natives.items()}
+    before = {cls: row for cls, row in table.items() if id(row) in by_native}
+    try:
+        for name, backend in backends.items():
+            setattr(_backends, name, backend)  # what `load` hands out
+        for cls, row in before.items():
+            table[cls] = by_native[id(row)]
+        table[RecordedArray] = recorder.backend
+        yield
+    finally:
+        table.pop(RecordedArray, None)
+        table.update(before)
+        for name, native in natives.items():
+            setattr(_backends, name, native)
+
+
+def moved(nest: Any, name: str) -> Any:
+    """A nest of arrays in another framework; what is no array stays."""
+    return tree.map(lambda x: to_backend(x, name) if hasattr(x, "dtype") else x, nest)
+
+
+OPERATORS = {
+    op.__name__.strip("_"): op
+    for op in (
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+        operator.mod, operator.pow, operator.matmul, operator.and_, operator.or_, operator.xor,
+        operator.lshift, operator.rshift, operator.eq, operator.ne, operator.lt, operator.le,
+        operator.gt, operator.ge, operator.neg, operator.pos, operator.abs, operator.invert,
+        operator.getitem,
+    )
+}  # fmt: skip

@@ -1,0 +1,80 @@
+"""Small facts between processes, and whether all of them run the same model."""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from .._array.casting import dtype as dtype_of
+from .._array.creation import asarray
+from .._array.interchange import to_numpy
+from .._core import tree
+from .._core.errors import DistributedError
+from ._collectives import all_gather, all_reduce, broadcast
+from ._group import group
+
+_HASH_BYTES = 16
+
+
+def broadcast_json(value: Any, backend: str) -> Any:
+    """What rank 0 hands in, on every rank; it must be of what JSON can hold."""
+    text = np.frombuffer(json.dumps(value).encode(), np.uint8)
+    length = broadcast(asarray(np.array([text.size], np.int32), backend=backend))
+    mine = np.zeros(int(to_numpy(length)[0]), np.uint8)
+    mine[: text.size] = text[: mine.size]
+    found = to_numpy(broadcast(asarray(mine.astype(np.int32), backend=backend)))
+    return json.loads(np.asarray(found).astype(np.uint8).tobytes())
+
+
+def gather_json(value: Any, backend: str) -> list[Any]:
+    """What all ranks hand in, by rank."""
+    text = np.frombuffer(json.dumps(value).encode(), np.uint8)
+    longest = all_reduce(asarray(np.array([text.size], np.int32), backend=backend), "max")
+    mine = np.full(int(to_numpy(longest)[0]), ord(" "), np.int32)
+    mine[: text.size] = text
+    rows = np.asarray(to_numpy(all_gather(asarray(mine, backend=backend)))).astype(np.uint8)
+    return [json.loads(row.tobytes()) for row in rows]
+
+
+def check_same(nest: Any, /, *, backend: str = "numpy") -> None:
+    """Raise on every rank unless all ranks have nests of the same names, shapes and data types.
+
+    The version of this library must be the same too. A checksum is compared, over the engine of
+    `backend`; only where it differs, the descriptions themselves.
+
+    >>> import numpy as np, trellis
+    >>> trellis.distributed.init()
+    >>> trellis.distributed.check_same({"w": np.zeros((2, 3))})
+    >>> trellis.distributed.shutdown()
+    """
+    from .. import __version__
+
+    lines = [f"trellis {__version__}"]
+    for chain, x in zip(tree.key_chains(nest), tree.leaves(nest), strict=True):
+        what = f"{dtype_of(x)!s}{tuple(x.shape)}" if hasattr(x, "dtype") else type(x).__name__
+        lines.append(f"{chain or 'the array'} {what}")
+    digest = hashlib.sha256("\n".join(lines).encode()).digest()[:_HASH_BYTES]
+    mine = asarray(np.frombuffer(digest, np.uint8).astype(np.int32), backend=backend)
+    rows = np.asarray(to_numpy(all_gather(mine)))
+    different = [i for i in range(len(rows)) if (rows[i] != rows[0]).any()]
+    if not different:
+        return
+    described = gather_json(lines, backend)
+    raise DistributedError(
+        "\n".join(
+            [
+                f"Rank 0 refuses {', '.join([f'rank {i}' for i in different])}: the model there is "
+                "another one, or another version of it.",
+                *[_difference(i, described[i], described[0]) for i in different],
+                f"(said by rank {group().place.rank})",
+            ]
+        )
+    )
+
+
+def _difference(rank: int, lines: list[str], first: list[str]) -> str:
+    for theirs, ours in zip(lines, first):
+        if theirs != ours:
+            return f"  rank {rank} has {theirs!r} where rank 0 has {ours!r}"
+    return f"  rank {rank} has {len(lines) - 1} arrays, rank 0 has {len(first) - 1}"

@@ -1,0 +1,91 @@
+"""Where this process stands among the others, from the variables that launchers set."""
+
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from .._backends.shared.distributed import Place
+from .._core.errors import ArgumentError, DistributedError
+
+# Rank and size, by launcher: torchrun and `trellis run`; MPICH, Intel MPI and SLURM's PMI; Open
+# MPI; srun.
+_NAMES = (
+    ("RANK", "WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+)
+LOOPBACK = "127.0.0.1"
+
+
+def place_of(variables: Mapping[str, str], timeout: float) -> Place:
+    """The place that the variables describe; without any, the only process there is."""
+    given = [(r, s) for r, s in _NAMES if r in variables and s in variables]
+    if not given:
+        return Place(0, 1, timeout=timeout)
+    rank_name, size_name = given[0]
+    rank, size = int(variables[rank_name]), int(variables[size_name])
+    if not 0 <= rank < size:
+        raise ArgumentError(f"{rank_name}={rank} is no rank of {size_name}={size} processes.")
+    port = int(variables.get("MASTER_PORT", "0"))
+    return Place(
+        rank,
+        size,
+        variables.get("MASTER_ADDR", ""),
+        port,
+        _coordinator_port(variables, port),
+        _hosts(variables),
+        timeout,
+    )
+
+
+def _coordinator_port(variables: Mapping[str, str], port: int) -> int:
+    """JAX wants a port of its own beside torch's; nobody else names one."""
+    given = variables.get("JAX_COORDINATOR_ADDRESS", "")
+    if ":" in given:
+        return int(given.rpartition(":")[2])
+    return port + 1 if port else 0
+
+
+def _hosts(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The addresses of all workers, from the variable of TensorFlow."""
+    try:
+        workers = json.loads(variables.get("TF_CONFIG", "{}"))["cluster"]["worker"]
+    except (KeyError, TypeError, ValueError):
+        return ()
+    return tuple([str(host) for host in workers])
+
+
+def with_addresses(place: Place) -> Place:
+    """The place, completed where the launcher gave no addresses: then MPI carries them around."""
+    if place.size == 1 or (place.address and place.port):
+        return place
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        raise DistributedError(
+            "The launcher says how many processes there are but not where they meet. Set "
+            "MASTER_ADDR and MASTER_PORT to the host of rank 0 and a free port there, or "
+            "install mpi4py, which asks MPI: pip install 'trellis-ml[mpi]'."
+        ) from None
+    world = MPI.COMM_WORLD
+    machines = set(world.allgather(socket.gethostname()))
+    host = LOOPBACK if len(machines) == 1 else socket.gethostname()
+    port, coordinator_port, own = free_ports(3)
+    found: Any = world.allgather((host, port, coordinator_port, f"{host}:{own}"))
+    address, port, coordinator_port, _ = found[0]
+    hosts = tuple([each[3] for each in found])
+    return Place(place.rank, place.size, address, port, coordinator_port, hosts, place.timeout)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens to right now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

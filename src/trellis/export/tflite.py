@@ -1,0 +1,115 @@
+"""Models as TFLite files, for phones and small devices."""
+
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from .._core.errors import NotSupportedError
+from .description import RECORD, Description, to_text
+from .program import Dynamic, Program
+from .tensorflow_program import traced
+from .verify import Runner
+from .writing import write
+
+
+def to_tflite(
+    model: Any,
+    args: Sequence[Any],
+    path: str | os.PathLike[str],
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamic: Dynamic | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    training: bool = False,
+    verify: bool = True,
+) -> Description:
+    """Write a model as a TFLite file, with the signature "serving_default".
+
+    Variables are constants of the file. A model with an operation that TFLite has not is refused by
+    its name. The options are those of all writers: see docs/export.md.
+
+    >>> import os, tempfile, numpy as np, trellis
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.tflite")
+    >>> model, x = trellis.nn.Linear(3, 2, backend="numpy"), np.ones((4, 3), "float32")
+    >>> print(*trellis.export.to_tflite(model, (x,), path).inputs)
+    x: float32 (4, 3)
+    """
+    program = Program(
+        model,
+        args,
+        kwargs,
+        backend="tensorflow",
+        function="to_tflite",
+        dynamic=dynamic,
+        input_names=input_names,
+        output_names=output_names,
+        training=training,
+    )
+
+    def save(target: Path, about: Mapping[str, Any]) -> None:
+        holder, function = traced(program, "constants")
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([function], holder)
+        try:
+            content = converter.convert()
+        except Exception as error:
+            raise NotSupportedError(_missing(program.name, str(error))) from error
+        target.write_bytes(_with_record(content, to_text(about)))
+
+    def load(target: Path) -> Runner:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about where the interpreter is going to live
+            interpreter = tf.lite.Interpreter(os.fspath(target))
+        runner = interpreter.get_signature_runner()
+
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            found = runner(**{p.name: x for p, x in zip(program.inputs, inputs, strict=True)})
+            return [found[port.name] for port in program.outputs]
+
+        return run
+
+    return write(
+        program,
+        path,
+        format="TFLite",
+        packages=("tensorflow",),
+        runtime="tensorflow",
+        variables="constants",
+        save=save,
+        load=load,
+        verify=verify,
+    )
+
+
+def _missing(name: str, message: str) -> str:
+    """What the converter says in two hundred lines."""
+    operations = sorted(set(re.findall(r"\btf\.(\w+) ?[({]", message)))
+    if not operations:
+        return f"TensorFlow cannot convert {name} to TFLite: {message[:500]}"
+    return (
+        f"TFLite has no operation for what {name} computes with TensorFlow's "
+        f"{', '.join(operations)}. Compute it in another way, or export to another format."
+    )
+
+
+def _with_record(content: bytes, text: str) -> bytes:
+    """The file with our record among its metadata, where the format has a place for it."""
+    import flatbuffers  # type: ignore[import-untyped]
+    import numpy as np
+    from tensorflow.lite.python import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf(content)
+    buffer = schema.BufferT()
+    buffer.data = np.frombuffer(text.encode(), "uint8")
+    model.buffers.append(buffer)
+    entry = schema.MetadataT()
+    entry.name, entry.buffer = RECORD, len(model.buffers) - 1
+    model.metadata = [*(model.metadata or []), entry]
+    builder = flatbuffers.Builder(len(content))
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())

@@ -1,0 +1,23 @@
+"""How each framework spells the calls of a graph.
+
+A spelling is a line with holes, by the names of the interface: `{x}` is an argument, `{axis?}` is
+`, axis=...` where it differs from its default, `{axis?dim}` the same under the framework's own
+name. Where one line does not do, the spelling is `None`: then a function of the same name in the
+file `_plain.py` of the framework's backend is copied into the source.
+"""
+
+from . import numpy_like, tensorflow_lines, torch_lines
+
+LINES: dict[str, dict[str, str | None]] = {
+    "numpy": numpy_like.numpy_lines(),
+    "jax": numpy_like.jax_lines(),
+    "torch": torch_lines.lines(),
+    "tensorflow": tensorflow_lines.lines(),
+}
+IMPORTS = {
+    "numpy": {"np": "import numpy as np", "scipy": "import scipy.special"},
+    "jax": {"jax": "import jax", "jnp": "import jax.numpy as jnp"},
+    "torch": {"torch": "import torch", "F": "import torch.nn.functional as F"},
+    "tensorflow": {"tf": "import tensorflow as tf"},
+}
+"""The lines that import what spellings mention, by its name in them."""

@@ -1,0 +1,91 @@
+"""Small pieces that several models use."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._array.elementwise import tanh
+from .._array.manipulation import permute_dims, reshape
+from .._core.errors import NotSupportedError
+from .._core.settings import Setting
+from ..functional import activation as functions
+from ..nn import init
+from ..nn.layers.embedding import Embedding
+from ..nn.layers.linear import Linear
+
+# A model whose weights come from a file begins with zeros, which take neither time nor memory.
+_is_blank: Setting[bool] = Setting("trellis_models_blank", False)
+
+
+@contextmanager
+def blank_weights() -> Iterator[None]:
+    """Models made inside begin with zeros."""
+    with _is_blank.using(True):
+        yield
+
+
+def normal(std: float) -> Any:
+    """Normal weights of that deviation, or zeros where a file will bring others."""
+    return init.Zeros() if _is_blank.get() else init.Normal(0.0, std)
+
+
+def he() -> Any:
+    """Normal weights for filters before a relu, or zeros where a file will bring others."""
+    return init.Zeros() if _is_blank.get() else init.VarianceScaling(2.0, "fan_out", "normal")
+
+
+def dense(inputs: int, outputs: int, std: float, *, with_bias: bool = True) -> Linear:
+    """A dense layer whose weights begin with normal numbers."""
+    return Linear(inputs, outputs, with_bias, weight_initializer=normal(std))
+
+
+def table(rows: int, width: int, std: float) -> Embedding:
+    """A table of vectors that begin with normal numbers."""
+    return Embedding(rows, width, weight_initializer=normal(std))
+
+
+def to_heads(x: Any, heads: int) -> Any:
+    """(batch, T, heads * F) -> (batch, heads, T, F)."""
+    batch, length, width = x.shape
+    sizes = (-1 if batch is None else batch, -1 if length is None else length)
+    return permute_dims(reshape(x, (*sizes, heads, width // heads)), (0, 2, 1, 3))
+
+
+def from_heads(x: Any) -> Any:
+    """(batch, heads, T, F) -> (batch, T, heads * F)."""
+    batch, heads, length, width = x.shape
+    sizes = (-1 if batch is None else batch, -1 if length is None else length)
+    return reshape(permute_dims(x, (0, 2, 1, 3)), (*sizes, heads * width))
+
+
+def _gelu_new(x: Any) -> Any:
+    return functions.gelu(x, approximate=True)
+
+
+def _quick_gelu(x: Any) -> Any:
+    return x * functions.sigmoid(1.702 * x)
+
+
+_ACTIVATIONS = {
+    "gelu": functions.gelu,
+    "gelu_new": _gelu_new,
+    "gelu_pytorch_tanh": _gelu_new,
+    "quick_gelu": _quick_gelu,
+    "relu": functions.relu,
+    "silu": functions.silu,
+    "swish": functions.silu,
+    "tanh": tanh,
+}
+
+
+def activation(name: str) -> Callable[[Any], Any]:
+    """The function that a configuration names.
+
+    >>> activation("relu").__name__
+    'relu'
+    """
+    if name not in _ACTIVATIONS:
+        raise NotSupportedError(
+            f"The configuration names the activation {name!r}; known are {', '.join(_ACTIVATIONS)}."
+        )
+    return _ACTIVATIONS[name]

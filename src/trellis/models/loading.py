@@ -1,0 +1,186 @@
+"""`from_pretrained`: a model out of a folder in Hugging Face's form."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .._array.casting import astype
+from .._array.casting import dtype as dtype_of
+from .._array.creation import asarray
+from .._core.dispatch import current_backend
+from .._core.dtypes import FLOATING, name_of
+from .._core.errors import ArgumentTypeError, DtypeError, NotSupportedError, ShapeError
+from .._core.typing import Device, DTypeLike
+from ..nn.module.build import surroundings
+from ..nn.module.loading import WeightsReport, is_equal
+from .bert import Bert
+from .clip import CLIP
+from .files import CONFIG, checked_folder, read_json, read_weights
+from .gpt2 import GPT2
+from .layers import blank_weights
+from .llama import Llama, Mistral, Qwen2, Qwen3
+from .names import pattern_of
+from .pretrained import Pretrained
+from .resnet import ResNet
+from .t5 import T5
+from .vit import ViT
+from .whisper import Whisper
+
+MODELS: tuple[type[Pretrained], ...] = (
+    *(Llama, Mistral, Qwen2, Qwen3),
+    *(Bert, CLIP, GPT2, ResNet, T5, ViT, Whisper),
+)
+
+
+def from_pretrained(
+    folder: str | os.PathLike[str],
+    /,
+    *,
+    backend: str | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
+    architecture: str | None = None,
+    strict: bool = True,
+) -> Any:
+    """The model in a local folder, with its weights, ready to evaluate.
+
+    The folder has `config.json`, and `model.safetensors` or `model.safetensors.index.json` with
+    the files that it names. Nothing is fetched and nothing unpickled. On NumPy and torch the
+    weights are the file, mapped into memory: do not write into it while the model is in use.
+    `dtype` None keeps the types of the file. `architecture` takes another head than the one that
+    the configuration names. Weights that are missing, left over or of another shape are named in
+    one error; with `strict=False` left over ones are only listed, in `model.loaded`.
+
+    >>> import tempfile, numpy as np
+    >>> from trellis import models
+    >>> config = models.GPT2Config(vocab_size=9, n_embd=4, n_head=2, n_layer=1, n_positions=8)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     models.GPT2(config).save_pretrained(folder)
+    ...     model = models.from_pretrained(folder, backend="numpy")
+    ...     model(np.array([[1, 2, 3]])).shape
+    (1, 3, 9)
+    """
+    path = checked_folder(folder, "from_pretrained")
+    kind = None if dtype is None else name_of(dtype)
+    if kind is not None and kind not in FLOATING:
+        raise DtypeError(f"from_pretrained() expects a floating dtype, got {kind}.")
+    given = read_json(path / CONFIG)
+    model_class = _model_class(given, str(path / CONFIG))
+    config: Any = model_class.config_class.from_dict(given, source=str(path / CONFIG))
+    if architecture is not None:
+        if not isinstance(architecture, str):
+            raise ArgumentTypeError(
+                "from_pretrained() expects a name for architecture, got "
+                f"{type(architecture).__name__}."
+            )
+        config = replace(config, architecture=architecture)
+    arrays = read_weights(path)
+    config = _with_own_head(model_class, config, arrays)
+    # Zeros of NumPy stand for the weights until they come: pages nobody writes to take no memory.
+    with blank_weights(), surroundings("numpy", None, None):
+        model: Any = model_class(config, training=False)
+    backend = current_backend() if backend is None else backend
+    _fill(model, arrays, backend, kind, device, strict, str(path))
+    return model
+
+
+def _with_own_head(model_class: type[Pretrained], config: Any, arrays: Mapping[str, Any]) -> Any:
+    """Files with a head unlike the embeddings mean both, whatever the configuration says of it."""
+    head = f"{model_class.names.get('head')}.weight"
+    if head not in arrays or not getattr(config, "tie_word_embeddings", False):
+        return config
+    words = model_class.second_names[head]
+    known = [name for name in (words, words.removeprefix(model_class.prefix)) if name in arrays]
+    if not known or is_equal(arrays[head], arrays[known[0]]):
+        return config
+    return replace(config, tie_word_embeddings=False)
+
+
+def _model_class(given: Mapping[str, Any], source: str) -> type[Pretrained]:
+    kind = given.get("model_type")
+    known = {model.config_class.model_type: model for model in MODELS}
+    if not isinstance(kind, str) or kind not in known:
+        raise NotSupportedError(
+            f"{source} has model_type={kind!r}; models here are {', '.join(known)}. "
+            "trellis.convert.from_torch reads the others."
+        )
+    return known[kind]
+
+
+def _fill(
+    model: Any,
+    arrays: Mapping[str, Any],
+    backend: str,
+    kind: str | None,
+    device: Device,
+    strict: bool,
+    source: str,
+) -> None:
+    found, unused = _found(model, arrays)
+    report = WeightsReport(unexpected=tuple(unused))
+    nests = [model.v.copy(), model.buffers.copy()]
+    missing = []
+    for nest in nests:
+        for chain in nest.key_chains():
+            if chain not in found:
+                missing.append(f"{chain} ({model._short(model.hugging_face_names()[chain])})")
+                continue
+            name, x = found[chain]
+            layout = model.layouts.get(pattern_of(chain)[0])
+            x = x if layout is None else x.transpose(layout)
+            if x.shape != nest[chain].shape:
+                report.wrong_shape[name] = (x.shape, nest[chain].shape)
+                continue
+            report.matched[chain] = name
+            nest[chain] = _placed(x, backend, kind, device)
+    report = replace(report, missing=tuple(missing))
+    serious = report if strict else replace(report, unexpected=())
+    lines = serious.differences("the files")
+    if lines:
+        raise ShapeError(
+            f"The weights in {source} do not fit {type(model).__name__} as its config.json "
+            f"describes it ({model.config.architecture}): {'; '.join(lines)}."
+        )
+    model.v = nests[0]
+    if len(nests[1]):
+        model.buffers = nests[1]
+    model.loaded = report
+
+
+def _placed(x: Any, backend: str, kind: str | None, device: Device) -> Any:
+    """One array in its framework; where that can use the memory of the file, it does."""
+    if kind is not None and str(dtype_of(x)) != kind:
+        x = astype(x, kind)
+    return asarray(x, backend=backend, device=device)
+
+
+def _found(model: Any, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """`{chain here: (name there, array)}`, and the names that nothing here asks for."""
+    names = {model._legacy(name): name for name in arrays}
+    prefix = model.prefix
+    if prefix and not any([name.startswith(prefix) for name in names]):
+        names = {_with_prefix(model, new): old for new, old in names.items()}
+    found, used = {}, set()
+    for chain, name in model.hugging_face_names().items():
+        seconds = [second for second, first in model.second_names.items() if first == name]
+        known = [x for x in (name, *seconds, model.second_names.get(name)) if x in names]
+        if known:
+            found[chain] = (names[known[0]], arrays[names[known[0]]])
+            used.add(known[0])
+    unused = []
+    for new, old in names.items():
+        if new in used or new.endswith(model.constants):
+            continue
+        first = model.second_names.get(new)
+        if first in used and is_equal(arrays[names[first]], arrays[old]):
+            continue
+        unused.append(old)
+    return found, unused
+
+
+def _with_prefix(model: Any, name: str) -> str:
+    """The whole name of a weight of the body; heads have none."""
+    heads = [each for each in model.names.values() if not each.startswith(model.prefix)]
+    is_head = any([name == head or name.startswith(f"{head}.") for head in heads])
+    return name if is_head else model.prefix + name

@@ -1,0 +1,178 @@
+"""A run of `fit` on one rank of several processes."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._array.creation import asarray
+from .._array.interchange import to_numpy
+from .._core import tree
+from .._core.threefry import fold_in_words
+from .._random.stream import is_key
+from ..distributed import all_reduce, broadcast, check_same
+from ..distributed._agreement import broadcast_json, gather_json
+from ..distributed._group import group
+from ._data import ArraySource, Source, Target, as_batch, batch_size_of
+from ._distributed_step import DistributedStep
+from ._fit import _number, _Run
+from ._history import History
+from ._precision import checked_precision
+
+
+class Shares:
+    """Data of which this rank reads its part of each batch."""
+
+    def __init__(self, source: Source, rank: int, size: int):
+        self.source, self._rank, self._size = source, rank, size
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[tuple[Any, int, int]]:
+        """This rank's rows of each batch, how many of them count, and the size of the whole batch.
+
+        Where there are fewer rows than ranks, one row stands in for none.
+        """
+        bounds: list[int] = []
+
+        def cut(begin: int, end: int) -> tuple[int, int]:
+            whole, rest = divmod(end - begin, self._size)
+            mine = begin + self._rank * whole + min(self._rank, rest)
+            count = whole + (1 if self._rank < rest else 0)
+            bounds[:] = [count, end - begin]
+            return (mine, mine + count) if count else (begin, begin + 1)
+
+        for batch in self.source.batches(epoch, target, skip, cut):
+            yield batch, bounds[0], bounds[1]
+
+
+class DistributedRun(_Run):
+    """The run of one rank; what differs from that of a single process."""
+
+    def prepare(self, *args: Any) -> None:
+        super().prepare(*args)
+        place = group().place
+        self._rank, self._size = place.rank, place.size
+        backend = self._target.backend
+        self._engine = group().engine(backend)
+        check_same((self.v, self.buffers, self.state), backend=backend)
+        words = broadcast_json(list(self._words), backend)
+        self._words = (words[0], words[1])
+        self._take_from_first()
+        if isinstance(self._source, ArraySource):
+            self._source.key = fold_in_words(self._words, 0)
+        self._source: Any = Shares(self._source, self._rank, self._size)
+        self._train_step = DistributedStep(
+            self.model,
+            self._loss,
+            self.optimizer,
+            self._metrics,
+            backend=backend,
+            is_compiled=self._is_compiled,
+            precision=checked_precision(self._precision, backend),
+            is_synchronized=self.is_synchronized,
+        )
+
+    def _take_from_first(self) -> None:
+        """Variables, buffers and states of rank 0, on all ranks."""
+        state = (self.v, self.buffers, self.state, self._scale)
+        leaves, spec = tree.flatten(state)
+        moved = [hasattr(x, "dtype") and not is_key(x) for x in leaves]
+        found = broadcast([x for x, is_moved in zip(leaves, moved) if is_moved])
+        filled = [found.pop(0) if is_moved else x for x, is_moved in zip(leaves, moved)]
+        self.v, self.buffers, self.state, self._scale = tree.unflatten(spec, filled)
+
+    def train(self, epochs: int, is_shown: bool, path: Any, every: int | None) -> None:
+        super().train(epochs, is_shown and self._rank == 0, path, every)
+
+    def _one_step(self, share: Any) -> None:
+        batch, count, total = share
+        inputs, targets = as_batch(batch)
+        draws = fold_in_words(fold_in_words(self._words, 1), self.step)
+        # Each rank drops other units.
+        draws = fold_in_words(draws, self._rank)
+        key = self._xp.random.make_key(*draws, self._target.device)
+        weight = asarray(
+            np.array([count / total], np.float32),
+            backend=self._target.backend,
+            device=self._target.device,
+        )
+        self.v, self.buffers, self.state, self._scale, values = self._train_step(
+            (self.v, self.buffers, self.state, self._scale),
+            (key, weight, inputs, targets),
+            is_even=total % self._size == 0,
+        )
+        self.step += 1
+        self._position += 1
+        self._pending.append((total, values))
+
+    def _agree(self) -> None:
+        flag = np.array([int(self.is_stopped)], np.int32)
+        found = all_reduce(asarray(flag, backend=self._target.backend), "max")
+        self.is_stopped = bool(to_numpy(found)[0])
+
+    def _validated(self, source: Source) -> dict[str, float]:
+        """Each rank evaluates its share of the batches; the sums are joined."""
+        self._bring_home()
+        was_training = self.model.training
+        self.model.eval()
+        sums = dict.fromkeys(["loss", *self._metrics], 0.0)
+        count = 0
+        try:
+            for i, batch in enumerate(source.batches(0, self._target)):
+                if i % self._size == self._rank:
+                    inputs, targets = as_batch(batch)
+                    values = self._test_step(self.v, self.buffers, inputs, targets)
+                    rows = batch_size_of(batch)
+                    count += rows
+                    for name in sums:
+                        sums[name] += rows * _number(values[name])
+        finally:
+            self.model.train(was_training)
+        parts = gather_json([count, sums], self._target.backend)
+        whole = sum([part[0] for part in parts])
+        return {name: sum([part[1][name] for part in parts]) / whole for name in sums}
+
+    # State ------------------------------------------------------------------------------------
+
+    def _bring_home(self) -> None:
+        """Arrays of this process, where the engine keeps others between steps."""
+        local = self._engine.local
+        self.v, self.buffers = tree.map(local, self.v), tree.map(local, self.buffers)
+        self.state, self._scale = tree.map(local, self.state), tree.map(local, self._scale)
+
+    def hand_over(self) -> None:
+        self._bring_home()
+        super().hand_over()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        if self._rank == 0:
+            self._bring_home()
+            super().save(path)
+
+    def resume(self, path: str | os.PathLike[str]) -> None:
+        """Rank 0 reads the file; the others need not see it."""
+        backend = self._target.backend
+        if self._rank == 0 and Path(path).exists():
+            shares, self._source = self._source, self._source.source
+            self.load(path)
+            self._source = shares
+        known = [
+            list(self._words),
+            self.step,
+            self.epoch,
+            self._position,
+            self._sums,
+            self._count,
+            self.history.as_dict(),
+        ]
+        words, self.step, self.epoch, self._position, self._sums, self._count, history = (
+            broadcast_json(known, backend)
+        )
+        self._words, self.history = (words[0], words[1]), History(**history)
+        if isinstance(self._source.source, ArraySource):
+            self._source.source.key = fold_in_words(self._words, 0)
+        self._take_from_first()

@@ -1,0 +1,305 @@
+"""Ejected source: plain code of a framework that computes what the program did."""
+
+import ast
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import trellis
+from cases import all_cases
+from cases.case import numbers
+from conftest import BACKENDS
+from trellis import functional as F
+from trellis import nn
+from trellis.errors import ArgumentError, NotSupportedError
+from trellis.graph.graph import values_in
+
+ROWS = dict(all_cases())
+# Functions that are given functions by the value of an array; random draws.
+NOT_TRACED = ("cond", "while_loop", "functional.non_max_suppression")
+UNSPELLED = {
+    "numpy": {"max_pool with positions", "random.make_key", "random.keep"},
+    "jax": {"max_pool with positions", "random.make_key", "random.keep"},
+    "torch": {"max_pool with positions", "random.make_key", "random.keep", "unique_all"},
+    "tensorflow": {
+        *{"max_pool with positions", "random.make_key", "random.keep", "index_multiply"},
+        *{"unique_all", "unique_counts", "unique_inverse", "unique_values"},
+        *{"fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", "fft.hfft", "fft.ihfft"},
+        *{"fft.fftfreq", "fft.rfftfreq", "linalg.matrix_norm", "linalg.matrix_rank"},
+    },
+}
+
+
+def forward_of(source):
+    assert "trellis" not in source.replace("Written by trellis.trace", "")
+    space = {}
+    exec(compile(source, "<ejected>", "exec"), space)
+    return space["forward"]
+
+
+def state_of(module, framework):
+    state = module.state_dict()
+    return {
+        chain: trellis.to_backend(state[chain], framework, copy=True)
+        for chain in state.key_chains()
+    }
+
+
+def leaves(nest):
+    found = trellis.tree.leaves(nest) if trellis.tree.is_nest(nest) else [nest]
+    return [np.asarray(trellis.to_numpy(x) if hasattr(x, "dtype") else x) for x in found]
+
+
+# Models -------------------------------------------------------------------------------------------
+
+
+class Encoder(nn.Module):
+    def _build(self):
+        self.embed = nn.Embedding(11, 8)
+        self.block = nn.TransformerEncoderLayer(8, 2, 16)
+        self.head = nn.Linear(8, 3)
+
+    def _forward(self, ids):
+        return self.head(trellis.mean(self.block(self.embed(ids)), axis=1))
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 2))
+
+
+def cnn():
+    return nn.Sequential(
+        nn.Conv2D(3, 8, (3, 3), 1, "SAME"),
+        nn.BatchNorm2D(8),
+        nn.ReLU(),
+        nn.MaxPool2D(2),
+        nn.Conv2D(8, 8, (3, 3), 2, "VALID", groups=4),
+        nn.Flatten(),
+        nn.Linear(8, 2),
+    )
+
+
+def classes_of_loss(module):
+    return lambda x, y: F.cross_entropy(module(x), y)
+
+
+IMAGES = numbers(2, 6, 6, 3).astype("float32")
+IDS = np.array([[1, 2, 3], [4, 5, 10]], "int32")
+LABELS = np.array([0, 1, 1], "int32")
+MODELS = {
+    "mlp": (mlp, lambda m: m, (numbers(3, 4).astype("float32"),)),
+    "cnn": (cnn, lambda m: m, (IMAGES,)),
+    "lstm": (
+        lambda: nn.LSTM(4, 3, num_layers=2),
+        lambda m: lambda x: m(x)[0],
+        (numbers(2, 5, 4).astype("float32"),),
+    ),
+    "encoder": (Encoder, lambda m: m, (IDS,)),
+    "loss": (mlp, classes_of_loss, (numbers(3, 4).astype("float32"), LABELS)),
+}
+
+
+def ejected_and_original(name, traced_on, framework):
+    make, program_of, args = MODELS[name]
+    trellis.seed(3)
+    module = make().eval()
+    program = program_of(module)
+    expected = leaves(program(*args))  # on NumPy
+    own = trellis.to_backend(args, traced_on)
+    v = trellis.to_backend(module.v, traced_on, copy=True)
+    kept = trellis.to_backend(module.buffers, traced_on, copy=True)
+    module.v, module.buffers = v, kept
+    graph = trellis.trace(program, *own)
+    inputs = trellis.to_backend(args, framework)
+    out = forward_of(graph.to_source(framework))(state_of(module, framework), *inputs)
+    return leaves(out), expected
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_leaves_for_its_own_framework(name, backend):
+    found, expected = ejected_and_original(name, backend, backend)
+    for x, wanted in zip(found, expected, strict=True):
+        # float32 through a few layers, sums in another order than NumPy's.
+        np.testing.assert_allclose(x, wanted, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch", "tensorflow"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_traced_on_numpy_leaves_for_another(name, framework):
+    trellis.namespace(framework)
+    found, expected = ejected_and_original(name, "numpy", framework)
+    for x, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, wanted, rtol=2e-4, atol=2e-5)  # as above
+
+
+def test_new_buffers_come_out_beside_the_outputs():
+    norm = nn.BatchNorm1D(4)
+    x = numbers(5, 4).astype("float32")
+    forward = forward_of(trellis.trace(norm, x).to_source("numpy"))
+    out, updates = forward(state_of(norm, "numpy"), x)
+    np.testing.assert_allclose(out.mean(0), 0, atol=1e-6)  # float32
+    np.testing.assert_allclose(updates["mean"], 0.1 * x.mean(0), rtol=1e-5)  # begins at zero
+
+
+def test_the_source_runs_where_there_is_no_trellis(tmp_path):
+    module = cnn().eval()
+    source = trellis.trace(module, IMAGES).to_source("numpy", "classify")
+    (tmp_path / "classifier.py").write_text(source)
+    np.savez(tmp_path / "weights.npz", **state_of(module, "numpy"))
+    np.save(tmp_path / "x.npy", IMAGES)
+    program = (
+        "import sys\n"
+        "sys.modules['trellis'] = None\n"  # an import of it raises
+        "import numpy as np, classifier\n"
+        "np.save('y.npy', classifier.classify(dict(np.load('weights.npz')), np.load('x.npy')))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    # The same sums by einsum and by BLAS.
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), module(IMAGES), rtol=1e-4, atol=1e-5)
+
+
+def test_large_constants_are_packed():
+    table = numbers(9, 9)
+    source = trellis.trace(lambda x: x @ table, numbers(2, 9)).to_source("numpy")
+    assert "_unpacked(" in source and len(source) < 3000
+    np.testing.assert_array_equal(forward_of(source)(numbers(2, 9)), numbers(2, 9) @ table)
+
+
+def test_what_has_no_spelling_is_listed_whole():
+    def program(x):
+        key = trellis.random.key(0)
+        return F.dropout(x, 0.5, key=key), F.max_pool2d(x, 2, return_indices=True)
+
+    try:
+        graph = trellis.trace(program, IMAGES)
+    except TypeError:  # other names of these options
+        pytest.skip("no such options")
+    with pytest.raises(NotSupportedError) as raised:
+        graph.to_source("numpy")
+    assert "random.keep" in str(raised.value) and "max_pool with positions" in str(raised.value)
+
+
+def test_names_are_checked():
+    graph = trellis.trace(trellis.exp, numbers(2))
+    with pytest.raises(ArgumentError, match="numpy, jax, torch, tensorflow"):
+        graph.to_source("mxnet")
+    with pytest.raises(ArgumentError, match="name of a function"):
+        graph.to_source("numpy", "x; import os")
+
+
+# Every row ----------------------------------------------------------------------------------------
+
+
+def narrowed(x, dtype, framework):
+    """A NumPy array of a row in the float type of the run."""
+    x = np.asarray(x)
+    kinds = {"float64": dtype, "complex128": "complex64" if dtype == "float32" else "complex128"}
+    if framework == "jax" and x.dtype == np.int64:
+        return x.astype(np.int32)
+    return x.astype(kinds.get(x.dtype.name, x.dtype))
+
+
+def map_arrays(fn, value):
+    if isinstance(value, np.ndarray):
+        return fn(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([map_arrays(fn, item) for item in value])
+    return value
+
+
+def run_row(row, args):
+    fn = trellis
+    for part in row.op.split("."):
+        fn = getattr(fn, part)
+    result = (row.call or fn)(*args, **row.kwargs)
+    return result if row.then is None else row.then(result)
+
+
+def check_row(name, framework):
+    """Whether the row could be written for the framework; if so it was run and compared with the
+    row's own expectation."""
+    row = ROWS[name]
+    dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
+    args = map_arrays(lambda x: narrowed(x, dtype, "numpy"), row.args)
+    with np.errstate(all="ignore"):
+        graph = trellis.trace(lambda *args: run_row(row, args), *args)
+        wide = map_arrays(lambda x: widened(narrowed(x, dtype, "numpy")), row.args)
+        expected = as_arrays(row.expected(*wide) if callable(row.expected) else row.expected)
+    if not list(values_in(graph.outputs)):
+        return True  # what comes out is no array: there is nothing to write
+    try:
+        source = graph.to_source(framework)
+    except NotSupportedError as error:
+        listed = str(error).partition("for: ")[2].partition(". Write")[0]
+        names = {part.partition(" (")[0] for part in listed.split(", ")}
+        assert names <= UNSPELLED[framework], f"{name}: {error}"
+        return False
+    arrays = [x for x in trellis.tree.leaves(list(args)) if hasattr(x, "dtype")]
+    inputs = [trellis.to_backend(narrowed(x, dtype, framework), framework) for x in arrays]
+    with np.errstate(all="ignore"):
+        found = leaves(forward_of(source)(*inputs))
+    for x, wanted in zip(found, leaves(expected), strict=True):
+        assert x.shape == wanted.shape
+        if wanted.dtype.kind in "fc":
+            assert x.dtype == narrowed(wanted, dtype, framework).dtype
+        # float32, and functions that the frameworks compute by other formulas.
+        np.testing.assert_allclose(x, wanted, rtol=row.rtol32 or 1e-4, atol=1e-5, err_msg=source)
+    return True
+
+
+def as_arrays(value):
+    """An expectation of a row, whose lists are arrays."""
+    if isinstance(value, tuple):
+        return tuple([as_arrays(item) for item in value])
+    if isinstance(value, dict):
+        return {key: as_arrays(item) for key, item in value.items()}
+    return np.asarray(value)
+
+
+def widened(x):
+    wide = {"f": np.float64, "c": np.complex128, "i": np.int64}.get(x.dtype.kind)
+    return x if wide is None else x.astype(wide)
+
+
+def check_rows(framework):
+    trellis.namespace(framework)
+    names = [n for n, row in ROWS.items() if row.op not in NOT_TRACED]
+    written = {name for name in names if check_row(name, framework)}
+    ops = {ROWS[name].op for name in names}
+    missing = ops - {ROWS[name].op for name in written}
+    assert len(missing) <= len(UNSPELLED[framework]), missing
+    return len(written), len(names)
+
+
+def test_rows_are_written_for_numpy():
+    written, rows = check_rows("numpy")
+    assert rows - written <= 2, (written, rows)  # positions of maxima, a random mask
+
+
+@pytest.mark.needs("torch")
+def test_rows_are_written_for_torch():
+    written, rows = check_rows("torch")
+    assert rows - written <= 3, (written, rows)  # and unique_all
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # JAX about 64-bit types that a row asks for
+@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+def test_rows_are_written_for(framework):
+    written, rows = check_rows(framework)
+    assert written / rows > 0.93
+
+
+@pytest.mark.parametrize("framework", BACKENDS)
+def test_every_spelling_and_every_function_can_be_read(framework):
+    """A spelling without a line has its function."""
+    from trellis.graph.plain import functions_of
+    from trellis.graph.spelling import LINES
+
+    plain = functions_of(framework)
+    needed = {name.rpartition(".")[2] for name, line in LINES[framework].items() if line is None}
+    assert needed - set(plain.functions) <= {"index_multiply"}
+    for text in plain.functions.values():
+        ast.parse(text)
