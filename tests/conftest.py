@@ -193,10 +193,11 @@ def compiled(backend):
     return make
 
 
-def compile_with(backend, fn):
+def compile_with(backend, fn, autograph=True):
     """`fn` under the compiler of a backend, in the form that refuses to fall back to Python.
 
-    NumPy has none: there `trellis.compile` runs the function, and must change nothing.
+    NumPy has none: there `trellis.compile` runs the function, and must change nothing. TensorFlow
+    rewrites the source of all that is called, unless `autograph` is False, as in `trellis.compile`.
     """
     if backend == "numpy":
         return trellis.compile(fn)
@@ -210,7 +211,7 @@ def compile_with(backend, fn):
         return torch.compile(fn, backend="eager", fullgraph=True)
     import tensorflow as tf
 
-    return tf.function(fn)
+    return tf.function(fn, autograph=autograph)
 
 
 def one_program(backend, fn):

@@ -14,8 +14,7 @@ from trellis import errors, nn
 from trellis.testing import assert_close
 
 THREADS = 8
-# A call of JAX or TensorFlow takes long enough for threads to change places several times within.
-CALLS = {"numpy": 5_000, "torch": 5_000, "jax": 1_000, "tensorflow": 1_000}
+CALLS = 5_000
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +24,17 @@ def _often():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def calls(request, backend):
+    """How many calls each thread makes.
+
+    One of JAX or TensorFlow takes long enough for threads to change places several times within:
+    a fifth of them will do, but with --long.
+    """
+    is_slow = backend in ("jax", "tensorflow") and not request.config.getoption("--long")
+    return CALLS // 5 if is_slow else CALLS
 
 
 def in_threads(fn):
@@ -48,19 +58,19 @@ def weights(array, number):
     return trellis.Container(w=array([[float(number)]]), b=array([0.5]))
 
 
-def test_each_thread_has_its_variables(backend, array):
+def test_each_thread_has_its_variables(backend, array, calls):
     module, x = linear(backend), array([[2.0]])
     before = module.v
 
     def call(number):
         v = weights(array, number)
-        return {float(module(x, v=v)[0, 0]) for _ in range(CALLS[backend])}
+        return {float(module(x, v=v)[0, 0]) for _ in range(calls)}
 
     assert in_threads(call) == [{2.0 * number + 0.5} for number in range(THREADS)]
     assert module.v is before
 
 
-def test_each_thread_has_its_buffers(backend, array):
+def test_each_thread_has_its_buffers(backend, array, calls):
     with trellis.using_backend(backend):
         module = nn.BatchNorm1D(1, momentum=0.5)
     before = module.buffers
@@ -70,7 +80,7 @@ def test_each_thread_has_its_buffers(backend, array):
         v = trellis.Container(w=array([float(number)]), b=array([0.0]))
         buffers = trellis.Container(mean=array([float(number)]), var=array([1.0]))
         found = set()
-        for _ in range(CALLS[backend] // 10):
+        for _ in range(calls // 10):
             y, new = module.apply(v, buffers, x)
             found.add((round(float(y[1, 0]), 2), float(new.mean[0])))
         return found
@@ -80,14 +90,14 @@ def test_each_thread_has_its_buffers(backend, array):
     assert module.buffers is before
 
 
-def test_each_thread_has_its_gradients(backend, array):
+def test_each_thread_has_its_gradients(backend, array, calls):
     module, x = linear(backend), array([[3.0]])
     before = module.v
 
     def call(number):
         v = weights(array, number)
         loss = trellis.grad(lambda v: trellis.sum(module(x, v=v) ** 2))
-        return {float(loss(v).w[0, 0]) for _ in range(CALLS[backend] // 25)}
+        return {float(loss(v).w[0, 0]) for _ in range(calls // 25)}
 
     # The derivative of (3 w + 0.5)**2 by w.
     assert in_threads(call) == [{6.0 * (3.0 * number + 0.5)} for number in range(THREADS)]
