@@ -1,6 +1,7 @@
 """T5: an encoder and a decoder, with positions relative to each other."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
@@ -139,8 +140,8 @@ class Block(Module):
         width, epsilon = config.d_model, config.layer_norm_epsilon
         self.attention_norm = RMSNorm(width, epsilon)
         self.attention = Attention(config)
-        self.cross_norm = RMSNorm(width, epsilon) if is_decoder else None
-        self.cross = Attention(config) if is_decoder else None
+        self.cross_norm: Any = RMSNorm(width, epsilon) if is_decoder else None
+        self.cross: Any = Attention(config) if is_decoder else None
         self.norm = RMSNorm(width, epsilon)
         self.dense = FeedForward(config)
         self.dropout = Dropout(config.dropout_rate)
@@ -255,8 +256,9 @@ class T5(Pretrained):
             True: bucket_table(buckets, reach, True),
             False: bucket_table(buckets, reach, False),
         }
-        if config.activation[1]:
-            self.names = {**self.names, **self.gated_names}
+
+    def _names(self) -> Mapping[str, str]:
+        return {**self.names, **self.gated_names} if self.config.activation[1] else self.names
 
     def encode(self, tokens: Any, *, mask: Any = None) -> Memory:
         """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
