@@ -59,7 +59,8 @@ def _fill(slot: Any, remaining: list[Any]) -> Any:
     if isinstance(slot, dict):
         return remaining.pop(0)
     if isinstance(slot, (list, tuple)):
-        return type(slot)([remaining.pop(0) if isinstance(item, dict) else item for item in slot])
+        parts = [remaining.pop(0) if isinstance(item, dict) else item for item in slot]
+        return type(slot)(*parts) if hasattr(slot, "_fields") else type(slot)(parts)
     return slot
 
 

@@ -91,6 +91,8 @@ from .regions import non_max_suppression as non_max_suppression
 from .regions import roi_align as roi_align
 from .resizing import interpolate as interpolate
 from .resizing import resize as resize
+from .sequences import length_mask as length_mask
+from .sequences import pad_sequences as pad_sequences
 
 
 def __dir__() -> list[str]:

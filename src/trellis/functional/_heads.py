@@ -95,13 +95,14 @@ def projected(
     rows: tuple[int, ...],
     static_k: Any,
     static_v: Any,
+    skip_query: bool = False,
 ) -> list[Any]:
     """Queries, keys and values; `rows` are the borders between them in joint weights."""
     parts: list[Any] = []
     for i, (what, x, weight, static) in enumerate(
         zip(("q", "k", "v"), inputs, weights, (None, static_k, static_v), strict=True)
     ):
-        if static is not None:
+        if static is not None or (skip_query and i == 0):
             parts.append(None)
             continue
         what = f"{what}_proj_weights"

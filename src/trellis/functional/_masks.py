@@ -66,16 +66,20 @@ def combined_mask(
         )
     keep = xp.logical_not(key_padding_mask)
     keep = keep if len(found) == 1 else xp.reshape(keep, (*known(found[0]), 1, 1, n_keys))
-    return _both(xp, mask, keep)
+    return both_masks(xp, mask, keep)
 
 
-def _both(xp: Any, mask: Any, keep: Any) -> Any:
-    """A mask, bool or float or None, and a bool one besides."""
-    if mask is None:
-        return keep
-    if xp.dtype_name(mask.dtype) == "bool":
-        return xp.logical_and(mask, keep)
-    return xp.where(keep, mask, float("-inf"))
+def both_masks(xp: Any, one: Any, other: Any) -> Any:
+    """Two masks as one; each is bool, float, or None."""
+    if one is None or other is None:
+        return other if one is None else one
+    if xp.dtype_name(other.dtype) != "bool":
+        if xp.dtype_name(one.dtype) != "bool":
+            return one + other
+        one, other = other, one
+    if xp.dtype_name(one.dtype) == "bool":
+        return xp.logical_and(one, other)
+    return xp.where(other, one, float("-inf"))
 
 
 def with_appended_keys(
@@ -113,7 +117,7 @@ def with_appended_keys(
         # Key j for query i when j <= i, among the keys that were there before.
         length, n_keys = size
         rows, columns = xp.arange(length), xp.arange(n_keys)
-        mask = _both(xp, mask, xp.expand_dims(columns, axis=0) <= xp.expand_dims(rows, axis=1))
+        mask = both_masks(xp, mask, xp.expand_dims(columns, axis=0) <= xp.expand_dims(rows, axis=1))
     if mask is not None:
         extra = len(more_k) - 1
         seen = (

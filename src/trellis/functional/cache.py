@@ -94,11 +94,11 @@ def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
         for what, new, old in (("keys", keys, cache.keys), ("values", values, cache.values)):
             _check_new("extend_cache", what, new, old, steps)
         _check_room(cache, steps)
-        new = [
+        kept = [
             xp.update_slice(old, xp.astype(x, old.dtype, copy=False), cache.position, axis=2)
             for old, x in ((cache.keys, keys), (cache.values, values))
         ]
-        return KVCache(new[0], new[1], cache.position + steps, cache.start)
+        return KVCache(kept[0], kept[1], cache.position + steps, cache.start)
     except Exception as error:
         explain(error, extend_cache)
 

@@ -1,7 +1,7 @@
 """Multi-head attention as one function."""
 
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
@@ -22,8 +22,10 @@ from ._heads import (
     static_heads,
 )
 from ._masks import combined_mask, with_appended_keys
+from ._positions import cached, check_positions, check_self_attention, placed_mask, rotated
 from ._precision import as_floats
 from .attention import attend
+from .cache import KVCache
 
 
 def multi_head_attention(
@@ -56,6 +58,10 @@ def multi_head_attention(
     training: bool = False,
     seed: int | None = None,
     num_kv_heads: int | None = None,
+    positions: Literal["rotary", "alibi"] | None = None,
+    rotary_base: float = 10000.0,
+    window: int | None = None,
+    cache: KVCache | None = None,
 ) -> Any:
     """Project, split into heads, attend in each, join and project again.
 
@@ -71,6 +77,12 @@ def multi_head_attention(
     and values, as in `scaled_dot_product_attention`. Keys and values are then D =
     E/num_heads*num_kv_heads wide: their weights (D, ..), in_proj_weights (E + 2D, Q), in_proj_bias
     (E + 2D,), bias_k and bias_v (D,), static_k and static_v (N*num_kv_heads, S, E/num_heads).
+
+    In self-attention `positions` may be "rotary", which rotates queries and keys by angles with the
+    base `rotary_base`, or "alibi", which takes slope * distance from the logits; with `window` a
+    query sees keys less than `window` places away. With a `cache` of `init_cache` the inputs are
+    the next tokens of a sequence: they see themselves and those before them, `attention_mask` is
+    about all places of the cache, and the result is (out, cache).
 
     >>> import numpy as np, trellis
     >>> x = np.array([[1.0, 0, 2, 1], [0, 1, 1, 3]])
@@ -112,6 +124,10 @@ def multi_head_attention(
                 "dropout": dropout,
                 "training": training,
                 "num_kv_heads": num_kv_heads,
+                "positions": positions,
+                "rotary_base": rotary_base,
+                "window": window,
+                "cache": cache,
             }
             is_drawing = training and dropout != 0
             return call_seeded_leafwise(
@@ -119,6 +135,8 @@ def multi_head_attention(
             )
         name = "multi_head_attention"
         xp = xp_of_all(query, *arrays.values())
+        if positions is not None or window is not None:
+            check_positions(name, positions, window)
         heads = whole_number(name, "num_heads", num_heads)
         kv_heads = (
             heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
@@ -195,18 +213,34 @@ def multi_head_attention(
                 if static_v is None
                 else static_heads(name, xp, "static_v", static_v, kv_heads, *size)
             )
+        if positions is not None or window is not None or cache is not None:
+            given = {"positions": positions, "window": window, "a cache": cache}
+            what = [each for each, value in given.items() if value is not None]
+            check_self_attention(name, is_self and static_k is None, what[0])
+        if positions == "rotary":
+            q, k = rotated(xp, q, k, cache, rotary_base)
         n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
         if differ(n_keys, v.shape[2]):
             raise ShapeError(
                 f"{name}() expects as many values as keys, got {v.shape[2]} values and "
                 f"{n_keys} keys."
             )
+        if cache is not None:
+            _check_cacheable(name, key_padding_mask, bias_k, add_zero_attn)
+            n_keys, is_causal = cache.keys.shape[2], False
         mask = combined_mask(
             name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys)
         )
-        k, v, mask, is_causal = with_appended_keys(
-            name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
-        )
+        if cache is not None:
+            cache, mask = cached(name, xp, q, k, v, cache, mask, window, positions == "alibi")
+            k, v = [xp.astype(x, q.dtype, copy=False) for x in cache[:2]]
+        else:
+            mask, is_causal = placed_mask(
+                xp, q, n_keys, mask, is_causal, window, positions == "alibi"
+            )
+            k, v, mask, is_causal = with_appended_keys(
+                name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
+            )
         if scale is None:
             scale = 1 / sqrt(max(width // heads, 1))
         out, weights = attend(
@@ -219,8 +253,22 @@ def multi_head_attention(
         elif not batch_first:
             out = xp.permute_dims(out, (1, 0, 2))
         if not return_attention_weights:
-            return out
+            return out if cache is None else (out, cache)
         weights = xp.mean(weights, axis=1) if average_attention_weights else weights
-        return out, (weights if is_batched else weights[0])
+        weights = weights if is_batched else weights[0]
+        return (out, weights) if cache is None else ((out, weights), cache)
     except Exception as error:
         explain(error, multi_head_attention)
+
+
+def _check_cacheable(name: str, key_padding_mask: Any, bias_k: Any, add_zero_attn: bool) -> None:
+    if key_padding_mask is not None:
+        raise ArgumentError(
+            f"{name}() with a cache takes no key_padding_mask: sequences are padded on the left, "
+            "and cache.start says where each begins."
+        )
+    if bias_k is not None or add_zero_attn:
+        raise ArgumentError(
+            f"{name}() with a cache appends no keys: bias_k, bias_v and add_zero_attn are for "
+            "whole sequences."
+        )

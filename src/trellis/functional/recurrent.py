@@ -9,6 +9,7 @@ from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A
 from ._arguments import shapes_differ
+from ._padding import padded_lstm, real_steps
 from ._precision import all_precise, as_floats
 
 
@@ -23,12 +24,17 @@ def lstm_update(
     bias: A | None = None,
     recurrent_bias: A | None = None,
     time_major: bool = False,
+    lengths: A | None = None,
+    mask: A | None = None,
 ) -> tuple[A, tuple[A, A]]:
     """Run an LSTM over a sequence: (all hidden states, (last hidden state, last cell state)).
 
     x is (batch..., T, in), or (T, batch..., in) with `time_major`; states (batch..., out), kernel
     (in, 4*out), recurrent_kernel (out, 4*out). The gates lie in the order input, forget, cell,
     output.
+
+    Of padded sequences `lengths` (batch...) says how many steps are real, or `mask`, a bool of
+    shape (batch..., T), which: at the others the states stay as they are, and the result is zero.
 
     >>> import numpy as np, trellis
     >>> x, state = np.ones((1, 3, 2)), np.zeros((1, 4))
@@ -37,14 +43,19 @@ def lstm_update(
     ((1, 3, 4), (1, 4), (1, 4))
     """
     try:
+        padding = {"lengths": lengths, "mask": mask}
         if has_nest(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias):
             kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
-            return call_leafwise(lstm_update, (x, init_h, init_c, kernel, recurrent_kernel), kwargs)
-        xp = xp_of_all(x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
+            args = (x, init_h, init_c, kernel, recurrent_kernel)
+            return call_leafwise(lstm_update, args, {**kwargs, **padding})
+        xp = xp_of_all(
+            x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias, lengths, mask
+        )
         states = {"init_h": init_h, "init_c": init_c}
         batch, steps, width = _sizes(
             "lstm_update", 4, x, states, kernel, recurrent_kernel, bias, recurrent_bias, time_major
         )
+        keep = real_steps("lstm_update", xp, x, lengths, mask, batch, steps, time_major)
         x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias = as_floats(
             "lstm_update", xp, x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias
         )
@@ -54,7 +65,7 @@ def lstm_update(
             arrays = (x, init_h, init_c, kernel, recurrent_kernel, bias, recurrent_bias)
             wide = [a if a is None else xp.astype(a, "float32") for a in arrays]
             hs, (h, c) = lstm_update(
-                *wide[:5], bias=wide[5], recurrent_bias=wide[6], time_major=time_major
+                *wide[:5], bias=wide[5], recurrent_bias=wide[6], time_major=time_major, **padding
             )
             return xp.astype(hs, dtype), (xp.astype(h, dtype), xp.astype(c, dtype))
         if steps == 0:
@@ -76,7 +87,13 @@ def lstm_update(
             if n > 1:
                 x = xp.reshape(x, (-1 if steps is None else steps, _rows(batch), x.shape[-1]))
                 h, c = [xp.reshape(state, (_rows(batch), width)) for state in (h, c)]
-        hs, (h, c) = xp.lstm(x, h, c, kernel, recurrent_kernel, bias)
+            if keep is not None and n > 1:
+                keep = xp.reshape(keep, (-1 if steps is None else steps, _rows(batch)))
+        if keep is None:
+            hs, (h, c) = xp.lstm(x, h, c, kernel, recurrent_kernel, bias)
+        else:
+            keep = xp.expand_dims(keep, axis=1) if n == 0 else keep
+            hs, (h, c) = padded_lstm(xp, x, h, c, kernel, recurrent_kernel, bias, keep, lengths)
         if n == 0:
             return hs[:, 0], (h[0], c[0])
         if n > 1:
@@ -106,13 +123,16 @@ def gru_update(
     bias: A | None = None,
     recurrent_bias: A | None = None,
     time_major: bool = False,
+    lengths: A | None = None,
+    mask: A | None = None,
 ) -> tuple[A, A]:
     """Run a GRU over a sequence: (all hidden states, last hidden state).
 
     With a = x_t K + b and c = h R + rb, each split into three: r = sigmoid(a1 + c1), z = sigmoid(a2
     + c2), n = tanh(a3 + r * c3), h = (1 - z) * n + z * h. The gates lie in the order reset, update,
     new, as in torch. x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h
-    (batch..., out), kernel (in, 3*out), recurrent_kernel (out, 3*out), biases (3*out,).
+    (batch..., out), kernel (in, 3*out), recurrent_kernel (out, 3*out), biases (3*out,). `lengths`
+    and `mask` are those of `lstm_update`.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -123,10 +143,16 @@ def gru_update(
     """
     try:
         if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-            kwargs = {"bias": bias, "recurrent_bias": recurrent_bias, "time_major": time_major}
+            kwargs = {
+                "bias": bias,
+                "recurrent_bias": recurrent_bias,
+                "time_major": time_major,
+                "lengths": lengths,
+                "mask": mask,
+            }
             return call_leafwise(gru_update, (x, init_h, kernel, recurrent_kernel), kwargs)
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-        return _run("gru_update", 3, _gru_step, arrays, time_major)
+        return _run("gru_update", 3, _gru_step, arrays, time_major, lengths, mask)
     except Exception as error:
         explain(error, gru_update)
 
@@ -150,11 +176,14 @@ def rnn_update(
     recurrent_bias: A | None = None,
     activation: str = "tanh",
     time_major: bool = False,
+    lengths: A | None = None,
+    mask: A | None = None,
 ) -> tuple[A, A]:
     """Run h = activation(x_t K + b + h R + rb) over a sequence: (all hidden states, the last).
 
     x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h (batch..., out), kernel
     (in, out), recurrent_kernel (out, out), biases (out,). `activation` is "tanh" or "relu".
+    `lengths` and `mask` are those of `lstm_update`.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -171,13 +200,14 @@ def rnn_update(
                 "recurrent_bias": recurrent_bias,
                 "activation": activation,
                 "time_major": time_major,
+                "lengths": lengths,
+                "mask": mask,
             }
             return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
         one_of("rnn_update", "activation", activation, ("tanh", "relu"))
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-        return _run(
-            "rnn_update", 1, _tanh_step if activation == "tanh" else _relu_step, arrays, time_major
-        )
+        step = _tanh_step if activation == "tanh" else _relu_step
+        return _run("rnn_update", 1, step, arrays, time_major, lengths, mask)
     except Exception as error:
         explain(error, rnn_update)
 
@@ -191,14 +221,21 @@ def _relu_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
 
 
 def _run(
-    name: str, gates: int, step: Any, arrays: tuple[Any, ...], time_major: bool
+    name: str,
+    gates: int,
+    step: Any,
+    arrays: tuple[Any, ...],
+    time_major: bool,
+    lengths: Any,
+    mask: Any,
 ) -> tuple[Any, Any]:
-    xp = xp_of_all(*arrays)
+    xp = xp_of_all(*arrays, lengths, mask)
     x, init_h, kernel, recurrent_kernel, bias, recurrent_bias = arrays
     states = {"init_h": init_h}
     batch, steps, width = _sizes(
         name, gates, x, states, kernel, recurrent_kernel, bias, recurrent_bias, time_major
     )
+    keep = real_steps(name, xp, x, lengths, mask, batch, steps, time_major)
     (x, h, kernel, recurrent_kernel, bias, recurrent_bias), kind = all_precise(name, xp, *arrays)
     n = len(batch)
     if steps == 0:
@@ -218,7 +255,16 @@ def _run(
         h = step(xp, h, a, c)
         return h, h
 
-    h, hs = xp.scan(advance, h, a)
+    def advance_kept(h: Any, at: Any) -> tuple[Any, Any]:
+        a, keep = at
+        y, _ = advance(h, xp.where(keep, a, xp.zeros_like(a)))
+        return xp.where(keep, y, h), xp.where(keep, y, xp.zeros_like(y))
+
+    if keep is None:
+        h, hs = xp.scan(advance, h, a)
+    else:
+        keep = xp.expand_dims(xp.expand_dims(keep, axis=1) if n == 0 else keep, axis=-1)
+        h, hs = xp.scan(advance_kept, h, (a, keep))
     if n == 0:
         hs, h = hs[:, 0], h[0]
     elif not time_major:

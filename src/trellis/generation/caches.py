@@ -17,7 +17,7 @@ def with_starts(xp: Any, cache: Any, starts: Any, device: Any) -> tuple[Any, int
         return cache._replace(start=xp.asarray(starts, dtype="int32", device=device)), 1
     if isinstance(cache, dict):
         found = {key: with_starts(xp, part, starts, device) for key, part in cache.items()}
-        told = type(cache)({key: part for key, (part, _) in found.items()})
+        told: Any = type(cache)({key: part for key, (part, _) in found.items()})
         return told, sum([count for _, count in found.values()])
     if isinstance(cache, (list, tuple)):
         parts = [with_starts(xp, part, starts, device) for part in cache]

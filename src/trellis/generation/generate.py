@@ -22,7 +22,7 @@ from .steps import state_of, step_of
 
 def generate(
     model: Any,
-    prompts: Array | Sequence[Any],
+    prompts: Any,
     /,
     *,
     max_new_tokens: int,
@@ -189,7 +189,8 @@ class _Run:
             chosen = np.where(is_over, np.int32(pad), chosen)
             is_over = is_over | np.isin(chosen, stops)
             found.append(chosen)
-            if (on_token is not None and on_token(chosen.copy()) is False) or is_over.all():
+            answer = None if on_token is None else on_token(chosen.copy())
+            if is_over.all() or (isinstance(answer, (bool, np.bool_)) and not answer):
                 break
             tokens, is_real = chosen[:, None], np.ones((tokens.shape[0], 1), bool)
         return np.stack(found, axis=1)

@@ -23,6 +23,7 @@ def step_of(model: Any, backend: str, choice: Choice, is_compiled: bool) -> Call
     `state` is what `state_of(model)` gave. `rows`, if not None, are the rows of the last step that
     the tokens go on from. With beams `chosen` is (scores, indices), see `best_of_beams`.
     """
+    reference: Any
     try:
         steps, reference = _kept.setdefault(model, {}), weakref.ref(model)
     except TypeError:  # an object that cannot be referred to: compiled for this call alone

@@ -25,8 +25,6 @@ from .layers.activation import Softsign as Softsign
 from .layers.activation import SwiGLU as SwiGLU
 from .layers.activation import Tanh as Tanh
 from .layers.attention import MultiHeadAttention as MultiHeadAttention
-from .layers.attention import TransformerDecoderLayer as TransformerDecoderLayer
-from .layers.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from .layers.conv import Conv1D as Conv1D
 from .layers.conv import Conv2D as Conv2D
 from .layers.conv import Conv3D as Conv3D
@@ -82,6 +80,8 @@ from .layers.recurrent import RNN as RNN
 from .layers.sequential import Flatten as Flatten
 from .layers.sequential import Identity as Identity
 from .layers.sequential import Sequential as Sequential
+from .layers.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from .layers.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 from .module.module import Module as Module
 
 

@@ -1,4 +1,4 @@
-"""Rows of the cache: its arrays go in one by one, since a nest would be taken for a value."""
+"""Rows of the cache and of padding; the arrays of a cache go in one by one."""
 
 import numpy as np
 
@@ -42,6 +42,21 @@ WINDOW = np.array(
 )
 
 CASES = [
+    Case(
+        "functional.length_mask",
+        (np.array([1, 3]), 4),
+        np.array([[1, 0, 0, 0], [1, 1, 1, 0]], dtype=bool),
+        gradient=NOT_FLOAT,
+    ),
+    Case(
+        "functional.pad_sequences",
+        ([numbers(2, 2), numbers(1, 2, seed=1)],),
+        lambda xs: (
+            np.stack([xs[0], np.concatenate([xs[1], np.full((1, 2), 7.0)])]),
+            np.array([2, 1], "int32"),
+        ),
+        kwargs={"value": 7},
+    ),
     Case(
         "functional.KVCache",
         (keys, values, filled, start),

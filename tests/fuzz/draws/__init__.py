@@ -22,6 +22,7 @@ NOT_DRAWN = {
     "functional.extend_cache": "takes a nest of arrays: tests/functional/test_cache.py",
     "functional.cache_mask": "takes a nest of arrays: tests/functional/test_cache.py",
     "functional.cache_positions": "takes a nest of arrays: tests/functional/test_cache.py",
+    "functional.pad_sequences": "takes lists of arrays: tests/functional/test_sequences.py",
     "empty": "its elements are not set",
     "empty_like": "its elements are not set",
     "finfo": "no array goes in; its row compares every type",

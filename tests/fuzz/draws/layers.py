@@ -212,6 +212,11 @@ def rotary(draw, op):
     return Call(op, args, chosen, units=64)
 
 
+@drawn("functional.length_mask")
+def lengths_of(draw, op):
+    return Call(op, (indices(draw, 4, draw(shapes(0, 2))), draw(st.integers(0, 5))))
+
+
 # Recurrent ----------------------------------------------------------------------------------
 
 

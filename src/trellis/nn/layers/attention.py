@@ -1,19 +1,17 @@
-"""Attention and the layers of a transformer."""
+"""Multi-head attention as a layer."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
+from ..._core.dispatch import backend_of, xp_of
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Array, Device, DTypeLike
+from ...functional._heads import projected, split_heads
+from ...functional.cache import KVCache, init_cache
 from ...functional.multi_head import multi_head_attention
 from ..init import Initializer
-from .activation import activation_function
-from .dropout import Dropout
 from .layer import GLOROT, ZEROS, Layer, Options
-from .linear import Linear
-from .norm import LayerNorm
 
-Activation = str | Callable[[Any], Any]
+Positions = Literal["rotary", "alibi"] | None
 
 
 class MultiHeadAttention(Layer):
@@ -23,9 +21,17 @@ class MultiHeadAttention(Layer):
     With `num_kv_heads`, blocks of query heads share one head of keys and values (grouped-query
     attention).
 
+    With a cache the inputs are the next tokens of a sequence, and the layer gives the cache back:
+    it need not see a token twice.
+
     >>> import numpy as np, trellis
-    >>> trellis.nn.MultiHeadAttention(8, num_heads=2)(np.ones((2, 5, 8), "float32")).shape
+    >>> layer, x = trellis.nn.MultiHeadAttention(8, num_heads=2), np.ones((2, 5, 8), "float32")
+    >>> layer(x).shape
     (2, 5, 8)
+    >>> y, cache = layer(x[:, :3], cache=layer.init_cache(2, 5))
+    >>> y, cache = layer(x[:, 3:], cache=cache)
+    >>> bool(np.allclose(y, layer(x, is_causal=True)[:, 3:], atol=1e-6))
+    True
     """
 
     def __init__(
@@ -43,6 +49,9 @@ class MultiHeadAttention(Layer):
         batch_first: bool = True,
         weight_initializer: Initializer = GLOROT,
         bias_initializer: Initializer = ZEROS,
+        positions: Positions = None,
+        rotary_base: float = 10000.0,
+        window: int | None = None,
         **options: Unpack[Options],
     ):
         """Multi-head attention.
@@ -61,6 +70,10 @@ class MultiHeadAttention(Layer):
             batch_first: whether inputs are (batch, length, width), not (length, batch, width)
             weight_initializer: what the projections begin with
             bias_initializer: what their biases begin with
+            positions: "rotary" to rotate queries and keys by their positions, "alibi" to see keys
+                the less the farther away they are
+            rotary_base: the base of the rotary angles
+            window: how far, in places, a query sees; everything unless given
             options: those of `Module`
         """
         self._embed_dim, self._num_heads = embed_dim, num_heads
@@ -83,6 +96,9 @@ class MultiHeadAttention(Layer):
             "add_zero_attn": add_zero_attn,
             "batch_first": batch_first,
             "dropout": dropout,
+            "positions": positions,
+            "rotary_base": rotary_base,
+            "window": window,
         }
         super().__init__(**options)
 
@@ -123,7 +139,10 @@ class MultiHeadAttention(Layer):
         is_causal: bool = False,
         return_attention_weights: bool = False,
         average_attention_weights: bool = True,
+        cache: KVCache | None = None,
+        memory: "MemoryCache | None" = None,
     ) -> Any:
+        static = {} if memory is None else _static_heads(memory)
         return multi_head_attention(
             query,
             key=key,
@@ -134,130 +153,62 @@ class MultiHeadAttention(Layer):
             return_attention_weights=return_attention_weights,
             average_attention_weights=average_attention_weights,
             training=self.training,
+            cache=cache,
+            **static,
             **self._options,
             **self.v,
         )
+
+    def init_cache(self, batch: int, length: int, /) -> KVCache:
+        """An empty cache for sequences of up to `length` tokens; see `trellis.functional`."""
+        like = self.v.out_proj_weights
+        return init_cache(
+            batch,
+            self._kv_heads,
+            length,
+            self._embed_dim // self._num_heads,
+            dtype=like.dtype,
+            device=xp_of(like).device(like),
+            backend=backend_of(like),
+        )
+
+    def memory_cache(
+        self, key: Array, value: Array | None = None, /, *, key_padding_mask: Array | None = None
+    ) -> "MemoryCache":
+        """The keys and values of a memory that is the same at every step, projected once.
+
+        Given back as `layer(query, memory=...)`, in place of key, value and key_padding_mask.
+        """
+        xp, v = xp_of(key), self.v
+        value = key if value is None else value
+        if not self._options["batch_first"]:
+            key, value = [xp.permute_dims(x, (1, 0, 2)) for x in (key, value)]
+        wide = self._embed_dim
+        kv = wide // self._num_heads * self._kv_heads
+        weights = [v.get(f"{part}_proj_weights") for part in "qkv"]
+        parts = projected(
+            "memory_cache", xp, (key, key, value), weights, v.get("in_proj_weights"),
+            v.get("in_proj_bias"), (0, wide, wide + kv, wide + 2 * kv), None, None, skip_query=True,
+        )  # fmt: skip
+        keys, values = [split_heads(xp, x, self._kv_heads) for x in parts[1:]]
+        return MemoryCache(keys, values, key_padding_mask)
 
     def extra_repr(self) -> str:
         shared = f", num_kv_heads={self._kv_heads}" if self._kv_heads != self._num_heads else ""
         return f"{self._embed_dim}, num_heads={self._num_heads}{shared}"
 
 
-class _TransformerLayer(Layer):
-    """What encoder and decoder layers share: the parts, and where the norms stand."""
+class MemoryCache(NamedTuple):
+    """Keys and values (batch, kv_heads, S, head_dim) of a memory, and which of it is padding."""
 
-    with_memory: ClassVar[bool]
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int = 8,
-        feedforward_channels: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = "relu",
-        norm_first: bool = False,
-        eps: float = 1e-5,
-        **options: Unpack[Options],
-    ):
-        """A layer of a transformer.
-
-        Arguments:
-            embed_dim: width of the input and of the result
-            num_heads: number of heads, a divisor of `embed_dim`
-            feedforward_channels: width inside the feed-forward part
-            dropout: probability that an element is dropped in training
-            activation: a function, or the name of one, between the two dense layers
-            norm_first: whether each part normalises its input, not its result
-            eps: added to the variance by the norms
-            options: those of `Module`
-        """
-        self._attention = MultiHeadAttention(embed_dim, num_heads, dropout=dropout)
-        if self.with_memory:
-            self._cross_attention = MultiHeadAttention(embed_dim, num_heads, dropout=dropout)
-        self._linear1 = Linear(embed_dim, feedforward_channels)
-        self._linear2 = Linear(feedforward_channels, embed_dim)
-        self._dropout = Dropout(dropout)
-        self._activation = activation_function(activation)
-        self._is_norm_first = norm_first
-        self._norm1, self._norm2 = LayerNorm(embed_dim, eps), LayerNorm(embed_dim, eps)
-        if self.with_memory:
-            self._norm3 = LayerNorm(embed_dim, eps)
-        super().__init__(**options)
-
-    def _feed_forward(self, x: Any) -> Any:
-        return self._linear2(self._dropout(self._activation(self._linear1(x))))
-
-    def _residual(self, x: Any, norm: LayerNorm, fn: Callable[[Any], Any]) -> Any:
-        if self._is_norm_first:
-            return x + self._dropout(fn(norm(x)))
-        return norm(x + self._dropout(fn(x)))
-
-    def _attended(self, x: Any, attention_mask: Any, padding_mask: Any, is_causal: bool) -> Any:
-        """Self-attention, with its residual and norm."""
-
-        def attend(x: Any) -> Any:
-            return self._attention(
-                x, attention_mask=attention_mask, key_padding_mask=padding_mask, is_causal=is_causal
-            )
-
-        return self._residual(x, self._norm1, attend)
+    keys: Any
+    values: Any
+    padding_mask: Any
 
 
-class TransformerEncoderLayer(_TransformerLayer):
-    """Self-attention and a feed-forward network, each with a residual and a layer norm.
-
-    >>> import numpy as np, trellis
-    >>> layer = trellis.nn.TransformerEncoderLayer(8, num_heads=2, feedforward_channels=16)
-    >>> layer.eval()(np.ones((2, 5, 8), "float32")).shape
-    (2, 5, 8)
-    """
-
-    with_memory = False
-
-    def _forward(
-        self,
-        x: A,
-        /,
-        *,
-        attention_mask: Array | None = None,
-        key_padding_mask: Array | None = None,
-        is_causal: bool = False,
-    ) -> A:
-        x = self._attended(x, attention_mask, key_padding_mask, is_causal)
-        y: A = self._residual(x, self._norm2, self._feed_forward)
-        return y
-
-
-class TransformerDecoderLayer(_TransformerLayer):
-    """Causal or masked self-attention, attention to `memory`, and a feed-forward network.
-
-    >>> import numpy as np, trellis
-    >>> layer = trellis.nn.TransformerDecoderLayer(8, num_heads=2, feedforward_channels=16)
-    >>> x, memory = np.ones((2, 5, 8), "float32"), np.ones((2, 7, 8), "float32")
-    >>> layer.eval()(x, memory, is_causal=True).shape
-    (2, 5, 8)
-    """
-
-    with_memory = True
-
-    def _forward(
-        self,
-        x: A,
-        memory: A,
-        /,
-        *,
-        attention_mask: Array | None = None,
-        key_padding_mask: Array | None = None,
-        memory_mask: Array | None = None,
-        memory_key_padding_mask: Array | None = None,
-        is_causal: bool = False,
-    ) -> A:
-        def look(x: Any) -> Any:
-            return self._cross_attention(
-                x, memory, attention_mask=memory_mask, key_padding_mask=memory_key_padding_mask
-            )
-
-        x = self._attended(x, attention_mask, key_padding_mask, is_causal)
-        x = self._residual(x, self._norm2, look)
-        y: A = self._residual(x, self._norm3, self._feed_forward)
-        return y
+def _static_heads(memory: MemoryCache) -> dict[str, Any]:
+    """As `multi_head_attention` takes heads that are projected already."""
+    xp = xp_of(memory.keys)
+    n, heads, length, width = memory.keys.shape
+    parts = [xp.reshape(x, (n * heads, length, width)) for x in memory[:2]]
+    return {"static_k": parts[0], "static_v": parts[1]}

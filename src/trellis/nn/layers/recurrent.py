@@ -10,8 +10,10 @@ from ..._array.creation import zeros_like
 from ..._array.elementwise import add
 from ..._array.manipulation import concat, flip, stack
 from ..._array.reduction import sum as sum_of
+from ..._core.dispatch import xp_of
 from ..._core.errors import ArgumentError
-from ..._core.typing import A, Device, DTypeLike
+from ..._core.typing import A, Array, Device, DTypeLike
+from ...functional._padding import reversed_within
 from ...functional.recurrent import gru_update, lstm_update, rnn_update
 from ..init import Initializer
 from .layer import GLOROT, ZEROS, Layer, Options
@@ -86,15 +88,28 @@ class _Recurrent(Layer):
             width = out * len(self._names(layer))
         return v
 
-    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+    def _run(
+        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+    ) -> tuple[Any, list[Any]]:
         """One layer in one direction: all outputs and the last states."""
         raise NotImplementedError
 
-    def _forward(self, x: A, initial_state: Any = None) -> Any:
+    def _forward(
+        self,
+        x: A,
+        initial_state: Any = None,
+        *,
+        lengths: Array | None = None,
+        mask: Array | None = None,
+    ) -> Any:
         """The outputs of the last layer (batch..., T, out), and the last states.
 
         A state has shape (layers * directions, batch..., out), layer by layer, forward before
         backward; a layer with several kinds of states takes and gives a tuple of these.
+
+        Of padded sequences `lengths` (batch...) says how many steps are real, or `mask`, a bool of
+        shape (batch..., T), which. At the others outputs are zero and states stay as they are, so
+        the last state is that of the last real step; the backward direction begins there.
         """
         v = self.v
         many = len(self.state_names) > 1
@@ -108,11 +123,11 @@ class _Recurrent(Layer):
                 states = (
                     self._zeros(x, part) if given is None else [state[number] for state in given]
                 )
-                is_reverse = name.endswith("_reverse")
-                y, after = self._run(
-                    flip(x, axis=self._time_axis) if is_reverse else x, states, part
-                )
-                outputs.append(flip(y, axis=self._time_axis) if is_reverse else y)
+                if name.endswith("_reverse"):
+                    y, after = self._run_backwards(x, states, part, lengths, mask)
+                else:
+                    y, after = self._run(x, states, part, {"lengths": lengths, "mask": mask})
+                outputs.append(y)
                 for kind, state in zip(last, after, strict=True):
                     kind.append(state)
                 number += 1
@@ -120,6 +135,30 @@ class _Recurrent(Layer):
         stacked = [stack(kind, axis=0) for kind in last]
         result: Any = x if self._return_sequence else self._last(last[0])
         return (result, tuple(stacked) if many else stacked[0]) if self._return_state else result
+
+    def _run_backwards(
+        self, x: Any, states: list[Any], part: Any, lengths: Any, mask: Any
+    ) -> tuple[Any, list[Any]]:
+        if lengths is not None:
+            y, after = self._run(
+                self._reversed(x, lengths), states, part, {"lengths": lengths, "mask": None}
+            )
+            return self._reversed(y, lengths), after
+        axis = self._time_axis
+        if mask is not None:
+            mask = flip(mask, axis=0 if axis == 0 else -1)
+        y, after = self._run(flip(x, axis=axis), states, part, {"lengths": None, "mask": mask})
+        return flip(y, axis=axis), after
+
+    def _reversed(self, x: Any, lengths: Any) -> Any:
+        """The real steps in reverse order, each row within its length."""
+        xp = xp_of(x)
+        is_first = self._time_axis == 0 or len(x.shape) == 2
+        ways = list(range(len(x.shape)))
+        there, back = [ways[-2], *ways[:-2], ways[-1]], [*ways[1:-1], 0, ways[-1]]
+        x = x if is_first else xp.permute_dims(x, tuple(there))
+        x = reversed_within(xp, x, lengths)
+        return x if is_first else xp.permute_dims(x, tuple(back))
 
     def _last(self, hidden: list[Any]) -> Any:
         """What the last layer ends with, both directions side by side."""
@@ -154,7 +193,9 @@ class LSTM(_Recurrent):
     gates = 4
     state_names = ("h", "c")
 
-    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+    def _run(
+        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+    ) -> tuple[Any, list[Any]]:
         y, (h, c) = lstm_update(
             x,
             states[0],
@@ -163,6 +204,7 @@ class LSTM(_Recurrent):
             part.r,
             bias=self._bias(part, "b"),
             time_major=self._time_axis == 0,
+            **padding,
         )
         return y, [h, c]
 
@@ -182,7 +224,9 @@ class GRU(_Recurrent):
     gates = 3
     bias_names = ("b", "rb")
 
-    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+    def _run(
+        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+    ) -> tuple[Any, list[Any]]:
         y, h = gru_update(
             x,
             states[0],
@@ -191,6 +235,7 @@ class GRU(_Recurrent):
             bias=self._bias(part, "b"),
             recurrent_bias=self._bias(part, "rb"),
             time_major=self._time_axis == 0,
+            **padding,
         )
         return y, [h]
 
@@ -256,7 +301,9 @@ class RNN(_Recurrent):
             **options,
         )
 
-    def _run(self, x: Any, states: list[Any], part: Any) -> tuple[Any, list[Any]]:
+    def _run(
+        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+    ) -> tuple[Any, list[Any]]:
         y, h = rnn_update(
             x,
             states[0],
@@ -265,5 +312,6 @@ class RNN(_Recurrent):
             bias=self._bias(part, "b"),
             activation=self._nonlinearity,
             time_major=self._time_axis == 0,
+            **padding,
         )
         return y, [h]
