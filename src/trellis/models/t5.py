@@ -14,6 +14,7 @@ from .._array.elementwise import clip
 from .._array.indexing import take
 from .._array.manipulation import expand_dims, moveaxis
 from .._core.dispatch import backend_of
+from .._core.errors import ArgumentError
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
@@ -352,10 +353,15 @@ def bucket_table(buckets: int, reach: int, is_both_ways: bool) -> list[int]:
     own, further ones share, by the logarithm of the distance.
 
     >>> bucket_table(4, 3, True), bucket_table(4, 3, False)
-    ([1, 1, 1, 0, 3, 3, 3], [2, 2, 1, 0, 0, 0, 0])
+    ([1, 1, 1, 0, 3, 3, 3], [3, 2, 1, 0, 0, 0, 0])
     """
     half = buckets // 2 if is_both_ways else buckets
     own = half // 2
+    if own < 1 or reach <= own:
+        raise ArgumentError(
+            f"T5 cannot share {buckets} buckets among distances up to {reach}: it needs at least "
+            f"four of them, and distances above {own}."
+        )
     found = []
     for distance in range(-reach, reach + 1):
         away = abs(distance) if is_both_ways else max(-distance, 0)
