@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-import reference
+import transformers_cases as reference
 
 import trellis
 from oracles import torch

@@ -6,7 +6,7 @@ import os
 import ml_dtypes
 import numpy as np
 import pytest
-import reference
+import transformers_cases as reference
 from safetensors.numpy import load_file, save_file
 
 import trellis

@@ -62,7 +62,7 @@ class CLIPTowerConfig(Configuration):
 
 
 # What the format gives to a tower of images where it says nothing.
-_VISION = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12}
+_VISION: dict[str, Any] = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,10 +298,11 @@ class CLIP(Pretrained):
     def _make(self, config: CLIPConfig) -> None:
         text, vision = config.text_config, config.vision_config
         self.text, self.vision = TextTower(text), VisionTower(vision)
-        for name, tower in (("text_projection", text), ("vision_projection", vision)):
-            std = config.initializer_factor * tower.hidden_size**-0.5
-            layer = dense(tower.hidden_size, config.projection_dim, std, with_bias=False)
-            setattr(self, name, layer)
+        factor, out = config.initializer_factor, config.projection_dim
+        std = factor * text.hidden_size**-0.5
+        self.text_projection = dense(text.hidden_size, out, std, with_bias=False)
+        std = factor * vision.hidden_size**-0.5
+        self.vision_projection = dense(vision.hidden_size, out, std, with_bias=False)
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
         value = self.config.logit_scale_init_value

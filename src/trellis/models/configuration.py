@@ -29,7 +29,7 @@ HARMLESS = frozenset(
     """.split()
 )
 # Keys that may have one value only, whatever the model: the others are not built here.
-FIXED = {
+FIXED: dict[str, tuple[Any, ...]] = {
     "add_cross_attention": (False, None),
     "cross_attention_hidden_size": (None,),
     "is_decoder": (False, None),

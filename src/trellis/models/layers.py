@@ -66,7 +66,7 @@ def _quick_gelu(x: Any) -> Any:
     return x * functions.sigmoid(1.702 * x)
 
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "gelu": functions.gelu,
     "gelu_new": _gelu_new,
     "gelu_pytorch_tanh": _gelu_new,

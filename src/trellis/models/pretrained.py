@@ -74,7 +74,11 @@ class Pretrained(Module):
     def hugging_face_names(self) -> dict[str, str]:
         """{chain of each variable and buffer here: its name in Hugging Face's files}."""
         chains = [*self.v.key_chains(), *self.buffers.key_chains()]
-        return names_of(chains, self.names)
+        return names_of(chains, self._names())
+
+    def _names(self) -> Mapping[str, str]:
+        """The table of names; an option of the configuration may change some."""
+        return self.names
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors, which transformers can load.

@@ -1,6 +1,7 @@
 """T5: an encoder and a decoder, with positions relative to each other."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
@@ -13,6 +14,7 @@ from .._array.elementwise import clip
 from .._array.indexing import take
 from .._array.manipulation import expand_dims, moveaxis
 from .._core.dispatch import backend_of
+from .._core.errors import ArgumentError
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
@@ -139,8 +141,8 @@ class Block(Module):
         width, epsilon = config.d_model, config.layer_norm_epsilon
         self.attention_norm = RMSNorm(width, epsilon)
         self.attention = Attention(config)
-        self.cross_norm = RMSNorm(width, epsilon) if is_decoder else None
-        self.cross = Attention(config) if is_decoder else None
+        self.cross_norm: Any = RMSNorm(width, epsilon) if is_decoder else None
+        self.cross: Any = Attention(config) if is_decoder else None
         self.norm = RMSNorm(width, epsilon)
         self.dense = FeedForward(config)
         self.dropout = Dropout(config.dropout_rate)
@@ -255,8 +257,9 @@ class T5(Pretrained):
             True: bucket_table(buckets, reach, True),
             False: bucket_table(buckets, reach, False),
         }
-        if config.activation[1]:
-            self.names = {**self.names, **self.gated_names}
+
+    def _names(self) -> Mapping[str, str]:
+        return {**self.names, **self.gated_names} if self.config.activation[1] else self.names
 
     def encode(self, tokens: Any, *, mask: Any = None) -> Memory:
         """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
@@ -350,10 +353,15 @@ def bucket_table(buckets: int, reach: int, is_both_ways: bool) -> list[int]:
     own, further ones share, by the logarithm of the distance.
 
     >>> bucket_table(4, 3, True), bucket_table(4, 3, False)
-    ([1, 1, 1, 0, 3, 3, 3], [2, 2, 1, 0, 0, 0, 0])
+    ([1, 1, 1, 0, 3, 3, 3], [3, 2, 1, 0, 0, 0, 0])
     """
     half = buckets // 2 if is_both_ways else buckets
     own = half // 2
+    if own < 1 or reach <= own:
+        raise ArgumentError(
+            f"T5 cannot share {buckets} buckets among distances up to {reach}: it needs at least "
+            f"four of them, and distances above {own}."
+        )
     found = []
     for distance in range(-reach, reach + 1):
         away = abs(distance) if is_both_ways else max(-distance, 0)

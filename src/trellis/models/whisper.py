@@ -96,8 +96,8 @@ class Block(Module):
         width, std = config.d_model, config.init_std
         self.attention_norm = LayerNorm(width)
         self.attention = Attention(config, heads)
-        self.cross_norm = LayerNorm(width) if is_decoder else None
-        self.cross = Attention(config, heads) if is_decoder else None
+        self.cross_norm: Any = LayerNorm(width) if is_decoder else None
+        self.cross: Any = Attention(config, heads) if is_decoder else None
         self.norm = LayerNorm(width)
         self.inner = dense(width, inner, std)
         self.outer = dense(inner, width, std)
