@@ -143,6 +143,8 @@ def of_gradients() -> dict[str, Any]:
         ),
         "checkpoint": Call(trellis.checkpoint, (_loss,), then=_on_x),
         "compile": Call(trellis.compile, (_loss,)),
+        "diverge": Call(trellis.diverge, (_loss, (x,)), {"backends": ("numpy", "numpy")}),
+        "trace": Call(trellis.trace, (_loss, x)),
         "execute_with_gradients": Call(
             trellis.execute_with_gradients, (lambda v: trellis.optim.global_norm(v), {"w": x})
         ),

@@ -219,7 +219,7 @@ def run_row(row, args):
 
 def check_row(name, framework):
     """Whether the row could be written for the framework; if so it was run and compared with the
-    row's own expectation."""
+    row's own expectation. None if it gives no array."""
     row = ROWS[name]
     dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
     args = map_arrays(lambda x: narrowed(x, dtype, "numpy"), row.args)
@@ -228,7 +228,7 @@ def check_row(name, framework):
         wide = map_arrays(lambda x: widened(narrowed(x, dtype, "numpy")), row.args)
         expected = as_arrays(row.expected(*wide) if callable(row.expected) else row.expected)
     if not list(values_in(graph.outputs)):
-        return True  # what comes out is no array: there is nothing to write
+        return None  # what comes out is no array: there is nothing to write
     try:
         source = graph.to_source(framework)
     except NotSupportedError as error:
@@ -266,22 +266,19 @@ def widened(x):
 def check_rows(framework):
     trellis.namespace(framework)
     names = [n for n, row in ROWS.items() if row.op not in NOT_TRACED]
-    written = {name for name in names if check_row(name, framework)}
-    ops = {ROWS[name].op for name in names}
-    missing = ops - {ROWS[name].op for name in written}
-    assert len(missing) <= len(UNSPELLED[framework]), missing
-    return len(written), len(names)
+    answers = [check_row(name, framework) for name in names]
+    return answers.count(True), len(answers) - answers.count(None)
 
 
 def test_rows_are_written_for_numpy():
     written, rows = check_rows("numpy")
-    assert rows - written <= 2, (written, rows)  # positions of maxima, a random mask
+    assert rows > 550 and rows - written <= 2, (written, rows)  # positions of maxima, a random mask
 
 
 @pytest.mark.needs("torch")
 def test_rows_are_written_for_torch():
     written, rows = check_rows("torch")
-    assert rows - written <= 3, (written, rows)  # and unique_all
+    assert rows > 550 and rows - written <= 3, (written, rows)  # and unique_all
 
 
 @pytest.mark.long
@@ -289,7 +286,7 @@ def test_rows_are_written_for_torch():
 @pytest.mark.parametrize("framework", ["jax", "tensorflow"])
 def test_rows_are_written_for(framework):
     written, rows = check_rows(framework)
-    assert written / rows > 0.93
+    assert written / rows > 0.95 and rows > 550
 
 
 @pytest.mark.parametrize("framework", BACKENDS)

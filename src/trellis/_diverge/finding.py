@@ -7,6 +7,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import BACKENDS, backend_of, current_backend, load
 from .._core.errors import ArgumentError, NotSupportedError
+from .._core.kinds import check_arguments
 from .._recording import refuse_compilers
 from .._recording.modules import modules_of
 from .compiled import with_compiler
@@ -54,6 +55,7 @@ def diverge(
     (True, 1)
     """
     refuse_compilers()
+    check_arguments(diverge, locals())
     if mode not in MODES:
         raise ArgumentError(f"mode is one of {', '.join(MODES)}, got {mode!r}.")
     if foreign_args is not None:

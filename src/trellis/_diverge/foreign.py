@@ -1,8 +1,6 @@
 """A model of another library against its port: by node where it was converted, by module where it
 was written by hand."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -114,14 +112,19 @@ class _Watch:
         self._found.append((_torch_path(module), _arrays(result)))
 
 
-@contextmanager
-def _watched(root: Module, found: list[tuple[str, list[Any]]]) -> Iterator[None]:
-    before = here.call
-    here.call = ModuleCall(root.__node__, None, None, before, _Watch(root, found))
-    try:
-        yield
-    finally:
-        here.call = before
+class _watched:
+    """Inside the block, what the modules of a tree return is noted in the list."""
+
+    def __init__(self, root: Module, found: list[tuple[str, list[Any]]]):
+        self._root, self._found = root, found
+
+    def __enter__(self) -> None:
+        self._before = here.call
+        watch = _Watch(self._root, self._found)
+        here.call = ModuleCall(self._root.__node__, None, None, self._before, watch)
+
+    def __exit__(self, *exception: object) -> None:
+        here.call = self._before
 
 
 def _torch_path(module: Module) -> str:

@@ -3,7 +3,6 @@
 import difflib
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,13 +204,12 @@ def _worst_place(x: Any, y: Any) -> str:
 
 def _pairs(
     ones: list[Call], twos: list[Call], report: Report, name: str
-) -> Iterator[tuple[int, Call, Call, bool]]:
+) -> list[tuple[int, Call, Call, bool]]:
     """Calls of two runs that belong together. Where a public function is made of other calls on
     one framework than on another, the last ones do: both give its result."""
     if [_key(call) for call in ones] == [_key(call) for call in twos]:
-        for i, (one, two) in enumerate(zip(ones, twos, strict=True)):
-            yield i, one, two, True
-        return
+        return [(i, *pair, True) for i, pair in enumerate(zip(ones, twos, strict=True))]
+    found: list[tuple[int, Call, Call, bool]] = []
     left, right = _groups(ones), _groups(twos)
     keys = [[_group_key(group) for group in side] for side in (left, right)]
     matcher = difflib.SequenceMatcher(None, keys[0], keys[1], autojunk=False)
@@ -226,10 +224,11 @@ def _pairs(
             continue
         for these, those in zip(left[a0:a1], right[b0:b1], strict=True):
             if [call.op for _, call in these] == [call.op for _, call in those]:
-                for (number, x), (_, y) in zip(these, those, strict=True):
-                    yield number, x, y, True
+                steps = zip(these, those, strict=True)
+                found += [(number, x, y, True) for (number, x), (_, y) in steps]
             else:
-                yield these[-1][0], these[-1][1], those[-1][1], False
+                found.append((these[-1][0], these[-1][1], those[-1][1], False))
+    return found
 
 
 def _key(call: Call) -> tuple[str, str, str, str]:

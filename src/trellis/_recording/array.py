@@ -94,7 +94,10 @@ class RecordedArray:
         caller = sys._getframe(1).f_code.co_filename
         if self.recorder.name == "tensorflow" and "tensorflow" in caller:
             # A tensor on the left of an operator asks: then the operator comes here, and is seen.
-            raise TypeError("a recorded array is no tensor")
+            raise TypeError(
+                "A function of TensorFlow met a recorded array. Write the Trellis function of the "
+                "same meaning."
+            )
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)
 

@@ -3,8 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -72,18 +71,19 @@ def _search(name: str, value: Any, found: dict[str, Module], seen: set[int]) -> 
             _search(place.key, place.module, found, seen)
 
 
-def _names_in(fn: FunctionType) -> Iterator[tuple[str, Any]]:
+def _names_in(fn: FunctionType) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         try:
-            yield name, cell.cell_contents
+            found.append((name, cell.cell_contents))
         except ValueError:  # not assigned yet
             continue
     for name in fn.__code__.co_names:
         if name in fn.__globals__:
             value = fn.__globals__[name]
             if isinstance(value, (Module, FunctionType, list, tuple, dict)) or _is_of_user(value):
-                yield name, value
-    yield from [("", value) for value in fn.__defaults__ or ()]
+                found.append((name, value))
+    return found + [("", value) for value in fn.__defaults__ or ()]
 
 
 def _is_of_user(value: Any) -> bool:
@@ -94,18 +94,23 @@ def _is_of_user(value: Any) -> bool:
     return hasattr(value, "__dict__") and bool(home) and not is_installed
 
 
-@contextmanager
-def given(variables: list[tuple[Module, Container, Container]]) -> Iterator[list[Given]]:
+class given:
     """Inside the block, modules have these variables and buffers, in this thread only, and each
     call of a module is noted. The frames hold the buffers as the program leaves them."""
-    watcher = _Watcher()
-    before = here.call
-    frames: list[Given] = []
-    here.call = Given(watcher.__node__, None, None, before, watcher)
-    try:
-        for module, v, buffers in variables:
-            here.call = Given(module.__node__, v, buffers, here.call, watcher)
-            frames.append(here.call)
-        yield frames
-    finally:
-        here.call = before
+
+    def __init__(self, variables: list[tuple[Module, Container, Container]]):
+        self._variables = variables
+
+    def __enter__(self) -> list[Given]:
+        watcher = _Watcher()
+        self._before = here.call
+        here.call = Given(watcher.__node__, None, None, self._before, watcher)
+        frames: list[Given] = []
+        for module, v, buffers in self._variables:
+            frame = Given(module.__node__, v, buffers, here.call, watcher)
+            here.call = frame
+            frames.append(frame)
+        return frames
+
+    def __exit__(self, *exception: object) -> None:
+        here.call = self._before

@@ -1,15 +1,13 @@
 """A recording: recording backends, their rows in the dispatch table, and what they report to."""
 
-import operator
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from .. import _backends
 from .._array.compilation import using_compilation
-from .._array.interchange import to_backend
 from .._core import dispatch, tree
 from .._core.container import Container
 from .._core.dispatch import BACKENDS, load, using_backend
@@ -28,7 +26,6 @@ _TELLING = frozenset(
 )
 _GROUPS = ("linalg", "fft", "random")
 _lock = threading.RLock()
-_running: list["Recorder"] = []
 
 
 class _Mine(threading.local):
@@ -232,74 +229,61 @@ def refuse_compilers() -> None:
         )
 
 
-@contextmanager
-def recording(
-    recorder: Recorder, variables: list[tuple[Module, Container, Container]]
-) -> Iterator[list[Given]]:
+class recording:
     """Inside the block, in this thread, calls go through the recorder; modules have the given
     variables and buffers. One recording at a time: another thread waits for its turn."""
-    refuse_compilers()
-    if not _lock.acquire(timeout=600):
-        raise NotSupportedError("Another thread has been recording for ten minutes.")
-    try:
-        if _running:
+
+    def __init__(self, recorder: Recorder, variables: list[tuple[Module, Container, Container]]):
+        self._recorder, self._variables = recorder, variables
+
+    def __enter__(self) -> list[Given]:
+        refuse_compilers()
+        if _mine.recorder is not None:
             raise NotSupportedError(
                 "A recorded function cannot start a recording of its own: take the inner "
                 "trellis.trace() or trellis.diverge() out of it."
             )
-        _running.append(recorder)
-        _mine.recorder = recorder
         with ExitStack() as stack:
-            stack.enter_context(_rows(recorder))
-            stack.enter_context(using_backend(recorder.name))
+            _lock.acquire()
+            stack.callback(_lock.release)
+            stack.enter_context(_rows(self._recorder))
+            stack.enter_context(using_backend(self._recorder.name))
             stack.enter_context(using_compilation(False))
-            yield stack.enter_context(given(variables))
-    finally:
-        recorder.places.forget()
-        if _mine.recorder is recorder:
-            _mine.recorder = None
-        if _running and _running[-1] is recorder:
-            _running.pop()
-        _lock.release()
+            frames = stack.enter_context(given(self._variables))
+            self._stack = stack.pop_all()
+        return frames
+
+    def __exit__(self, *exception: object) -> None:
+        self._recorder.places.forget()
+        self._stack.close()
 
 
-@contextmanager
-def _rows(recorder: Recorder) -> Iterator[None]:
-    """Put recording backends into the table and take them out again, whatever happens."""
-    table = dispatch._by_type
-    natives = {name: getattr(_backends, name) for name in _loaded()}
-    backends = {
-        name: recorder.backend if name == recorder.name else RecordingBackend(recorder, native)
-        for name, native in natives.items()
-    }
-    by_native = {id(native): backends[name] for name, native in natives.items()}
-    before = {cls: row for cls, row in table.items() if id(row) in by_native}
-    try:
+class _rows:
+    """Puts recording backends into the table and takes them out again."""
+
+    def __init__(self, recorder: Recorder):
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        recorder, table = self._recorder, dispatch._by_type
+        self._natives = {name: getattr(_backends, name) for name in _loaded()}
+        backends = {
+            name: recorder.backend if name == recorder.name else RecordingBackend(recorder, native)
+            for name, native in self._natives.items()
+        }
+        by_native = {id(native): backends[name] for name, native in self._natives.items()}
+        self._before = {cls: row for cls, row in table.items() if id(row) in by_native}
+        _mine.recorder = recorder
         for name, backend in backends.items():
             setattr(_backends, name, backend)  # what `load` hands out
-        for cls, row in before.items():
+        for cls, row in self._before.items():
             table[cls] = by_native[id(row)]
         table[RecordedArray] = recorder.backend
-        yield
-    finally:
+
+    def __exit__(self, *exception: object) -> None:
+        table = dispatch._by_type
         table.pop(RecordedArray, None)
-        table.update(before)
-        for name, native in natives.items():
+        table.update(self._before)
+        for name, native in self._natives.items():
             setattr(_backends, name, native)
-
-
-def moved(nest: Any, name: str) -> Any:
-    """A nest of arrays in another framework; what is no array stays."""
-    return tree.map(lambda x: to_backend(x, name) if hasattr(x, "dtype") else x, nest)
-
-
-OPERATORS = {
-    op.__name__.strip("_"): op
-    for op in (
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-        operator.mod, operator.pow, operator.matmul, operator.and_, operator.or_, operator.xor,
-        operator.lshift, operator.rshift, operator.eq, operator.ne, operator.lt, operator.le,
-        operator.gt, operator.ge, operator.neg, operator.pos, operator.abs, operator.invert,
-        operator.getitem,
-    )
-}  # fmt: skip
+        _mine.recorder = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from .eject import SPECS, check_traced, key_of, signature_of
+from .calls import SPECS, check_traced, key_of, signature_of
 from .graph import Graph, Node, Value, values_in
 
 _BYTES = {"bool": 1, "bfloat16": 2, "complex64": 8, "complex128": 16}

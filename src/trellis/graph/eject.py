@@ -1,19 +1,17 @@
 """A graph as plain code of one framework, without Trellis: a file that one can read and own."""
 
 import base64
-import inspect
 import keyword
-import operator
 import re
 import zlib
 from typing import Any
 
 import numpy as np
 
-from .._backends.interface import Backend
 from .._core.dispatch import BACKENDS
-from .._core.dtypes import INTEGER, promote
+from .._core.dtypes import INTEGER
 from .._core.errors import ArgumentError, NotSupportedError
+from .calls import SPECS, axes_of, check_traced, common_dtype, key_of, signature_of
 from .graph import Graph, Node, Value, values_in
 from .plain import functions_of
 from .printer import Printer, quoted
@@ -23,7 +21,6 @@ from .types_of_calls import (
     COUNTS,
     EITHER,
     LIKE_RESULT,
-    OPERATORS,
     TENSORS,
     needs_function,
 )
@@ -34,13 +31,6 @@ _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<",
     "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
     "bitwise_or": "|", "equal": "==", "not_equal": "!=",
-}  # fmt: skip
-SPECS = {
-    "conv": ("strides", "padding", "x_dilations", "dilations", "groups", "channel_first",
-             "filter_first"),
-    "conv_transpose": ("strides", "starts", "outs", "dilations", "groups", "channel_first",
-                       "filter_first"),
-    "max_pool": ("window", "strides", "padding", "dilations", "channel_first"),
 }  # fmt: skip
 _HOLE = re.compile(r"\{(\*?)(\w+)(\??)(\w*)\}")
 
@@ -151,7 +141,7 @@ class Ejector(Printer):
         if name == "result":
             return self.dtype(str(node.result.dtype))
         if name == "axes_of_axis":
-            return self.text(_axes(bound.get("axis"), bound["x"]))
+            return self.text(axes_of(bound.get("axis"), bound["x"]))
         if name == "tanh_or_none":
             return '"tanh"' if bound["approximate"] else '"none"'
         if name == "is_complete":
@@ -229,7 +219,7 @@ class Ejector(Printer):
         if key in LIKE_RESULT:
             wanted = node.result.dtype
         elif key in COMPARED:
-            wanted = _common(bound)
+            wanted = common_dtype(bound)
         else:
             return bound
         if wanted is None:
@@ -383,55 +373,6 @@ _UNPACKED = [
     "    data = zlib.decompress(base64.b85decode(text))",
     "    return np.frombuffer(data, dtype).reshape(shape).copy()",
 ]
-
-
-def key_of(node: Node) -> str:
-    """The name of a node's function in the tables of spellings."""
-    if node.op in OPERATORS:
-        return OPERATORS[node.op]
-    if node.op is operator.getitem:
-        return "getitem"
-    room = str(getattr(node.op, "__module__", "")).rpartition(".")[2]
-    name = node.op.__name__
-    return f"{room}.{name}" if room in ("linalg", "fft", "random") else name
-
-
-def check_traced(graph: Graph) -> None:
-    """Refuse a graph of public layers: its calls have other arguments than those of a trace."""
-    for node in graph.nodes:
-        room = str(getattr(node.op, "__module__", ""))
-        if room.startswith(("trellis.functional", "trellis.convert", "trellis.nn")):
-            raise NotSupportedError(
-                "This graph was read from a foreign model. Trace the module that it became: "
-                "trellis.trace(model, x)."
-            )
-
-
-def signature_of(key: str) -> inspect.Signature:
-    group, _, name = key.rpartition(".")
-    owner: Any = Backend
-    if group:
-        owner = inspect.signature(getattr(Backend, group).fget).return_annotation
-    found = inspect.signature(getattr(owner, name))
-    return found.replace(parameters=list(found.parameters.values())[1:])
-
-
-def _common(bound: dict[str, Any]) -> str | None:
-    """The type in which two sides are compared."""
-    values = [x for x in bound.values() if isinstance(x, Value)]
-    found = str(values[0].dtype)
-    for value in values[1:]:
-        found = promote(found, str(value.dtype))
-    if found in (*INTEGER, "bool") and any([type(x) is float for x in bound.values()]):
-        found = "float32"
-    return found
-
-
-def _axes(axis: Any, x: Any) -> tuple[int, ...]:
-    if axis is None:
-        value = getattr(x, "value", x)
-        return tuple(range(len(value.shape)))
-    return (axis,) if isinstance(axis, int) else tuple(axis)
 
 
 def _is_index_array(part: Any) -> bool:

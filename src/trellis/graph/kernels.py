@@ -6,6 +6,7 @@ of a convolution or a window are plain tuples.
 from collections.abc import Callable
 from typing import Any
 
+from .._backends.interface import Kernels
 from .._backends.shared.convolution import ConvSpec, TransposedConvSpec
 from .._backends.shared.windows import WindowSpec
 from .._core import tree
@@ -17,11 +18,9 @@ _SPECS: dict[str, Any] = {
     "max_pool": WindowSpec,
 }
 NAMES = (
-    "linear", "grouped_matmul", "conv", "conv_transpose", "max_pool", "attention",
-    "attention_weights", "lstm", "layer_norm", "class_losses", "relu", "sigmoid", "silu",
-    "softplus", "gelu", "elu", "leaky_relu", "hard_tanh", "softmax", "log_softmax", "index_set",
-    "index_add", "index_multiply", "index_min", "index_max",
-)  # fmt: skip
+    *[name for name in vars(Kernels) if not name.startswith("_")],
+    *["index_set", "index_add", "index_multiply", "index_min", "index_max"],
+)
 
 
 class Kernel:

@@ -32,6 +32,7 @@ from .builder import Builder
 from .graph import Graph, Value
 from .kernels import kernel
 from .passes import drop_unused
+from .types_of_calls import OPERATORS
 
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip
@@ -165,7 +166,7 @@ class Tracing(Recorder):
         place = self.places.find()
         self.builder.source = place.public or name
         self.builder.where = ", ".join([text for text in (place.module, place.where) if text])
-        op = fn if fn in _OPERATORS else _public(name)
+        op = fn if fn in OPERATORS or fn is operator.getitem else _public(name)
         options = {k: self.values(x) for k, x in kwargs.items() if k != "device"}
         value = self.builder.call(op, *self.values(args), **options)
         return self._described(value, result)
@@ -246,14 +247,6 @@ class Tracing(Recorder):
             ys.append(y)
         stacked = tree.map(lambda *rows: self.call("stack", (list(rows),), {"axis": 0}), *ys)
         return carry, stacked
-
-
-_OPERATORS = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod}
-    | {operator.pow, operator.matmul, operator.and_, operator.or_, operator.xor, operator.lshift}
-    | {operator.rshift, operator.eq, operator.ne, operator.lt, operator.le, operator.gt}
-    | {operator.ge, operator.neg, operator.pos, operator.abs, operator.invert, operator.getitem}
-)
 
 
 def _public(name: str) -> Callable[..., Any]:
