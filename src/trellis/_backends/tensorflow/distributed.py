@@ -4,6 +4,7 @@ import logging
 import zlib
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
@@ -59,7 +60,7 @@ class Engine:
 
         self._ops, self._place = collective_ops, place
         self._keys: dict[int, Any] = {}
-        self._traced = 0
+        self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def all_reduce(self, buffer: Any, op: str) -> Any:
         @tf.custom_gradient  # type: ignore[untyped-decorator]
@@ -116,16 +117,23 @@ class Engine:
     def _key(self, what: str, x: Any) -> int:
         """A number for a call of this kind: the same on all ranks, another for another shape.
 
-        Calls inside one graph may run at the same time, so each of them has its own.
+        Calls inside one graph may run at the same time, so each has the number of its place there.
+        That is the same on all ranks, also where only some of them have to trace anew.
         """
-        described = (what, tuple(x.shape), x.dtype.name, 0)
-        if not tf.executing_eagerly():
-            self._traced += 1
-            described = (what, tuple(x.shape), x.dtype.name, self._traced)
+        described = (what, tuple(x.shape), x.dtype.name, self._place_in_graph())
         key = zlib.crc32(repr(described).encode()) & 0x3FFFFFFF
         while self._keys.setdefault(key, described) != described:
             key += 1
         return key
+
+    def _place_in_graph(self) -> int:
+        if tf.executing_eagerly():
+            return 0
+        graph = tf.compat.v1.get_default_graph()
+        while isinstance(getattr(graph, "outer_graph", None), tf.__internal__.FuncGraph):
+            graph = graph.outer_graph
+        self._counts[graph] = self._counts.get(graph, 0) + 1
+        return self._counts[graph]
 
 
 hand_on(globals())
