@@ -1,5 +1,7 @@
 """Six models from each of four frameworks to each of five formats: the matrix of the board."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,10 @@ def check(name, format, backend, tmp_path):
     weights = sum([np.asarray(trellis.to_backend(x, "numpy")).nbytes
                    for x in trellis.tree.leaves([model.v, model.buffers])])  # fmt: skip
     assert made.size <= 1.1 * weights + OVERHEAD[format], "are the weights in it twice?"
+    here = str(Path(trellis.__file__).parent).encode()
+    for part in path.rglob("*") if path.is_dir() else [path]:
+        if part.is_file():
+            assert here not in part.read_bytes(), "directories of this machine are in it"
 
 
 def grown(ports, args):

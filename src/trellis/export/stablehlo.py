@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +117,21 @@ def _serialized(program: Program, variables: str, platforms: Sequence[str] | Non
         fn = with_parameters
         specs.insert(0, {n: jax.ShapeDtypeStruct(x.shape, x.dtype) for n, x in arrays.items()})
     fn.__name__ = program.name
-    made = jax.export.export(jax.jit(fn), platforms=platforms)(*specs)
-    return bytes(made.serialize())
+    with _without_places():
+        made = jax.export.export(jax.jit(fn), platforms=platforms)(*specs)
+        return bytes(made.serialize())
+
+
+@contextlib.contextmanager
+def _without_places() -> Iterator[None]:
+    """Without the directories of this machine, which JAX notes with every operation."""
+    option = "jax_hlo_source_file_canonicalization_regex"
+    before = getattr(jax.config, option)
+    jax.config.update(option, ".*")
+    try:
+        yield
+    finally:
+        jax.config.update(option, before)
 
 
 def _load(path: Path) -> Runner:
