@@ -106,7 +106,6 @@ def test_names_have_counterparts():
         "trellis.functional.extend_cache",
         "trellis.functional.geglu",
         "trellis.functional.init_cache",
-        "trellis.generate",
         "trellis.functional.rotary_embedding",
         "trellis.functional.sinusoidal_encoding",
         "trellis.functional.swiglu",
