@@ -410,6 +410,31 @@ def _checkpoint() -> str:
     return path
 
 
+class _Counting:
+    """A language model: after n comes n + 1."""
+
+    def init_cache(self, batch: int, length: int) -> Any:
+        return {}
+
+    def __call__(self, tokens: Any, cache: Any) -> Any:
+        return trellis.one_hot((tokens + 1) % 9, 9), cache
+
+
+def of_sequences() -> dict[str, Call]:
+    functional, new = trellis.functional, numbers(1, 1, 2, 3)
+    cache = Made(lambda: functional.init_cache(1, 1, 4, 3))
+    return {
+        "functional.extend_cache": Call(functional.extend_cache, (cache, new, new)),
+        "functional.cache_mask": Call(functional.cache_mask, (cache, 2)),
+        "functional.cache_positions": Call(functional.cache_positions, (cache, 2)),
+        "generate": Call(
+            trellis.generate,
+            (Made(_Counting), [[1, 2], [3, 4]]),
+            {"max_new_tokens": 2, "compile": False},
+        ),
+    }
+
+
 def all_calls() -> dict[str, Call]:
     """Good calls by the names that users write after `trellis.`."""
     return {
@@ -421,4 +446,5 @@ def all_calls() -> dict[str, Call]:
         **of_layers(),
         **of_optimizers(),
         **of_training(),
+        **of_sequences(),
     }

@@ -54,6 +54,7 @@ WITHOUT_MISTAKES = {
     "current_backend", "default_dtype", "no_grads", "unset_with_grads", "gradients.no_grads",
     "gradients.unset_with_grads", "Module", "DType",
     "TrellisError", "optim.Transformation", "train.Callback", "train.History", "nn.Module",
+    "functional.KVCache",
 }  # fmt: skip
 # Checked in their own tests: they compare, or open rooms of their own.
 ELSEWHERE = ("random.stream", "gradients.check_gradients", "train.accuracy")

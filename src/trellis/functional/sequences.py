@@ -7,7 +7,7 @@ from .._core.dispatch import named_xp, xp_of, xp_of_all
 from .._core.dtypes import fitted
 from .._core.errors import ArgumentError, DtypeError, ShapeError, TracingError
 from .._core.explain import explain
-from .._core.leafwise import call_leafwise
+from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A, Array, Scalar
 from ._arguments import whole_number
@@ -72,6 +72,9 @@ def pad_sequences(
         one_of("pad_sequences", "side", side, ("right", "left"))
         if not isinstance(sequences, (list, tuple)) or len(sequences) == 0:
             raise ArgumentError("pad_sequences() expects a list of at least one sequence.")
+        if has_nest(*sequences):
+            options = {"length": length, "value": value, "side": side, "backend": backend}
+            return call_leafwise(pad_sequences, (sequences,), options)
         arrays = [x for x in sequences if hasattr(x, "dtype")]
         xp: Any = xp_of_all(*arrays) if arrays and backend is None else named_xp(backend)
         filled = [i for i, x in enumerate(sequences) if hasattr(x, "dtype") or len(x) > 0]
