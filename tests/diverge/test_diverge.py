@@ -128,6 +128,20 @@ def test_operators_are_seen(backend, rows):
     assert report.is_same and ops == ["mul", "add", "matrix_transpose", "getitem", "matmul", "gt"]
 
 
+@pytest.mark.needs("torch")
+def test_functions_of_numpy_and_torch_are_seen_by_name():
+    import torch
+
+    def ops(program, backend):
+        report = trellis.diverge(program, (X,), backends=(backend, backend))
+        return [step.call.op for step in report.steps[backend]]
+
+    assert ops(lambda x: torch.relu(x) + 1, "torch") == ["torch.relu", "add"]
+    assert ops(lambda x: np.tanh(x) * 2, "numpy") == ["numpy.tanh", "mul"]
+    report = trellis.diverge(lambda x: np.tanh(x), (X,), backends=("numpy", "torch"), mode="local")
+    assert "a function of the framework itself" in report.remarks[0]
+
+
 def test_differentiated_functions_and_loops_are_one_call(backend):
     net = nn.GRU(4, 3)
 

@@ -15,7 +15,7 @@ import numpy as np
 from .._array.compilation import compile
 from .._core import tree
 from .._core.container import Container
-from .._core.dispatch import load
+from .._core.dispatch import load, using_backend
 from .._core.errors import NotSupportedError
 from .._recording.modules import modules_of
 from ..graph import Graph, Node, program_of, trace
@@ -127,7 +127,9 @@ class _Program:
 
         v, buffers, xs = self._held
         made = compile(run) if is_compiled else run
-        return [as_numpy(self.xp, x) for x in made(v, buffers, self._constants, xs)]
+        with using_backend(self.backend):  # for calls that have no array to go by
+            results = made(v, buffers, self._constants, xs)
+        return [as_numpy(self.xp, x) for x in results]
 
     def calls(self, nodes: list[Node], results: list[Any]) -> list[Call]:
         """Nodes and their results as calls of a recording."""
