@@ -1,9 +1,9 @@
 """One training step of a rank: its gradients, one all-reduce, and the update that all make alike.
 
 Gradients, the floating-point buffers (running statistics), the loss and the metrics travel
-together, in one buffer for each data type. Where the framework compiles collectives only as parts
-of a program of all ranks (JAX), the whole step is such a program; elsewhere, and for a batch that
-does not divide evenly, the all-reduce stands between two compiled halves.
+together, in one buffer for each data type. On JAX and TensorFlow the all-reduce is a part of the
+one compiled step. On torch and NumPy, and for a batch that does not divide evenly, it stands
+between two compiled halves.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,7 @@ from ._metrics import Metric
 from ._step import halves
 
 _NAME = "fit"
+_WHOLE = ("jax", "tensorflow")  # whose compilers take collectives as they are
 
 
 class DistributedStep:
@@ -46,10 +47,9 @@ class DistributedStep:
         self._gradients, self._update = halves(
             model, loss, optimizer, metrics, backend=backend, precision=precision
         )
-        # Where arrays of one process cannot meet a collective inside of a compiled function, the
-        # whole step is one program; the same where statistics travel in the middle of it.
+        # One program; also where statistics travel in the middle of it.
         self._whole: Any = None
-        if is_compiled and (backend == "jax" or is_synchronized):
+        if is_compiled and (backend in _WHOLE or is_synchronized):
             self._whole = self._engine.compile(self._both, keep=True)
         self._first = compiled(self._packed) if is_compiled else self._packed
         self._second = compiled(self._applied) if is_compiled else self._applied
