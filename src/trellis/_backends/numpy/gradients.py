@@ -16,7 +16,7 @@ from ..._core.dtypes import FLOATING
 from ..exports import hand_on
 from . import _einops
 from ._helpers import NATIVE
-from ._tape import TracedArray, stop
+from ._tape import Parts, TracedArray, stop
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
@@ -73,8 +73,22 @@ def _backward(nodes: list[Any], cotangents: list[Any]) -> dict[Any, Any]:
             if not node.parents:
                 roots[node] = outgrad
             for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
-                outgrads[parent] = add_outgrads(outgrads.get(parent), ingrad)
+                outgrads[parent] = _added(outgrads.get(parent), ingrad)
     return roots
+
+
+def _added(before: Any, g: Any) -> tuple[Any, bool]:
+    """The sum of two gradients, and whether the backward pass made it, and may write into it."""
+    if type(g) is Parts:
+        return (g if before is None else before[0].plus(g)), False
+    if type(g) is np.ndarray:
+        if before is None:
+            return g, False
+        total, is_ours = before
+        if type(total) is np.ndarray and total.dtype == g.dtype and total.shape == g.shape:
+            return np.add(total, g, out=total if is_ours else None), True
+    found: tuple[Any, bool] = add_outgrads(before, g)
+    return found
 
 
 def _finished(g: Any, x: Any) -> Any:
