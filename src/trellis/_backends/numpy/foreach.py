@@ -6,7 +6,7 @@ import numpy as np
 
 from ..exports import hand_on
 from ..shared import foreach as plain
-from ._adam import fused_adam
+from ._adam import fused_adam as fused_adam
 from ._helpers import widened
 from ._tape import TracedArray
 from .gradients import stop_gradient

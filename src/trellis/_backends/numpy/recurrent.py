@@ -125,7 +125,8 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
         elif i == 3:
             found.append(x.reshape(steps * rows, x.shape[-1]).T @ flat)
         elif i == 4:
-            found.append(hs[:-1].reshape((steps - 1) * rows, width).T @ flat[rows:] + h.T @ flat[:rows])
+            before = hs[:-1].reshape((steps - 1) * rows, width)
+            found.append(before.T @ flat[rows:] + h.T @ flat[:rows])
         else:
             found.append(np.add.reduce(flat, axis=0))
     return found
