@@ -24,7 +24,13 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         )
         return y.astype(dtype)
     if type(x) is np.ndarray and type(weight) is np.ndarray and type(bias) is not TracedArray:
-        return _linear(x, weight, bias)[0]
+        if x.ndim > 2:
+            # One product for all rows: for stacks of matrices NumPy would call BLAS once for each.
+            rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T
+            y = rows.reshape(*x.shape[:-1], weight.shape[0])
+        else:
+            y = x @ weight.T
+        return y if bias is None else y + bias
     return _fused_linear(x, weight, bias)[0]
 
 
@@ -34,7 +40,6 @@ def _linear(x: Any, weight: Any, bias: Any) -> tuple[Any]:
 
 
 def _forward(x: Any, weight: Any, bias: Any) -> tuple[tuple[Any], Any]:
-    # One product for all rows: for stacks of matrices NumPy would call BLAS once for each.
     rows = x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
     y = rows @ weight.T
     if bias is not None:
