@@ -70,6 +70,24 @@ for _scalar in (np.float16, _bfloat16, np.float32, np.float64, np.complex64, np.
 ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
 
 
+class Parts:
+    """The gradients of a function with several results: one for each, or None."""
+
+    __slots__ = ("gs",)
+
+    def __init__(self, gs: list[Any]):
+        self.gs = gs
+
+    def plus(self, other: "Parts") -> "Parts":
+        return Parts([_sum(a, b) for a, b in zip(self.gs, other.gs, strict=True)])
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
 # The rule book ------------------------------------------------------------------------------------
 
 

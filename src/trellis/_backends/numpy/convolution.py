@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ._fused import fused
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large
 # enough for BLAS.
@@ -54,8 +55,8 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
         lows,
         spec.groups,
     )
-    y = _output(x, filters, geometry)
-    return _finished(y, bias, spec.channel_first)
+    y = _with_bias(x, filters, bias, geometry)[0]
+    return np.moveaxis(y, -1, 1) if spec.channel_first else y
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
@@ -66,8 +67,8 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
     geometry = _Geometry(
         spec.outs, kernel, sizes, spec.strides, spec.dilations, ones, spec.starts, spec.groups
     )
-    y = _input_gradient(x, filters, geometry)
-    return _finished(y, bias, spec.channel_first)
+    y = _plus(_input_gradient(x, filters, geometry), bias)
+    return np.moveaxis(y, -1, 1) if spec.channel_first else y
 
 
 def _channel_last(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> tuple[Any, Any]:
@@ -78,11 +79,10 @@ def _channel_last(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> 
     return x, filters
 
 
-def _finished(y: Any, bias: Any, channel_first: bool) -> Any:
-    if bias is not None:
-        is_half = y.dtype.itemsize < 4
-        y = _single_sum(y, bias) if is_half else y + bias
-    return np.moveaxis(y, -1, 1) if channel_first else y
+def _plus(y: Any, bias: Any) -> Any:
+    if bias is None:
+        return y
+    return _single_sum(y, bias) if y.dtype.itemsize < 4 else y + bias
 
 
 def _single_sum(y: Any, bias: Any) -> Any:
@@ -94,13 +94,17 @@ def _single_sum(y: Any, bias: Any) -> Any:
 def _output(x: Any, w: Any, geo: _Geometry) -> Any:
     dtype, x, w = _computable(x, w)
     padded = _padded(x, geo)
-    y = np.zeros((x.shape[0], *geo.outs, w.shape[-1]), x.dtype)
+    y = np.empty((x.shape[0], *geo.outs, w.shape[-1]), x.dtype)
     if _is_depthwise(w, geo):
+        y[...] = 0
         for offset, window in _offsets(geo):
             y += padded[window] * w[offset][0]
         return y.astype(dtype, copy=False)
     matrices = _filter_matrices(w, geo)
     for block, columns in _columns(padded, geo):
+        if geo.groups == 1:
+            np.matmul(columns[0], matrices[0], out=y[block].reshape(-1, y.shape[-1]))
+            continue
         y[block] = _from_groups(np.matmul(columns, matrices), y[block].shape)
     return y.astype(dtype, copy=False)
 
@@ -169,6 +173,39 @@ defvjp(
     lambda ans, x, g, geo: lambda w: _output(x, w, geo),
     argnums=(0, 1),
 )
+
+
+# With its bias, for first derivatives, a convolution is one entry on the tape.
+
+
+def _formula(x: Any, w: Any, bias: Any, geo: _Geometry) -> tuple[Any]:
+    return (_plus(_output(x, w, geo), bias),)
+
+
+def _forward(x: Any, w: Any, bias: Any, geo: _Geometry) -> tuple[tuple[Any], Any]:
+    y = _output(x, w, geo)
+    if bias is not None:
+        y += bias
+    return (y,), (x, w, geo)
+
+
+def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
+    (g,), (x, w, geo) = gs, kept
+    found = []
+    for i in places:
+        if i == 0:
+            found.append(_input_gradient(g, w, geo))
+        else:
+            found.append(_filter_gradient(x, g, geo) if i == 1 else _sum_to_channels(g))
+    return found
+
+
+def _sum_to_channels(g: Any) -> Any:
+    rows = math.prod(g.shape[:-1])
+    return np.add.reduce(g.reshape(rows, g.shape[-1]), axis=0)
+
+
+_with_bias = fused(_forward, _backward, _formula)
 
 
 def _computable(a: Any, b: Any) -> tuple[Any, Any, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..exports import hand_on
 from ..shared import foreach as plain
+from ._adam import fused_adam as fused_adam
 from ._helpers import widened
 from ._tape import TracedArray
 from .gradients import stop_gradient
@@ -21,6 +22,13 @@ def _room(x: Any, *others: Any) -> Any:
     return None if any([isinstance(y, TracedArray) for y in others]) else x
 
 
+def _place(y: Any, x: Any) -> Any:
+    """`y`, a temporary, as the place for the result of an operation with `x`, or None."""
+    if type(y) is not np.ndarray or type(x) is not np.ndarray or y.dtype.kind == "V":
+        return None
+    return y if y.dtype == x.dtype and y.shape == x.shape else None
+
+
 def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
     """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a
     number.
@@ -32,9 +40,15 @@ def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
 
 
 def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
+    is_one = isinstance(alpha, int) and alpha == 1
+    if not reuse and is_one:
+        return _kept(plain.foreach_add(xs, ys), xs)
     if not reuse:
-        return _kept(plain.foreach_add(xs, ys, alpha), xs)
-    terms = ys if isinstance(alpha, int) and alpha == 1 else plain.foreach_mul(_list(ys, xs), alpha)
+        # The product is ours: the sum goes where it lies.
+        terms = plain.foreach_mul(_list(ys, xs), alpha)
+        pairs = zip(xs, terms, strict=True)
+        return _kept([np.add(x, y, out=_place(y, x)) for x, y in pairs], xs)
+    terms = ys if is_one else plain.foreach_mul(_list(ys, xs), alpha)
     pairs = zip(xs, _list(terms, xs), strict=True)
     return _kept([np.add(x, y, out=_room(x, y)) for x, y in pairs], xs)
 
@@ -85,7 +99,8 @@ def _norm(x: Any) -> Any:
 
 
 def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
-    return _kept(plain.foreach_lerp(xs, ys, weight), xs)
+    away = foreach_mul([y - x for x, y in zip(xs, ys, strict=True)], weight, reuse=True)
+    return _kept([np.add(x, y, out=_place(y, x)) for x, y in zip(xs, away, strict=True)], xs)
 
 
 def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
@@ -98,24 +113,6 @@ def foreach_detach(xs: list[Any]) -> list[Any]:
 
 def _list(y: Any, xs: list[Any]) -> list[Any]:
     return plain.spread(y, xs)
-
-
-def fused_adam(
-    ws: list[Any],
-    gs: list[Any],
-    ms: list[Any],
-    vs: list[Any],
-    step: Any,
-    lr: Any,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
-    *,
-    reuse: bool = False,
-) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """There is no such kernel here."""
-    return None
 
 
 hand_on(globals())

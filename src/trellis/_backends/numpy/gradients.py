@@ -9,7 +9,6 @@ import numpy as np
 from autograd.core import VJPNode, add_outgrads
 from autograd.extend import defvjp_argnums, primitive
 from autograd.tracer import new_box, trace_stack
-from autograd.util import toposort
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
@@ -17,7 +16,7 @@ from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
-from ._tape import TracedArray, stop
+from ._tape import Parts, TracedArray, stop
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
@@ -47,33 +46,75 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
     nodes = [y._node if isinstance(y, TracedArray) and y._trace == level else None for y in outputs]
 
     def pull(cotangents: list[Any]) -> list[Any]:
-        found = _backward(nodes, cotangents)
+        found = _backward(nodes, cotangents, once)
         return [_finished(found.get(root), x) for root, x in zip(roots, xs, strict=True)]
 
     return [unboxed(y) for y in outputs], tree.map(unboxed, aux), pull
 
 
-def _backward(nodes: list[Any], cotangents: list[Any]) -> dict[Any, Any]:
-    """The gradients at the roots that the outputs depend on."""
-    end = VJPNode.new_root()
-    pairs = [
-        (node, g)
-        for node, g in zip(nodes, cotangents, strict=True)
-        if node is not None and g is not None
-    ]
-    end.parents = [node for node, _ in pairs]
-    end.vjp = lambda _: [g for _, g in pairs]
-    outgrads: dict[Any, Any] = {end: (None, False)}
+def _backward(nodes: list[Any], cotangents: list[Any], once: bool) -> dict[Any, Any]:
+    """The gradients at the roots that the outputs depend on.
+
+    With `once`, what an entry of the tape has kept is let go of as soon as it has been used.
+    """
+    outgrads: dict[Any, Any] = {}
+    for node, g in zip(nodes, cotangents, strict=True):
+        if node is not None and g is not None:
+            outgrads[node] = _added(outgrads.get(node), g)
+    order = _in_order(list(outgrads))
     roots: dict[Any, Any] = {}
     # An infinite gradient is a result, not an accident, so NumPy does not warn about it here.
     with np.errstate(all="ignore"):
-        for node in toposort(end):
+        while order:
+            node = order.pop()
             outgrad = outgrads.pop(node)[0]
             if not node.parents:
                 roots[node] = outgrad
+                continue
             for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
-                outgrads[parent] = add_outgrads(outgrads.get(parent), ingrad)
+                outgrads[parent] = _added(outgrads.get(parent), ingrad)
+            if once:
+                node.parents = node.vjp = None
+            del outgrad
     return roots
+
+
+def _in_order(ends: list[Any]) -> list[Any]:
+    """All entries that `ends` depend on, each behind those it was made from."""
+    counts: dict[Any, int] = dict.fromkeys(ends, 0)
+    waiting = list(ends)
+    while waiting:
+        for parent in waiting.pop().parents:
+            if parent in counts:
+                counts[parent] += 1
+            else:
+                counts[parent] = 1
+                waiting.append(parent)
+    order = []
+    waiting = [node for node in ends if counts[node] == 0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        for parent in node.parents:
+            counts[parent] -= 1
+            if counts[parent] == 0:
+                waiting.append(parent)
+    order.reverse()
+    return order
+
+
+def _added(before: Any, g: Any) -> tuple[Any, bool]:
+    """The sum of two gradients, and whether the backward pass made it, and may write into it."""
+    if type(g) is Parts:
+        return (g if before is None else before[0].plus(g)), False
+    if type(g) is np.ndarray:
+        if before is None:
+            return g, False
+        total, is_ours = before
+        if type(total) is np.ndarray and total.dtype == g.dtype and total.shape == g.shape:
+            return np.add(total, g, out=total if is_ours else None), True
+    found: tuple[Any, bool] = add_outgrads(before, g)
+    return found
 
 
 def _finished(g: Any, x: Any) -> Any:
