@@ -5,7 +5,6 @@ is noticed, and ranks that share a processor let each other run.
 """
 
 import atexit
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -109,7 +108,7 @@ class Engine:
         for _ in range(_SPINS):
             if request.Test():
                 return
-            os.sched_yield()
+            time.sleep(0)  # lets a rank on the same processor run
         end = time.monotonic() + self._timeout
         while not request.Test():
             if time.monotonic() > end:
