@@ -2,6 +2,8 @@
 had been."""
 
 import random
+import time
+from pathlib import Path
 
 import launching
 import numpy as np
@@ -12,6 +14,7 @@ import rank_program
 def check_killed(backend, folder, seed):
     chosen = random.Random(seed)
     steps = 4 * 3
+    before = memory_of_mpi()
     victim, at = chosen.randrange(2), chosen.randrange(1, steps)
     done = launching.run_task(
         "killed", backend, 2, folder, options=["--restarts", "1"], victim=victim, at=at
@@ -26,6 +29,15 @@ def check_killed(backend, folder, seed):
     np.testing.assert_allclose(first["losses"], expected.losses, rtol=0, atol=1e-5)
     assert first["losses"] == second["losses"] and first["digest"] == second["digest"]
     assert launching.processes_with(str(folder)) == []
+    # Another test may be starting its ranks: what they name stays a moment only.
+    end = time.monotonic() + 20
+    while not memory_of_mpi() <= before and time.monotonic() < end:
+        time.sleep(0.2)
+    assert memory_of_mpi() <= before, "shared memory is left behind"
+
+
+def memory_of_mpi():
+    return set(Path("/dev/shm").glob("mpich_shm_*"))
 
 
 def test_a_rank_is_killed_and_nothing_is_lost(tmp_path):

@@ -136,6 +136,5 @@ def started(path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         cwd=os.fspath(path.parent),
     )

@@ -90,6 +90,8 @@ def test_other_launchers(backend, starter, tmp_path):
     if starter == "torchrun":
         if backend not in ("torch", "jax"):
             pytest.skip("torchrun tells neither MPI nor TensorFlow where the processes are")
+        import torch  # noqa: F401, which brings torchrun
+
         start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2",
                  "--master-port=29431"]  # fmt: skip
     else:

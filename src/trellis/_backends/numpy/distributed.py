@@ -5,10 +5,13 @@ is noticed, and ranks that share a processor let each other run.
 """
 
 import atexit
+import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +47,22 @@ def connect_ranks(place: Place) -> "Engine":
         )
     engine = Engine(MPI, world.Dup(), place.timeout)
     atexit.register(engine.close)
+    engine.barrier()
+    _free_names()
     return engine
+
+
+def _free_names() -> None:
+    """Take the names of MPICH's shared memory away, now that all ranks have it: so it goes with
+    the last of them, also if they are killed.
+    """
+    try:
+        maps = Path("/proc/self/maps").read_text()
+    except OSError:  # not Linux
+        return
+    for name in set(re.findall(r"/dev/shm/mpich_shm_\w+", maps)):
+        with contextlib.suppress(OSError):  # another rank was quicker
+            os.unlink(name)
 
 
 class Engine:
@@ -109,7 +127,7 @@ class Engine:
         for _ in range(_SPINS):
             if request.Test():
                 return
-            os.sched_yield()
+            time.sleep(0)  # lets a rank on the same processor run
         end = time.monotonic() + self._timeout
         while not request.Test():
             if time.monotonic() > end:
