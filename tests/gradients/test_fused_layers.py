@@ -94,9 +94,7 @@ NAMES = [
 ]
 
 
-@pytest.fixture(params=NAMES)
-def layer(request, xp):
-    name = request.param
+def layer_of(name, xp):
     return LAYERS[name] if name in LAYERS else with_targets(name, xp)
 
 
@@ -110,39 +108,46 @@ def slope(fn, xs, directions, width=1e-4):
     return (8 * near - far) / (12 * width)
 
 
-def test_derivatives(backend, xp, array, x64, layer):
-    call, plain = layer
-    rng = np.random.default_rng(1)
-    directions = [rng.standard_normal(x.shape) for x in plain]
-    xs, ds = [[array(x, "float64") for x in part] for part in (plain, directions)]
-    places = tuple(range(len(xs)))
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives(backend, xp, array, x64, name):
+    with x64():
+        call, plain = layer_of(name, xp)
+        rng = np.random.default_rng(1)
+        directions = [rng.standard_normal(x.shape) for x in plain]
+        xs, ds = [[array(x, "float64") for x in part] for part in (plain, directions)]
+        places = tuple(range(len(xs)))
 
-    def number(*args):
-        return weighed(xp, call(*args))
+        def number(*args):
+            return weighed(xp, call(*args))
 
-    def along(*args):
-        found = trellis.grad(number, argnums=places)(*args)
-        return sum([xp.sum(g * d) for g, d in zip(found, ds, strict=True)])
+        def along(*args):
+            found = trellis.grad(number, argnums=places)(*args)
+            return sum([xp.sum(g * d) for g, d in zip(found, ds, strict=True)])
 
-    # Differences of fourth order over 1e-4 leave errors of about 1e-11 times the values.
-    expected = slope(lambda *args: number(*[array(x, "float64") for x in args]), plain, directions)
-    assert_close(float(along(*xs)), expected, rtol=1e-8, atol=1e-8)
-    tangent = trellis.jvp(number, tuple(xs), tuple(ds))[1]
-    assert_close(float(tangent), expected, rtol=1e-8, atol=1e-8)
-    second = slope(lambda *args: along(*[array(x, "float64") for x in args]), plain, directions)
-    found = trellis.grad(along, argnums=places)(*xs)
-    total = sum([float(xp.sum(g * d)) for g, d in zip(found, ds, strict=True)])
-    assert_close(total, second, rtol=1e-8, atol=1e-8)
+        # Differences of fourth order over 1e-4 leave errors of about 1e-11 times the values.
+        def of_plain(fn):
+            return lambda *args: fn(*[array(x, "float64") for x in args])
+
+        expected = slope(of_plain(number), plain, directions)
+        assert_close(float(along(*xs)), expected, rtol=1e-8, atol=1e-8)
+        tangent = trellis.jvp(number, tuple(xs), tuple(ds))[1]
+        assert_close(float(tangent), expected, rtol=1e-8, atol=1e-8)
+        second = slope(of_plain(along), plain, directions)
+        found = trellis.grad(along, argnums=places)(*xs)
+        total = sum([float(xp.sum(g * d)) for g, d in zip(found, ds, strict=True)])
+        assert_close(total, second, rtol=1e-8, atol=1e-8)
 
 
-def test_a_pullback_serves_twice_and_spares_its_inputs(backend, xp, array, x64, layer):
-    call, plain = layer
-    xs = [array(x, "float64") for x in plain]
-    out, pull = trellis.vjp(call, *xs)
-    before = [np.array(trellis.to_numpy(x)) for x in (out, *xs)]
-    given = array(np.cos(np.arange(before[0].size)).reshape(before[0].shape), "float64")
-    first = [np.array(trellis.to_numpy(g)) for g in pull(given)]
-    second = [trellis.to_numpy(g) for g in pull(given)]
-    # The same code on the same numbers.
-    assert_close(second, first, rtol=0, atol=0)
-    assert_close([trellis.to_numpy(x) for x in (out, *xs)], before, rtol=0, atol=0)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pullback_serves_twice_and_spares_its_inputs(backend, xp, array, x64, name):
+    with x64():
+        call, plain = layer_of(name, xp)
+        xs = [array(x, "float64") for x in plain]
+        out, pull = trellis.vjp(call, *xs)
+        before = [np.array(trellis.to_numpy(x)) for x in (out, *xs)]
+        given = array(np.cos(np.arange(before[0].size)).reshape(before[0].shape), "float64")
+        first = [np.array(trellis.to_numpy(g)) for g in pull(given)]
+        second = [trellis.to_numpy(g) for g in pull(given)]
+        # The same code on the same numbers.
+        assert_close(second, first, rtol=0, atol=0)
+        assert_close([trellis.to_numpy(x) for x in (out, *xs)], before, rtol=0, atol=0)

@@ -54,17 +54,16 @@ def _update(arrays: Any, targets: Any, numbers: tuple[float, ...], room: Any) ->
     flat = [x.reshape(-1) for x in (*arrays, *targets)]
     size, block = flat[0].size, room.size
     if size <= block:
-        _update_block(*flat, room[:size], *numbers)
+        _update_block(flat, room[:size], numbers)
         return
     for i in range(0, size, block):
         parts = [x[i : i + block] for x in flat]
-        _update_block(*parts, room[: parts[0].size], *numbers)
+        _update_block(parts, room[: parts[0].size], numbers)
 
 
-def _update_block(
-    w: Any, g: Any, m: Any, v: Any, new_w: Any, new_m: Any, new_v: Any, room: Any,
-    share1: float, share2: float, slope: float, shift: float, kept: float,
-) -> None:  # fmt: skip
+def _update_block(arrays: list[Any], room: Any, numbers: tuple[float, ...]) -> None:
+    w, g, m, v, new_w, new_m, new_v = arrays
+    share1, share2, slope, shift, kept = numbers
     np.subtract(g, m, out=room)
     np.multiply(room, share1, out=room)
     np.add(m, room, out=new_m)

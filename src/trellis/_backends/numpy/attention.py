@@ -39,7 +39,8 @@ def _forward(
     elif mask is not None:
         weights += mask
     if is_causal:
-        np.copyto(weights, -np.inf, where=~np.tri(*weights.shape[-2:], dtype=bool))
+        later = np.logical_not(np.tri(*weights.shape[-2:], dtype=bool))
+        np.copyto(weights, -np.inf, where=later)
     top = np.max(weights, axis=-1, keepdims=True)
     if mask is not None or is_causal:
         top[~np.isfinite(top)] = 0

@@ -22,11 +22,14 @@ def _room(x: Any, *others: Any) -> Any:
     return None if any([isinstance(y, TracedArray) for y in others]) else x
 
 
-def _place(y: Any, x: Any) -> Any:
-    """`y`, a temporary, as the place for the result of an operation with `x`, or None."""
-    if type(y) is not np.ndarray or type(x) is not np.ndarray or y.dtype.kind == "V":
-        return None
-    return y if y.dtype == x.dtype and y.shape == x.shape else None
+def _onto(x: Any, y: Any) -> Any:
+    """x + y, where `y` is a temporary that may become the result.
+
+    Leaf by leaf, so that what is written is still in the cache when it is read again.
+    """
+    is_plain = type(y) is np.ndarray and type(x) is np.ndarray and y.dtype.kind != "V"
+    is_place = is_plain and y.dtype == x.dtype and y.shape == x.shape
+    return np.add(x, y, out=y if is_place else None)
 
 
 def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
@@ -44,10 +47,9 @@ def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) 
     if not reuse and is_one:
         return _kept(plain.foreach_add(xs, ys), xs)
     if not reuse:
-        # The product is ours: the sum goes where it lies.
-        terms = plain.foreach_mul(_list(ys, xs), alpha)
-        pairs = zip(xs, terms, strict=True)
-        return _kept([np.add(x, y, out=_place(y, x)) for x, y in pairs], xs)
+        factors = _list(alpha, xs)
+        rows = zip(xs, _list(ys, xs), factors, strict=True)
+        return _kept([_onto(x, y * factor) for x, y, factor in rows], xs)
     terms = ys if is_one else plain.foreach_mul(_list(ys, xs), alpha)
     pairs = zip(xs, _list(terms, xs), strict=True)
     return _kept([np.add(x, y, out=_room(x, y)) for x, y in pairs], xs)
@@ -99,8 +101,12 @@ def _norm(x: Any) -> Any:
 
 
 def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
-    away = foreach_mul([y - x for x, y in zip(xs, ys, strict=True)], weight, reuse=True)
-    return _kept([np.add(x, y, out=_place(y, x)) for x, y in zip(xs, away, strict=True)], xs)
+    return _kept([_lerp(x, y, weight) for x, y in zip(xs, ys, strict=True)], xs)
+
+
+def _lerp(x: Any, y: Any, weight: float) -> Any:
+    away = y - x
+    return _onto(x, np.multiply(away, weight, out=_room(away)))
 
 
 def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
