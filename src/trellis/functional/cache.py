@@ -103,7 +103,7 @@ def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
         explain(error, extend_cache)
 
 
-def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) -> Any:
+def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) -> Array:
     """Which places the next `queries` tokens may see, as bools (batch, 1, queries, length).
 
     Asked before their keys are written. A token sees itself and those before it, none of them
@@ -132,7 +132,7 @@ def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) ->
         explain(error, cache_mask)
 
 
-def cache_positions(cache: KVCache, queries: int, /) -> Any:
+def cache_positions(cache: KVCache, queries: int, /) -> Array:
     """The positions of the next `queries` tokens in their rows, as int32 (batch, queries).
 
     Asked before their keys are written. Padding counts as position 0.
