@@ -62,6 +62,8 @@ def state_of(model: Any) -> dict[str, Any]:
 def _plain(model: Any, backend: str, choice: Choice) -> Callable[..., Any]:
     # A reference that does not keep the model: compiled functions would never let go of it.
     xp = load(backend)
+    # Of a prompt only the last logits count; a model that can leave the others out says so.
+    more = {"last_only": True} if getattr(model(), "has_last_only", False) else {}
 
     def step(
         state: Any, cache: Any, tokens: Any, is_real: Any, seen: Any, numbers: Any, rows: Any
@@ -69,7 +71,7 @@ def _plain(model: Any, backend: str, choice: Choice) -> Callable[..., Any]:
         if rows is not None:
             cache = rows_of(xp, cache, rows)
             seen = None if seen is None else xp.take(seen, rows, axis=0)
-        logits, cache = model()(tokens, cache=cache, **state)
+        logits, cache = model()(tokens, cache=cache, **state, **more)
         logits = xp.astype(logits[:, -1, :], "float32", copy=False)
         seen = with_seen(xp, choice, seen, tokens, is_real, logits.shape[-1])
         if choice.beams == 1:

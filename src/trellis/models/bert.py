@@ -12,7 +12,7 @@ from .._array.linalg import vector_norm
 from .._array.manipulation import expand_dims
 from .._array.reduction import mean
 from .._array.reduction import sum as sum_
-from .._core.typing import Device, DTypeLike
+from .._core.typing import Array, Device, DTypeLike
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
@@ -224,7 +224,7 @@ class Bert(Pretrained):
             return Encoded(x, pooled)
         return self.classifier(self.last_dropout(pooled))
 
-    def embed(self, tokens: Any, *, mask: Any = None, normalize: bool = True) -> Any:
+    def embed(self, tokens: Array, *, mask: Array | None = None, normalize: bool = True) -> Array:
         """One vector (batch, hidden_size) for each text: the mean over its real tokens.
 
         With `normalize` it has length one, as models of sentences such as MiniLM mean it.

@@ -14,7 +14,7 @@ from .._array.products import matmul, matrix_transpose
 from .._array.reduction import sum as sum_
 from .._array.searching import argmax, where
 from .._core.dispatch import backend_of
-from .._core.typing import Device, DTypeLike
+from .._core.typing import Array, Device, DTypeLike
 from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.layer import Options
@@ -308,13 +308,13 @@ class CLIP(Pretrained):
         value = self.config.logit_scale_init_value
         return {"logit_scale": full((), value, dtype=dtype, device=device)}
 
-    def embed_text(self, tokens: Any, *, mask: Any = None) -> Any:
+    def embed_text(self, tokens: Array, *, mask: Array | None = None) -> Array:
         """One vector (texts, projection_dim) for each text."""
-        return self.text_projection(self.text(tokens, mask)[0])
+        return self.text_projection(self.text(tokens, mask)[0])  # type: ignore[no-any-return]
 
-    def embed_image(self, images: Any) -> Any:
+    def embed_image(self, images: Array) -> Array:
         """One vector (images, projection_dim) for each image."""
-        return self.vision_projection(self.vision(images)[0])
+        return self.vision_projection(self.vision(images)[0])  # type: ignore[no-any-return]
 
     def _forward(
         self, tokens: Any, images: Any, *, mask: Any = None, return_hidden_states: bool = False

@@ -234,7 +234,8 @@ class Llama(Pretrained):
 
     `model(tokens)` of int tokens (batch, T) gives logits (batch, T, vocab_size). With a cache,
     `cache = model.init_cache(batch, length)`, a call reads the next tokens only: `logits, cache =
-    model(tokens, cache=cache)`; `trellis.generate` does so. `mask` is 1 or True at real tokens and
+    model(tokens, cache=cache)`; `trellis.generate` does so; with `last_only=True` it gives the
+    logits of the last token alone. `mask` is 1 or True at real tokens and
     0 at padding. With `return_hidden_states=True` the first result is the pair of logits and all
     states: the embeddings, after each layer but the last, and after the last norm.
 
@@ -290,6 +291,8 @@ class Llama(Pretrained):
         self._rates = rotary_rates(config)
         self._windows = sorted({config.window(i) or 0 for i in layers})  # 0: none
 
+    has_last_only = True  # trellis.generate asks for no more of a long prompt
+
     def init_cache(self, batch: int, length: int) -> tuple[KVCache, ...]:
         """An empty cache for `length` tokens, prompt and answer together."""
         return cache_for(
@@ -305,6 +308,7 @@ class Llama(Pretrained):
         cache: Any = None,
         mask: Any = None,
         return_hidden_states: bool = False,
+        last_only: bool = False,
     ) -> Any:
         x = self.words(tokens)
         length = tokens.shape[1]
@@ -323,7 +327,8 @@ class Llama(Pretrained):
             caches.append(kept)
         x = self.norm(x)
         tied = self.config.tie_word_embeddings
-        logits = linear(x, self.words.v.w) if tied else self.head(x)
+        last = x[:, -1:] if last_only else x
+        logits = linear(last, self.words.v.w) if tied else self.head(last)
         result = (logits, (*states[:-1], x)) if return_hidden_states else logits
         return result if cache is None else (result, tuple(caches))
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .._array.interchange import to_numpy
 from .._core.container import Container
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentTypeError, NotSupportedError
+from .._core.typing import DTypeLike
+from ..nn.layers.layer import Options
 from ..nn.module.loading import WeightsReport
 from ..nn.module.module import Module
 from .configuration import Configuration
@@ -51,7 +53,7 @@ class Pretrained(Module):
     config: Any
     loaded: WeightsReport | None = None
 
-    def __init__(self, config: Any, **options: Any):
+    def __init__(self, config: Configuration, **options: Unpack[Options]):
         if not isinstance(config, self.config_class):
             raise ArgumentTypeError(
                 f"{type(self).__name__} is made from a {self.config_class.__name__}, got "
@@ -113,7 +115,7 @@ class Pretrained(Module):
         """Whether this is the body without a head."""
         return False
 
-    def astype(self, dtype: Any) -> "Pretrained":
+    def astype(self, dtype: DTypeLike) -> "Pretrained":
         """Make all floating variables and buffers of that type, in place; returns the model.
 
         >>> from trellis import models

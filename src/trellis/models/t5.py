@@ -15,6 +15,7 @@ from .._array.indexing import take
 from .._array.manipulation import expand_dims, moveaxis
 from .._core.dispatch import backend_of
 from .._core.errors import ArgumentError
+from .._core.typing import Array
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
@@ -261,7 +262,7 @@ class T5(Pretrained):
     def _names(self) -> Mapping[str, str]:
         return {**self.names, **self.gated_names} if self.config.activation[1] else self.names
 
-    def encode(self, tokens: Any, *, mask: Any = None) -> Memory:
+    def encode(self, tokens: Array, *, mask: Array | None = None) -> Memory:
         """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
         states = self._encoder_states(tokens, mask)[-1]
         return Memory(states, None if mask is None else astype(mask, "bool", copy=False))

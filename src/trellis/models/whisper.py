@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 from .._array.manipulation import permute_dims
 from .._core.errors import ShapeError
+from .._core.typing import Array
 from ..functional.activation import gelu
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
@@ -209,7 +210,7 @@ class Whisper(Pretrained):
         if not config.tie_word_embeddings:
             self.head = dense(width, config.vocab_size, std, with_bias=False)
 
-    def encode(self, features: Any) -> Memory:
+    def encode(self, features: Array) -> Memory:
         """What the encoder makes of the features: the memory of the decoder."""
         return Memory(self._encoder_states(features)[-1], None)
 
