@@ -15,7 +15,7 @@ from .calls import SPECS, axes_of, check_traced, common_dtype, key_of, signature
 from .graph import Graph, Node, Value, values_in
 from .plain import functions_of
 from .printer import Printer, quoted
-from .spelling import IMPORTS, LINES
+from .spelling import IMPORTS, LINES, NO_PRODUCTS, PRODUCTS
 from .types_of_calls import (
     COMPARED,
     COUNTS,
@@ -327,6 +327,8 @@ class Ejector(Printer):
             is_helper = line is None and key.rpartition(".")[2] in self._plain.functions
             if key == "max_pool" and node.attributes.get("indices"):
                 missing.setdefault("max_pool with positions", node.where)
+            elif key in PRODUCTS and node.result.dtype in NO_PRODUCTS[self._framework]:
+                missing.setdefault(f"{key} of {node.result.dtype}", node.where)
             elif not line and not is_helper:
                 missing.setdefault(key, node.where)
         if missing:

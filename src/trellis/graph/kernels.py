@@ -19,7 +19,7 @@ _SPECS: dict[str, Any] = {
 }
 NAMES = (
     *[name for name in vars(Kernels) if not name.startswith("_")],
-    *["index_set", "index_add", "index_multiply", "index_min", "index_max"],
+    *["index_set", "index_add", "index_multiply", "index_min", "index_max", "update_slice"],
 )
 
 

@@ -171,6 +171,10 @@ def grouped_matmul(x, weights, group_sizes):
     return y
 
 
+def update_slice(x, values, start, *, axis):
+    return jax.lax.dynamic_update_slice_in_dim(x, values, start, axis)
+
+
 def index_set(x, idx, value):
     return x.at[idx].set(value)
 

@@ -198,6 +198,13 @@ def grouped_matmul(x, weights, group_sizes):
     return y
 
 
+def update_slice(x, values, start, *, axis):
+    y, steps = x.copy(), values.shape[axis]
+    first = max(0, min(int(start), x.shape[axis] - steps))
+    y[(slice(None),) * (axis % x.ndim) + (slice(first, first + steps),)] = values
+    return y
+
+
 def index_set(x, idx, value):
     y = x.copy()
     y[idx] = value

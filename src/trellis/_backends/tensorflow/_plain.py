@@ -299,6 +299,15 @@ def written(x, idx, value, how):
     return tf.reshape(y, x.shape)
 
 
+def update_slice(x, values, start, *, axis):
+    axis = axis % len(x.shape)
+    length, steps = x.shape[axis], values.shape[axis]
+    behind = tf.range(length) - tf.clip_by_value(tf.cast(start, tf.int32), 0, length - steps)
+    values = tf.gather(values, tf.clip_by_value(behind, 0, max(steps - 1, 0)), axis=axis)
+    shape = [1] * axis + [length] + [1] * (len(x.shape) - axis - 1)
+    return tf.where(tf.reshape((behind >= 0) & (behind < steps), shape), values, x)
+
+
 def index_set(x, idx, value):
     return written(x, idx, value, tf.tensor_scatter_nd_update)
 

@@ -106,6 +106,12 @@ def written(x, idx, value, how):
     return flat.scatter_reduce(0, places, value, how).reshape(x.shape)
 
 
+def update_slice(x, values, start, *, axis):
+    steps = values.shape[axis]
+    places = torch.arange(steps) + start.clamp(0, x.shape[axis] - steps)
+    return torch.index_copy(x, axis, places, values)
+
+
 def index_set(x, idx, value):
     y = x.clone()
     y[idx] = torch.as_tensor(value, dtype=x.dtype)

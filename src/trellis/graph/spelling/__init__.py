@@ -21,3 +21,12 @@ IMPORTS = {
     "tensorflow": {"tf": "import tensorflow as tf"},
 }
 """The lines that import what spellings mention, by its name in them."""
+
+PRODUCTS = ("einsum", "linear", "matmul", "tensordot", "vecdot")
+NO_PRODUCTS: dict[str, tuple[str, ...]] = {
+    "numpy": (),
+    "jax": (),
+    "torch": ("bool", "uint16", "uint32", "uint64"),
+    "tensorflow": ("bool", "int8", "int16", "uint8", "uint16", "uint32", "uint64"),
+}
+"""Types whose products a framework has no kernel for."""

@@ -78,6 +78,7 @@ _LINES: dict[str, str | None] = {
     "take_along_axis": "xp.take_along_axis({x}, {indices}, axis={axis})",
     "segment_sum": None,
     "index_set": None,
+    "update_slice": None,
     "index_add": None,
     "index_multiply": None,
     "index_min": None,

@@ -144,6 +144,7 @@ def lines() -> dict[str, str | None]:
         "softmax": None,
         "log_softmax": None,
         "index_set": None,
+        "update_slice": None,
         "index_add": None,
         "index_multiply": None,
         "index_min": None,

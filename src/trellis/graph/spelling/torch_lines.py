@@ -92,6 +92,7 @@ def lines() -> dict[str, str | None]:
         "take_along_axis": "torch.take_along_dim({x}, {indices}.long(), {axis})",
         "segment_sum": None,
         "index_set": None,
+        "update_slice": None,
         "index_add": None,
         "index_multiply": None,
         "index_min": None,
