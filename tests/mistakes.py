@@ -98,7 +98,8 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
     if isinstance(value, np.ndarray):
         return array_mistakes(value)
     if name in AXES:
-        return AXIS
+        # Several axes where one is meant.
+        return {**AXIS, "one in a tuple": (0,)} if kinds == {int} else AXIS
     if name == "dtype":
         return DTYPE
     if name == "device":

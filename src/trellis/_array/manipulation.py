@@ -11,6 +11,7 @@ from .._core.guards import (
     check_axis,
     check_flag,
     check_number,
+    check_one_axis,
     check_whole,
     check_within,
 )
@@ -75,7 +76,7 @@ def expand_dims(x: A, /, axis: int) -> A:
     """
     try:
         if type(axis) is not int:
-            check_axis(axis)
+            check_one_axis(axis)
         return xp_of(x).expand_dims(x, axis=axis)
     except Exception as error:
         explain(error, expand_dims)
@@ -278,7 +279,7 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
     """
     try:
         if type(axis) is not int:
-            check_axis(axis)
+            check_one_axis(axis)
         slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
         return slices
     except Exception as error:

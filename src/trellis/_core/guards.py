@@ -36,6 +36,12 @@ def check_axis(axis: Any) -> None:
             raise WrongKind(f"{a!r} is no axis")
 
 
+def check_one_axis(axis: Any) -> None:
+    """Raise unless an axis is one integer."""
+    if not _is_integer(axis):
+        raise WrongKind(f"{axis!r} is not one axis")
+
+
 def check_axes(axes: Any) -> None:
     """The same, each axis once."""
     check_axis(axes)
