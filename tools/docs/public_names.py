@@ -188,7 +188,7 @@ def public(module: ModuleType) -> dict[str, Any]:
     for name in names:
         try:
             value = getattr(module, name)
-        except ModuleNotFoundError:  # a reader whose framework is not there
+        except ImportError:  # a reader or writer whose framework is not there
             continue
         if not inspect.ismodule(value):
             found[name] = value

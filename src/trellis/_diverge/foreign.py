@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import convert
 from .._array.interchange import to_numpy
 from .._core import tree
 from .._core.dispatch import backend_of, current_backend
 from .._core.errors import ArgumentTypeError, NotSupportedError
-from ..convert import from_torch
 from ..convert.finish import readings
 from ..convert.module import ConvertedModule, native
 from ..graph import Node, run
@@ -40,7 +40,7 @@ def foreign_and_own(source: Any, own: Any, args: tuple[Any, ...]) -> list[Record
 def _by_node(source: Any, own: ConvertedModule, args: tuple[Any, ...]) -> list[Recording]:
     backend = _backend_of(own)
     with readings() as found:
-        from_torch(source, args, to=backend, verify=False)
+        convert.from_torch(source, args, to=backend, verify=False)
     reading = found[0]
     assert reading.values is not None, "the reader of torch can run its source"
     expected = reading.values()
