@@ -276,6 +276,7 @@ def test_torch_gradients_refuse():
             np.testing.assert_array_equal(values(trellis.to_backend(x, target)), 1.0)
 
 
+@pytest.mark.needs("jax", "torch", "tensorflow")
 def test_tensorflow_graphs_refuse():
     import tensorflow as tf
 
