@@ -123,6 +123,15 @@ def test_values(name, backend, array):
         np.testing.assert_allclose(y.astype("float64"), z, rtol=2 * UNIT, atol=2 * UNIT * size)
 
 
+def places_of_floats(args):
+    """Where arrays of floats stand: the argument, and the place in it if that is a list."""
+    places = []
+    for i, x in enumerate(args):
+        items = enumerate(x) if isinstance(x, (list, tuple)) else [(None, x)]
+        places += [(i, j) for j, y in items if isinstance(y, np.ndarray) and y.dtype.kind == "f"]
+    return places
+
+
 @pytest.mark.parametrize("name", [n for n, row in ROWS.items() if row.gradient is True])
 def test_gradients(name, backend, array):
     """Against the gradients in float32 of the same numbers, which other tests compare with
@@ -134,16 +143,16 @@ def test_gradients(name, backend, array):
         return x.astype("float32") if x.dtype.kind == "f" else narrow(x, backend)
 
     single = mapped(lambda x: array(single_or_int(x)), exact)
-    halves = [
-        i for i, x in enumerate(row.args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"
-    ]
-    if not halves:
-        return
+    halves = places_of_floats(row.args)
+    assert halves
 
     def total(these, floats):
-        full = list(these)
-        for i, x in zip(halves, floats, strict=True):
-            full[i] = x
+        full = [list(x) if isinstance(x, (list, tuple)) else x for x in these]
+        for (i, j), x in zip(halves, floats, strict=True):
+            if j is None:
+                full[i] = x
+            else:
+                full[i][j] = x
         with trellis.using_backend(backend):
             parts = [y for y in as_list(call(row, full)) if hasattr(y, "dtype")]
         kinds = (*dtypes.FLOATING,)
@@ -162,7 +171,10 @@ def test_gradients(name, backend, array):
 
     if row.is_compilable(backend):
         both = one_program(backend, both)
-    gradients = both(*[[these[i] for i in halves] for these in (args, single)])
+    floats = [
+        [these[i] if j is None else these[i][j] for i, j in halves] for these in (args, single)
+    ]
+    gradients = both(*floats)
     for half, full in zip(*gradients, strict=True):
         assert trellis.dtype(half) == "bfloat16"
         half = trellis.to_numpy(trellis.astype(half, "float32"))
