@@ -7,6 +7,7 @@ from .._core.dispatch import named_xp, xp_of, xp_of_all
 from .._core.dtypes import fitted
 from .._core.errors import ArgumentError, DtypeError, ShapeError, TracingError
 from .._core.explain import explain
+from .._core.guards import check_scalar
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
 from .._core.typing import A, Array, Scalar
@@ -70,6 +71,7 @@ def pad_sequences(
     """
     try:
         one_of("pad_sequences", "side", side, ("right", "left"))
+        check_scalar(value)
         if not isinstance(sequences, (list, tuple)) or len(sequences) == 0:
             raise ArgumentError("pad_sequences() expects a list of at least one sequence.")
         if has_nest(*sequences):
