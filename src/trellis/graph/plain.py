@@ -31,7 +31,8 @@ class Plain(NamedTuple):
 @cache
 def functions_of(framework: str) -> Plain:
     """The plain functions of a framework."""
-    text = files(f"trellis._backends.{framework}").joinpath("_plain.py").read_text("utf-8")
+    # Found from the folder above: to ask for a package is to import it, and with it a framework.
+    text = files("trellis._backends").joinpath(framework, "_plain.py").read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     names = {node.name for node in found}
     return Plain(
