@@ -93,9 +93,20 @@ def steps_of(body, x, count=2):
 
 
 @pytest.mark.needs("jax")
-def test_old_programs_are_let_go():
+def test_old_programs_are_let_go(monkeypatch, compilations):
+    """The one that was used least recently goes first."""
     from trellis._backends.jax import _programs
 
-    for n in range(_programs.MOST // 128):
-        trellis.scan(lambda c, x, n=n: (c + n, x), jnp.zeros(()), jnp.ones(2))
-    assert len(_programs._programs) <= _programs.MOST
+    monkeypatch.setattr(_programs, "MOST", 2)
+    x = jnp.zeros(())
+
+    def run(n):
+        compilations.clear()
+        steps_of(lambda c: c + n, x)
+        return len(compilations)
+
+    for n in (11, 12, 11, 13):
+        run(n)
+    assert len(_programs._programs) == 2
+    assert run(11) == run(13) == 0
+    assert run(12) > 0
