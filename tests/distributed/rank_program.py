@@ -1,5 +1,6 @@
 """What the ranks of the tests run: `rank_program.py TASK BACKEND FOLDER [options as JSON]`."""
 
+import atexit
 import hashlib
 import json
 import os
@@ -288,6 +289,14 @@ def torch_wrapped(backend, folder, options):
     (folder / f"done-{rank}").write_text("")
 
 
+def note_group(folder):
+    """Whether torch's process group is still there when everything else has ended."""
+    import torch
+
+    is_there = torch.distributed.is_initialized()
+    (folder / f"group-{os.environ['RANK']}").write_text("open" if is_there else "closed")
+
+
 def main():
     task, backend, folder, *rest = sys.argv[1:]
     options = json.loads(rest[0]) if rest else {}
@@ -295,6 +304,9 @@ def main():
         __import__(backend)
     import trellis
 
+    if backend == "torch":
+        # What is registered first is called last: after the engine has left.
+        atexit.register(note_group, Path(folder))
     trellis.distributed.init(backend=backend, timeout=options.get("timeout", 60))
     globals()[task](backend, Path(folder), options)
 

@@ -1,6 +1,8 @@
 """Many processes with torch: torch.distributed, with gloo on CPUs and NCCL on CUDA."""
 
+import atexit
 import os
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -28,7 +30,9 @@ def connect_ranks(place: Place) -> "Engine":
             timeout=timedelta(seconds=place.timeout),
         )
     _define_op()
-    return Engine(dist, is_ours)
+    engine = Engine(dist, is_ours)
+    atexit.register(engine.leave)
+    return engine
 
 
 class Engine:
@@ -72,6 +76,14 @@ class Engine:
 
     def local(self, x: Any) -> Any:
         return x
+
+    def leave(self) -> None:
+        """At the end of the program: a worker of gloo that still holds a tensor when Python has
+        gone aborts the process. After an error others may wait for this rank, and closing with
+        NCCL would wait for them: then the process just ends.
+        """
+        if getattr(sys, "last_value", None) is None:
+            self.close()
 
     def close(self) -> None:
         if self._is_ours and self._dist.is_initialized():
