@@ -39,8 +39,8 @@ def arange(
     stop: Scalar | None = None,
     step: Scalar = 1,
     *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     backend: str | None = None,
 ) -> Array:
     """Numbers from `start` to before `stop`, a `step` apart; one argument counts from 0 up to it.
@@ -64,8 +64,8 @@ def asarray(
     obj: object,
     /,
     *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     copy: bool | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -105,11 +105,7 @@ def asarray(
 
 
 def empty(
-    shape: Shape,
-    *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
-    backend: str | None = None,
+    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
 ) -> Array:
     """An array of that shape whose elements are not set; fill all of them before reading any.
 
@@ -123,7 +119,7 @@ def empty(
         explain(error, empty)
 
 
-def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+def empty_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
     """An array like `x` whose elements are not set.
 
     >>> import numpy as np, trellis
@@ -139,8 +135,8 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     backend: str | None = None,
 ) -> Array:
     """Ones on the diagonal number `k` (positive above the main one), zeros elsewhere.
@@ -161,12 +157,7 @@ def eye(
 
 
 def from_dlpack(
-    x: object,
-    /,
-    *,
-    device: Device | None = None,
-    copy: bool | None = None,
-    backend: str | None = None,
+    x: object, /, *, device: Device = None, copy: bool | None = None, backend: str | None = None
 ) -> Array:
     """An array over the memory of any object with `__dlpack__`, copied only where it must be.
 
@@ -184,8 +175,8 @@ def full(
     shape: Shape,
     fill_value: Array | Scalar,
     *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     backend: str | None = None,
 ) -> Array:
     """An array of that shape with one value everywhere; the type is that of the value.
@@ -203,12 +194,7 @@ def full(
 
 
 def full_like(
-    x: A,
-    /,
-    fill_value: Array | Scalar,
-    *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    x: A, /, fill_value: Array | Scalar, *, dtype: DTypeLike = None, device: Device = None
 ) -> A:
     """An array like `x` with one value everywhere.
 
@@ -230,8 +216,8 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     endpoint: bool = True,
     backend: str | None = None,
 ) -> Array:
@@ -271,9 +257,7 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
         explain(error, meshgrid)
 
 
-def one_hot(
-    indices: A, num_classes: int, /, *, dtype: DTypeLike | None = None, axis: int = -1
-) -> A:
+def one_hot(indices: A, num_classes: int, /, *, dtype: DTypeLike = None, axis: int = -1) -> A:
     """A new axis of `num_classes` with 1 at the index and 0 elsewhere; indices outside give zeros.
 
     >>> import numpy as np, trellis
@@ -301,11 +285,7 @@ def one_hot(
 
 
 def ones(
-    shape: Shape,
-    *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
-    backend: str | None = None,
+    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
 ) -> Array:
     """An array of ones, of the default float unless `dtype` says otherwise.
 
@@ -319,7 +299,7 @@ def ones(
         explain(error, ones)
 
 
-def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+def ones_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
     """An array like `x`, of ones.
 
     >>> import numpy as np, trellis
@@ -338,11 +318,7 @@ def tril(x: A, /, *, k: int = 0) -> A:
            [3, 4]])
     """
     try:
-        check_within(k)
-        xp = xp_of(x)
-        if not isinstance(x, dict):
-            check_rank("tril", x, 2)
-        return xp.tril(x, k=k)
+        return _of_matrices("tril", x, k).tril(x, k=k)
     except Exception as error:
         explain(error, tril)
 
@@ -356,21 +332,13 @@ def triu(x: A, /, *, k: int = 0) -> A:
            [0, 4]])
     """
     try:
-        check_within(k)
-        xp = xp_of(x)
-        if not isinstance(x, dict):
-            check_rank("triu", x, 2)
-        return xp.triu(x, k=k)
+        return _of_matrices("triu", x, k).triu(x, k=k)
     except Exception as error:
         explain(error, triu)
 
 
 def zeros(
-    shape: Shape,
-    *,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
-    backend: str | None = None,
+    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
 ) -> Array:
     """An array of zeros, of the default float unless `dtype` says otherwise.
 
@@ -385,7 +353,7 @@ def zeros(
         explain(error, zeros)
 
 
-def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
+def zeros_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
     """An array like `x`, of zeros.
 
     >>> import numpy as np, trellis
@@ -393,6 +361,15 @@ def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None
     array([0, 0])
     """
     return xp_of(x).zeros_like(x, dtype=dtype, device=device)
+
+
+def _of_matrices(name: str, x: object, k: int) -> "Backend":
+    """The backend of matrices, where `k` is a number of a diagonal."""
+    check_within(k)
+    xp = xp_of(x)
+    if not isinstance(x, dict):
+        check_rank(name, x, 2)
+    return xp
 
 
 def _named_or_of(backend: str | None, *values: object) -> "Backend":

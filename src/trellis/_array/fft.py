@@ -7,7 +7,7 @@ array([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from .._core.dispatch import named_xp, xp_of
 from .._core.explain import explain
@@ -20,6 +20,9 @@ from .._core.guards import (
 )
 from .._core.shapes import check_lengths, check_points, one_of
 from .._core.typing import A, Array, Device, DTypeLike
+
+if TYPE_CHECKING:
+    from .._backends.array_api import FFT
 
 Norm = Literal["backward", "ortho", "forward"]
 Ints = Sequence[int] | None
@@ -112,8 +115,6 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
         return _along_axes("fftn", x, s, axes, norm)
     except Exception as error:
         explain(error, fftn)
@@ -128,8 +129,6 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
         return _along_axes("ifftn", x, s, axes, norm)
     except Exception as error:
         explain(error, ifftn)
@@ -144,8 +143,6 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
            [1.+0.j, 1.+0.j]])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
         return _along_axes("rfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, rfftn)
@@ -160,8 +157,6 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
            [1., 1.]])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
         return _along_axes("irfftn", x, s, axes, norm)
     except Exception as error:
         explain(error, irfftn)
@@ -172,8 +167,8 @@ def fftfreq(
     /,
     *,
     d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     backend: str | None = None,
 ) -> Array:
     """The frequencies of the terms of `fft`, for samples `d` apart.
@@ -183,10 +178,7 @@ def fftfreq(
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     try:
-        if type(n) is not int:
-            check_whole(n)
-        check_points(n)
-        check_number(d)
+        _check_samples(n, d)
         return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, fftfreq)
@@ -197,8 +189,8 @@ def rfftfreq(
     /,
     *,
     d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: Device | None = None,
+    dtype: DTypeLike = None,
+    device: Device = None,
     backend: str | None = None,
 ) -> Array:
     """The frequencies of the terms of `rfft`, for samples `d` apart.
@@ -208,10 +200,7 @@ def rfftfreq(
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     try:
-        if type(n) is not int:
-            check_whole(n)
-        check_points(n)
-        check_number(d)
+        _check_samples(n, d)
         return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
         explain(error, rfftfreq)
@@ -225,11 +214,7 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
-        if not isinstance(x, dict):
-            check_array(x)
-        return xp_of(x).fft.fftshift(x, axes=axes)
+        return _checked(x, axes).fftshift(x, axes=axes)
     except Exception as error:
         explain(error, fftshift)
 
@@ -242,13 +227,25 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     array([-2, -1,  0,  1])
     """
     try:
-        if axes is not None:
-            check_axes(axes)
-        if not isinstance(x, dict):
-            check_array(x)
-        return xp_of(x).fft.ifftshift(x, axes=axes)
+        return _checked(x, axes).ifftshift(x, axes=axes)
     except Exception as error:
         explain(error, ifftshift)
+
+
+def _checked(x: A, axes: int | Ints) -> "FFT":
+    """The transforms of an array, whose axes are looked at."""
+    if axes is not None:
+        check_axes(axes)
+    if not isinstance(x, dict):
+        check_array(x)
+    return xp_of(x).fft
+
+
+def _check_samples(n: int, d: float) -> None:
+    if type(n) is not int:
+        check_whole(n)
+    check_points(n)
+    check_number(d)
 
 
 def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:
@@ -262,6 +259,8 @@ def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:
 
 
 def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
+    if axes is not None:
+        check_axes(axes)
     # -1 stands for the whole axis.
     _check(name, [] if s is None else [n for n in s if n != -1], norm)
     axes = axes if axes is None else tuple(axes)  # torch alone would take one integer

@@ -372,7 +372,7 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
         explain(error, tensordot)
 
 
-def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
+def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike = None) -> A:
     """Sum of a diagonal.
 
     >>> import numpy as np, trellis
@@ -402,12 +402,7 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
 
 
 def vector_norm(
-    x: A,
-    /,
-    *,
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    ord: float = 2,
+    x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2
 ) -> A:
     """Norm of vectors along `axis`, or of all elements.
 

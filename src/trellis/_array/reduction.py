@@ -6,7 +6,7 @@ early.
 
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag, check_number, check_tolerances
+from .._core.guards import check_axis, check_flag, check_number, check_over, check_tolerances
 from .._core.leafwise import call_leafwise
 from .._core.typing import A, DTypeLike, Scalar
 
@@ -21,10 +21,8 @@ def all(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([ True, False])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).all(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, all)
@@ -67,22 +65,15 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([ True, False])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).any(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, any)
 
 
 def cumulative_prod(
-    x: A,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DTypeLike | None = None,
-    include_initial: bool = False,
+    x: A, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
 ) -> A:
     """Running product; `include_initial` puts a 1 before it. Only a vector needs no axis.
 
@@ -91,10 +82,8 @@ def cumulative_prod(
     array([1, 2, 6])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if include_initial is not False:
-            check_flag(include_initial)
+        if (axis is not None and type(axis) is not int) or include_initial is not False:
+            check_over(axis, include_initial)
         xp = xp_of(x)
         return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
@@ -102,12 +91,7 @@ def cumulative_prod(
 
 
 def cumulative_sum(
-    x: A,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DTypeLike | None = None,
-    include_initial: bool = False,
+    x: A, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
 ) -> A:
     """Running sum; `include_initial` puts a 0 before it. Only a vector needs no axis.
 
@@ -116,10 +100,8 @@ def cumulative_sum(
     array([0, 1, 3, 6])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if include_initial is not False:
-            check_flag(include_initial)
+        if (axis is not None and type(axis) is not int) or include_initial is not False:
+            check_over(axis, include_initial)
         xp = xp_of(x)
         return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
@@ -152,10 +134,8 @@ def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1.00069315e+03, 6.93147181e-01])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, logsumexp)
@@ -169,10 +149,8 @@ def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([5, 7])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).max(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, max)
@@ -186,10 +164,8 @@ def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1.5, 4. ])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, mean)
@@ -203,18 +179,14 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
     array([1, 3])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).min(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, min)
 
 
-def prod(
-    x: A, /, *, axis: _Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
-) -> A:
+def prod(x: A, /, *, axis: _Axes = None, dtype: DTypeLike = None, keepdims: bool = False) -> A:
     """The product; 1 for no elements.
 
     >>> import numpy as np, trellis
@@ -222,10 +194,8 @@ def prod(
     array([ 2, 12])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
         explain(error, prod)
@@ -239,10 +209,8 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     array([1., 2.])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         if type(correction) is not float:
             check_number(correction)
         return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
@@ -250,9 +218,7 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
         explain(error, std)
 
 
-def sum(
-    x: A, /, *, axis: _Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
-) -> A:
+def sum(x: A, /, *, axis: _Axes = None, dtype: DTypeLike = None, keepdims: bool = False) -> A:
     """The sum; 0 for no elements.
 
     >>> import numpy as np, trellis
@@ -260,10 +226,8 @@ def sum(
     array([3, 7])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
         explain(error, sum)
@@ -277,10 +241,8 @@ def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
     array([2., 8.])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         if type(correction) is not float:
             check_number(correction)
         return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)

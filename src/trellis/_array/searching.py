@@ -8,7 +8,7 @@ from .._core.dispatch import xp_of, xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.guards import check_array, check_axis, check_flag
+from .._core.guards import check_array, check_over
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_count, normal_axis, one_of
 from .._core.typing import A, Scalar
@@ -23,10 +23,8 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     array([1, 0])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, argmax)
@@ -41,10 +39,8 @@ def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
     array([0, 1])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, argmin)
@@ -60,10 +56,8 @@ def count_nonzero(
     array([1, 2])
     """
     try:
-        if axis is not None and type(axis) is not int:
-            check_axis(axis)
-        if keepdims is not False:
-            check_flag(keepdims)
+        if (axis is not None and type(axis) is not int) or keepdims is not False:
+            check_over(axis, keepdims)
         return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
     except Exception as error:
         explain(error, count_nonzero)
@@ -230,10 +224,8 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
     (array([7., 5.]), array([1, 2]))
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if largest is not True:
-            check_flag(largest)
+        if type(axis) is not int or largest is not True:
+            check_over(axis, largest)
         if isinstance(x, dict):
             return call_leafwise(topk, (x, k), {"axis": axis, "largest": largest})
         axis = normal_axis(axis, len(x.shape))

@@ -2,7 +2,7 @@
 
 from .._core.dispatch import xp_of
 from .._core.explain import explain
-from .._core.guards import check_axis, check_flag
+from .._core.guards import check_over
 from .._core.typing import A
 
 
@@ -14,12 +14,8 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
     array([1, 2, 0])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if descending is not False:
-            check_flag(descending)
-        if stable is not True:
-            check_flag(stable)
+        if type(axis) is not int or descending is not False or stable is not True:
+            check_over(axis, descending, stable)
         return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
         explain(error, argsort)
@@ -33,12 +29,8 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     array([3, 2, 1])
     """
     try:
-        if type(axis) is not int:
-            check_axis(axis)
-        if descending is not False:
-            check_flag(descending)
-        if stable is not True:
-            check_flag(stable)
+        if type(axis) is not int or descending is not False or stable is not True:
+            check_over(axis, descending, stable)
         return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
         explain(error, sort)

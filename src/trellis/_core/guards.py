@@ -32,8 +32,17 @@ def _is_integer(n: Any) -> bool:
 def check_axis(axis: Any) -> None:
     """Raise unless an axis is an integer, several, or None."""
     for a in axis if isinstance(axis, (tuple, list)) else (axis,):
-        if a is not None and not _is_integer(a):
+        if a is not None and type(a) is not int and not _is_integer(a):
             raise WrongKind(f"{a!r} is no axis")
+
+
+def check_over(axis: Any, *flags: object) -> None:
+    """Raise unless `axis` is as `check_axis` wants it and each flag is True or False."""
+    if axis is not None and type(axis) is not int:
+        check_axis(axis)
+    for flag in flags:
+        if flag is not True and flag is not False:
+            check_flag(flag)
 
 
 def check_one_axis(axis: Any) -> None:
