@@ -7,12 +7,13 @@ file `_plain.py` of the framework's backend is copied into the source.
 """
 
 from . import numpy_like, tensorflow_lines, torch_lines
+from .shared_lines import NOWHERE, Lines
 
-LINES: dict[str, dict[str, str | None]] = {
-    "numpy": numpy_like.numpy_lines(),
-    "jax": numpy_like.jax_lines(),
-    "torch": torch_lines.lines(),
-    "tensorflow": tensorflow_lines.lines(),
+LINES: dict[str, Lines] = {
+    "numpy": {**NOWHERE, **numpy_like.numpy_lines()},
+    "jax": {**NOWHERE, **numpy_like.jax_lines()},
+    "torch": {**NOWHERE, **torch_lines.lines()},
+    "tensorflow": {**NOWHERE, **tensorflow_lines.lines()},
 }
 IMPORTS = {
     "numpy": {"np": "import numpy as np", "scipy": "import scipy.special"},

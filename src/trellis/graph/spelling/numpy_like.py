@@ -1,5 +1,7 @@
 """The spellings of NumPy and of jax.numpy, which are mostly the same."""
 
+from .shared_lines import Lines, transforms
+
 _UNARY = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "cbrt", "ceil",
     "conj", "cos", "cosh", "exp", "expm1", "floor", "imag", "isfinite", "isinf", "isnan", "log",
@@ -15,7 +17,7 @@ _BINARY = (
 )  # fmt: skip
 _REDUCTIONS = ("all", "any", "max", "mean", "min", "prod", "sum")
 
-_LINES: dict[str, str | None] = {
+_LINES: Lines = {
     **{name: f"xp.{name}({{x}})" for name in _UNARY},
     **{name: f"xp.{name}({{x1}}, {{x2}})" for name in _BINARY},
     **{name: f"xp.{name}({{x}}{{axis?}}{{keepdims?}})" for name in _REDUCTIONS},
@@ -34,9 +36,6 @@ _LINES: dict[str, str | None] = {
     "nonzero": "xp.nonzero({x})",
     "searchsorted": "xp.searchsorted({x1}, {x2}{side?}{sorter?})",
     "where": "xp.where({condition}, {x1}, {x2})",
-    "topk": None,
-    "sort": None,
-    "argsort": None,
     "unique_all": "xp.unique_all({x})",
     "unique_counts": "xp.unique_counts({x})",
     "unique_inverse": "xp.unique_inverse({x})",
@@ -77,12 +76,6 @@ _LINES: dict[str, str | None] = {
     "take": "xp.take({x}, {indices}{axis?})",
     "take_along_axis": "xp.take_along_axis({x}, {indices}, axis={axis})",
     "segment_sum": None,
-    "index_set": None,
-    "update_slice": None,
-    "index_add": None,
-    "index_multiply": None,
-    "index_min": None,
-    "index_max": None,
     # Products
     "einsum": "xp.einsum({subscripts}, {*xs})",
     "matrix_transpose": "xp.matrix_transpose({x})",
@@ -102,47 +95,28 @@ _LINES: dict[str, str | None] = {
     "linalg.outer": "xp.linalg.outer({x1}, {x2})",
     "linalg.pinv": "xp.linalg.pinv({x}{rtol?})",
     "linalg.qr": "xp.linalg.qr({x}, mode={mode})",
-    "linalg.solve": None,
     "linalg.svd": "xp.linalg.svd({x}, full_matrices={full_matrices})",
     "linalg.tensordot": "xp.tensordot({x1}, {x2}, axes={axes})",
     "linalg.trace": "xp.linalg.trace({x}{offset?})",
     "linalg.vecdot": "xp.vecdot({x1}, {x2}{axis?})",
     "linalg.vector_norm": "xp.linalg.vector_norm({x}{axis?}{keepdims?}{ord?})",
-    **{
-        f"fft.{name}": f"xp.fft.{name}({{x}}{{n?}}{{axis?}}{{norm?}})"
-        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-    },
-    **{
-        f"fft.{name}": f"xp.fft.{name}({{x}}{{s?}}{{axes?}}{{norm?}})"
-        for name in ("fftn", "ifftn", "rfftn", "irfftn")
-    },
-    "fft.fftshift": "xp.fft.fftshift({x}{axes?})",
-    "fft.ifftshift": "xp.fft.ifftshift({x}{axes?})",
+    **transforms("xp"),
     "fft.fftfreq": "xp.fft.fftfreq({n}, d={d}).astype({result})",
     "fft.rfftfreq": "xp.fft.rfftfreq({n}, d={d}).astype({result})",
     # Layers
-    "layer_norm": None,
-    "class_losses": None,
-    "attention": None,
-    "attention_weights": None,
-    "lstm": None,
-    "max_pool": None,
-    "conv": None,
-    "conv_transpose": None,
-    "grouped_matmul": None,
     "linear": None,
     "hard_tanh": "xp.clip({x}, {low}, {high})",
 }
 
 
-def _with(module: str) -> dict[str, str | None]:
+def _with(module: str) -> Lines:
     return {
         name: None if line is None else line.replace("xp.", f"{module}.")
         for name, line in _LINES.items()
     }
 
 
-def numpy_lines() -> dict[str, str | None]:
+def numpy_lines() -> Lines:
     """Those of NumPy, and SciPy's special functions."""
     return {
         **_with("np"),
@@ -164,7 +138,7 @@ def numpy_lines() -> dict[str, str | None]:
     }
 
 
-def jax_lines() -> dict[str, str | None]:
+def jax_lines() -> Lines:
     """Those of JAX."""
     return {
         **_with("jnp"),

@@ -1,5 +1,7 @@
 """The spellings of TensorFlow."""
 
+from .shared_lines import Lines
+
 _TF = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "floor",
     "negative", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
@@ -13,7 +15,7 @@ _BINARY = ("add", "atan2", "divide", "greater", "greater_equal", "less", "less_e
            "nextafter", "not_equal", "pow", "subtract", "equal")  # fmt: skip
 
 
-def lines() -> dict[str, str | None]:
+def lines() -> Lines:
     """Those of TensorFlow."""
     return {
         **{name: f"tf.{name}({{x}})" for name in _TF},
@@ -63,9 +65,6 @@ def lines() -> dict[str, str | None]:
         "nonzero": "tf.unstack(tf.where({x}), axis=1)",
         "searchsorted": None,
         "where": "tf.where({condition}, {x1}, {x2})",
-        "topk": None,
-        "sort": None,
-        "argsort": None,
         "broadcast_arrays": None,
         "broadcast_to": "tf.broadcast_to({x}, {shape})",
         "concat": None,
@@ -117,7 +116,6 @@ def lines() -> dict[str, str | None]:
         "linalg.outer": "tf.tensordot({x1}, {x2}, 0)",
         "linalg.pinv": "tf.linalg.pinv({x}{rtol?rcond})",
         "linalg.qr": "tf.linalg.qr({x}, full_matrices={is_complete})",
-        "linalg.solve": None,
         "linalg.svd": None,
         "linalg.matrix_power": None,
         "linalg.svdvals": "tf.linalg.svd({x}, compute_uv=False)",
@@ -126,15 +124,6 @@ def lines() -> dict[str, str | None]:
         "linalg.vecdot": None,
         "linalg.vector_norm": None,
         "linear": None,
-        "grouped_matmul": None,
-        "conv": None,
-        "conv_transpose": None,
-        "max_pool": None,
-        "attention": None,
-        "attention_weights": None,
-        "lstm": None,
-        "layer_norm": None,
-        "class_losses": None,
         "relu": "tf.nn.relu({x})",
         "silu": "tf.nn.silu({x})",
         "gelu": "tf.nn.gelu({x}, approximate={approximate})",
@@ -143,12 +132,6 @@ def lines() -> dict[str, str | None]:
         "hard_tanh": "tf.clip_by_value({x}, {low}, {high})",
         "softmax": None,
         "log_softmax": None,
-        "index_set": None,
-        "update_slice": None,
-        "index_add": None,
-        "index_multiply": None,
-        "index_min": None,
-        "index_max": None,
         "fft.fftshift": None,
         "fft.ifftshift": None,
         "fft.fft": None,

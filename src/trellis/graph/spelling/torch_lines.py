@@ -1,5 +1,7 @@
 """The spellings of torch."""
 
+from .shared_lines import Lines, transforms
+
 _UNARY = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "erfc",
     "erfinv", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log10", "log1p",
@@ -14,7 +16,7 @@ _BINARY = (
 )  # fmt: skip
 
 
-def lines() -> dict[str, str | None]:
+def lines() -> Lines:
     """Those of torch."""
     return {
         **{name: f"torch.{name}({{x}})" for name in _UNARY},
@@ -52,9 +54,6 @@ def lines() -> dict[str, str | None]:
         "nonzero": "torch.nonzero({x}, as_tuple=True)",
         "searchsorted": "torch.searchsorted({x1}, {x2}{side?}{sorter?})",
         "where": "torch.where({condition}, {x1}, {x2})",
-        "topk": None,
-        "sort": None,
-        "argsort": None,
         "unique_values": "torch.unique({x})",
         "unique_counts": "torch.unique({x}, return_counts=True)",
         "unique_inverse": "torch.unique({x}, return_inverse=True)",
@@ -91,12 +90,6 @@ def lines() -> dict[str, str | None]:
         "take": None,
         "take_along_axis": "torch.take_along_dim({x}, {indices}.long(), {axis})",
         "segment_sum": None,
-        "index_set": None,
-        "update_slice": None,
-        "index_add": None,
-        "index_multiply": None,
-        "index_min": None,
-        "index_max": None,
         "einsum": "torch.einsum({subscripts}, {*xs})",
         "matrix_transpose": "{x}.mT",
         "tensordot": "torch.tensordot({x1}, {x2}, dims={axes})",
@@ -116,34 +109,15 @@ def lines() -> dict[str, str | None]:
         "linalg.outer": "torch.outer({x1}, {x2})",
         "linalg.pinv": "torch.linalg.pinv({x}{rtol?})",
         "linalg.qr": "torch.linalg.qr({x}, mode={mode})",
-        "linalg.solve": None,
         "linalg.svd": "torch.linalg.svd({x}, full_matrices={full_matrices})",
         "linalg.tensordot": "torch.tensordot({x1}, {x2}, dims={axes})",
         "linalg.trace": "torch.diagonal({x}, {offset}, -2, -1).sum(-1)",
         "linalg.vecdot": "torch.linalg.vecdot({x1}, {x2}{axis?dim})",
         "linalg.vector_norm": "torch.linalg.vector_norm({x}{ord?}{axis?dim}{keepdims?keepdim})",
-        **{
-            f"fft.{name}": f"torch.fft.{name}({{x}}{{n?}}{{axis?dim}}{{norm?}})"
-            for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-        },
-        **{
-            f"fft.{name}": f"torch.fft.{name}({{x}}{{s?}}{{axes?dim}}{{norm?}})"
-            for name in ("fftn", "ifftn", "rfftn", "irfftn")
-        },
-        "fft.fftshift": "torch.fft.fftshift({x}{axes?dim})",
-        "fft.ifftshift": "torch.fft.ifftshift({x}{axes?dim})",
+        **transforms("torch", "dim"),
         "fft.fftfreq": "torch.fft.fftfreq({n}, {d}, dtype={result})",
         "fft.rfftfreq": "torch.fft.rfftfreq({n}, {d}, dtype={result})",
         "linear": "F.linear({x}, {weight}, {bias})",
-        "grouped_matmul": None,
-        "conv": None,
-        "conv_transpose": None,
-        "max_pool": None,
-        "attention": None,
-        "attention_weights": None,
-        "lstm": None,
-        "layer_norm": None,
-        "class_losses": None,
         "relu": "F.relu({x})",
         "silu": "F.silu({x})",
         "softplus": "F.softplus({x})",
