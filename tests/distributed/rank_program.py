@@ -171,20 +171,12 @@ def moved(backend, options):
     import trellis
     from trellis.distributed._group import group
     from trellis.train._distributed_step import DistributedStep
-    from trellis.train._step import no_scale
+    from trellis.train._step import Parts, no_scale
 
     with trellis.using_backend(backend):
         model, optimizer = model_of({}), trellis.optim.SGD(lr=0.1)
-    step = DistributedStep(
-        model,
-        trellis.functional.mse_loss,
-        optimizer,
-        {},
-        backend=backend,
-        is_compiled=backend == "jax",
-        precision=None,
-        is_synchronized=False,
-    )
+    parts = Parts(model, trellis.functional.mse_loss, optimizer, {}, backend)
+    step = DistributedStep(parts, is_compiled=backend == "jax", is_synchronized=False)
     x, y = [trellis.asarray(each[:4], backend=backend) for each in data()]
     kept = (model.v, model.buffers, optimizer.init(model.v), no_scale())
     weight = trellis.asarray(np.array([0.5], np.float32), backend=backend)

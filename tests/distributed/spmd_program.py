@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import trellis
-from trellis.train._step import no_scale, training_step
+from trellis.train._step import Parts, no_scale, training_step
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
@@ -32,10 +32,8 @@ def made():
 def collectives(model, batch):
     """How many of each kind are in the compiled step."""
     optimizer = trellis.optim.Adam(lr=0.01)
-    step = training_step(
-        model, trellis.functional.mse_loss, optimizer, {},
-        backend="jax", is_compiled=False, precision=None,
-    )  # fmt: skip
+    parts = Parts(model, trellis.functional.mse_loss, optimizer, {}, "jax")
+    step = training_step(parts, is_compiled=False)
     key = trellis.random.key(0, backend="jax")
     inputs, targets = jax.device_put(((x[:32],), (y[:32],)), batch)
     text = (

@@ -19,7 +19,6 @@ from ._data import ArraySource, Source, Target, as_batch, batch_size_of
 from ._distributed_step import DistributedStep
 from ._fit import _number, _Run
 from ._history import History
-from ._precision import checked_precision
 
 
 class Shares:
@@ -66,14 +65,7 @@ class DistributedRun(_Run):
             self._source.key = fold_in_words(self._words, 0)
         self._source: Any = Shares(self._source, self._rank, self._size)
         self._train_step = DistributedStep(
-            self.model,
-            self._loss,
-            self.optimizer,
-            self._metrics,
-            backend=backend,
-            is_compiled=self._is_compiled,
-            precision=checked_precision(self._precision, backend),
-            is_synchronized=self.is_synchronized,
+            self._parts, is_compiled=self._is_compiled, is_synchronized=self.is_synchronized
         )
 
     def _take_from_first(self) -> None:

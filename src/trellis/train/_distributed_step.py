@@ -6,7 +6,6 @@ one compiled step. On torch and NumPy, and for a batch that does not divide even
 between two compiled halves.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from .._array.casting import dtype as dtype_of
@@ -18,8 +17,7 @@ from ..distributed import all_reduce
 from ..distributed._buffers import Layout
 from ..distributed._group import group
 from ..functional._statistics import joined
-from ._metrics import Metric
-from ._step import halves
+from ._step import Parts, halves
 
 _NAME = "fit"
 _WHOLE = ("jax", "tensorflow")  # whose compilers take collectives as they are
@@ -28,25 +26,13 @@ _WHOLE = ("jax", "tensorflow")  # whose compilers take collectives as they are
 class DistributedStep:
     """`step((v, buffers, state, scale), (key, weight, inputs, targets), is_even)`."""
 
-    def __init__(
-        self,
-        model: Any,
-        loss: Callable[..., Any],
-        optimizer: Any,
-        metrics: dict[str, Metric],
-        *,
-        backend: str,
-        is_compiled: bool,
-        precision: str | None,
-        is_synchronized: bool,
-    ):
+    def __init__(self, parts: Parts, *, is_compiled: bool, is_synchronized: bool):
+        backend = parts.backend
         self._xp: Any = load(backend)
         self._engine = group().engine(backend)
-        self._names = ["loss", *metrics]
+        self._names = ["loss", *parts.metrics]
         self._is_synchronized = is_synchronized
-        self._gradients, self._update = halves(
-            model, loss, optimizer, metrics, backend=backend, precision=precision
-        )
+        self._gradients, self._update = halves(parts)
         # One program; also where statistics travel in the middle of it.
         self._whole: Any = None
         if is_compiled and (backend in _WHOLE or is_synchronized):

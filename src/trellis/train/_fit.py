@@ -33,7 +33,7 @@ from ._history import History
 from ._metrics import as_metrics
 from ._precision import checked_precision, first_scale
 from ._progress import Progress
-from ._step import evaluation_step, no_scale, training_step
+from ._step import Parts, evaluation_step, no_scale, training_step
 from .checkpoint import load_checkpoint, read_extra, save_checkpoint
 
 _REFRESH_SECONDS = 0.2
@@ -257,15 +257,8 @@ class _Run:
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
-        self._train_step = training_step(
-            model,
-            self._loss,
-            self.optimizer,
-            self._metrics,
-            backend=backend,
-            is_compiled=self._is_compiled,
-            precision=precision,
-        )
+        self._parts = Parts(model, self._loss, self.optimizer, self._metrics, backend, precision)
+        self._train_step = training_step(self._parts, is_compiled=self._is_compiled)
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled
         )

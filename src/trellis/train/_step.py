@@ -1,7 +1,7 @@
 """One training step and one evaluation step, as functions that can be compiled whole."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._array.compilation import compile as compiled
 from .._core import tree
@@ -13,21 +13,25 @@ from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
 
 
-def halves(
-    model: Any,
-    loss: Callable[..., Any],
-    optimizer: Any,
-    metrics: dict[str, Metric],
-    *,
-    backend: str,
-    precision: str | None,
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
+class Parts(NamedTuple):
+    """What a training step is made of."""
+
+    model: Any
+    loss: Callable[..., Any]
+    optimizer: Any
+    metrics: dict[str, Metric]
+    backend: str
+    precision: str | None = None
+
+
+def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The two halves of a step, as pure functions.
 
     `gradients(v, buffers, scale, key, inputs, targets, weight)` gives `(grads, buffers, values)`;
     `values` has the loss and the metrics. With a `weight` the loss is multiplied by it before it is
     differentiated; the values are not. `update(v, state, scale, grads)` gives `(v, state, scale)`.
     """
+    model, loss, optimizer, metrics, backend, precision = parts
     xp = load(backend)
     is_scaled = precision == "float16"
 
@@ -68,25 +72,14 @@ def halves(
     return gradients, update
 
 
-def training_step(
-    model: Any,
-    loss: Callable[..., Any],
-    optimizer: Any,
-    metrics: dict[str, Metric],
-    *,
-    backend: str,
-    is_compiled: bool,
-    precision: str | None,
-) -> Callable[..., Any]:
+def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
     """A pure function `step(v, buffers, state, scale, key, inputs, targets)`.
 
     It gives `(v, buffers, state, scale, values)`; `values` has the loss and the metrics. Everything
     that changes goes in and comes out, so it is one compiled function: forward, gradients, update,
     buffers, draws.
     """
-    gradients, update = halves(
-        model, loss, optimizer, metrics, backend=backend, precision=precision
-    )
+    gradients, update = halves(parts)
 
     def step(
         v: Any, buffers: Any, state: Any, scale: Any, key: Any, inputs: Any, targets: Any
