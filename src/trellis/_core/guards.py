@@ -115,6 +115,13 @@ def check_number(value: Any) -> None:
         raise WrongKind(f"{value!r} is no number")
 
 
+def check_numbers(*values: Any) -> None:
+    """Raise unless all of several options are numbers."""
+    for value in values:
+        if type(value) is not float:
+            check_number(value)
+
+
 def check_tolerances(function: str, rtol: Any, atol: Any) -> None:
     """Raise unless both are numbers of at least 0."""
     for tolerance in (rtol, atol):

@@ -5,7 +5,7 @@ from typing import Any
 from .._core.dispatch import xp_of, xp_of_pair
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_number, check_rank
+from .._core.guards import check_axis, check_number, check_numbers, check_rank
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -132,10 +132,8 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
     array([-1. ,  0.5,  1. ])
     """
     try:
-        if type(low) is not float:
-            check_number(low)
-        if type(high) is not float:
-            check_number(high)
+        if not (type(low) is type(high) is float):
+            check_numbers(low, high)
         return applied("hard_tanh", _between, x, low, high)
     except Exception as error:
         explain(error, hard_tanh)

@@ -1,7 +1,7 @@
 """Attention as functions. In every mask of the library True means: this key may be seen."""
 
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
@@ -98,30 +98,27 @@ def scaled_dot_product_attention(
             mask = checked_mask(name, xp, mask, (*batch, q_shape[-2], k_shape[-2]), query)
         if scale is None:
             scale = 1 / sqrt(max(q_shape[-1], 1))
-        dropout_p = dropout_p if training else 0.0
-        return attend(xp, query, key, value, mask, scale, is_causal, dropout_p, seed, False)[0]
+        how = Attending(scale, is_causal, dropout_p if training else 0.0, seed)
+        return attend(xp, query, key, value, mask, how)[0]
     except Exception as error:
         explain(error, scaled_dot_product_attention)
 
 
-def attend(
-    xp: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    scale: Any,
-    is_causal: bool,
-    dropout: float,
-    seed: Any,
-    with_weights: bool,
-) -> tuple[Any, Any]:
+class Attending(NamedTuple):
+    """How queries look at keys, checked."""
+
+    scale: Any
+    is_causal: bool
+    dropout: float
+    seed: Any
+    with_weights: bool = False
+
+
+def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending) -> tuple[Any, Any]:
     """The result, and the weights where they had to be made."""
     kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if kv_heads is None:
-        return _attend_alike(
-            xp, query, key, value, mask, scale, is_causal, dropout, seed, with_weights
-        )
+        return _attend_alike(xp, query, key, value, mask, how)
     # The query heads of a group get an axis of their own, along which their one key head
     # broadcasts.
     query = _to_groups(xp, query, kv_heads)
@@ -129,25 +126,15 @@ def attend(
     if mask is not None and len(mask.shape) > 2:
         is_shared = mask.shape[-3] == 1
         mask = xp.expand_dims(mask, axis=-3) if is_shared else _to_groups(xp, mask, kv_heads)
-    out, weights = _attend_alike(
-        xp, query, key, value, mask, scale, is_causal, dropout, seed, with_weights
-    )
+    out, weights = _attend_alike(xp, query, key, value, mask, how)
     return _from_groups(xp, out), None if weights is None else _from_groups(xp, weights)
 
 
 def _attend_alike(
-    xp: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    scale: Any,
-    is_causal: bool,
-    dropout: float,
-    seed: Any,
-    with_weights: bool,
+    xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending
 ) -> tuple[Any, Any]:
     """The same for batch axes that broadcast."""
+    scale, is_causal, dropout, seed, with_weights = how
     if dropout == 0 and not with_weights:
         return xp.attention(query, key, value, mask, scale=scale, is_causal=is_causal), None
     dtype = value.dtype

@@ -1,6 +1,7 @@
 """Dense layers and dropout as functions."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_all
@@ -168,13 +169,10 @@ def dropout(
     """
     try:
         if has_nest(x):
-            kwargs = {
-                "scale": scale,
-                "dtype": dtype,
-                "training": training,
-                "noise_shape": noise_shape,
-            }
-            return call_seeded_leafwise(dropout, (x, prob), kwargs, seed, training and prob != 0)
+            fn = partial(
+                dropout, scale=scale, dtype=dtype, training=training, noise_shape=noise_shape
+            )
+            return call_seeded_leafwise(fn, (x, prob), {}, seed, training and prob != 0)
         xp = xp_of(x)
         prob = probability("dropout", "prob", prob)
         target = xp.dtype_name(x.dtype) if dtype is None else xp.dtype_name(xp.as_dtype(dtype))

@@ -5,6 +5,7 @@ looked at; compiled code has none, and there the result of such input is the fra
 """
 
 import math
+from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of_all
@@ -57,14 +58,14 @@ def cross_entropy(
         if ignore_index is not None:
             whole_number("cross_entropy", "ignore_index", ignore_index)
         if has_nest(logits, targets, weight):
-            kwargs = {
-                "axis": axis,
-                "label_smoothing": label_smoothing,
-                "weight": weight,
-                "ignore_index": ignore_index,
-                "reduction": reduction,
-            }
-            return call_leafwise(cross_entropy, (logits, targets), kwargs)
+            fn = partial(
+                cross_entropy,
+                axis=axis,
+                label_smoothing=label_smoothing,
+                ignore_index=ignore_index,
+                reduction=reduction,
+            )
+            return call_leafwise(fn, (logits, targets), {"weight": weight})
         xp = xp_of_all(logits, targets, weight)
         x, kind = precise("cross_entropy", xp, logits)
         place = normal_axis(axis, len(x.shape))
@@ -102,13 +103,8 @@ def nll_loss(
         if ignore_index is not None:
             whole_number("nll_loss", "ignore_index", ignore_index)
         if has_nest(log_probs, targets, weight):
-            kwargs = {
-                "axis": axis,
-                "weight": weight,
-                "ignore_index": ignore_index,
-                "reduction": reduction,
-            }
-            return call_leafwise(nll_loss, (log_probs, targets), kwargs)
+            fn = partial(nll_loss, axis=axis, ignore_index=ignore_index, reduction=reduction)
+            return call_leafwise(fn, (log_probs, targets), {"weight": weight})
         xp = xp_of_all(log_probs, targets, weight)
         x, kind = precise("nll_loss", xp, log_probs)
         place = normal_axis(axis, len(x.shape))

@@ -1,11 +1,12 @@
 """Losses of vectors: how far apart they are, or how different their directions."""
 
+from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_number
+from .._core.guards import check_axis, check_numbers
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.typing import A
 from ._arguments import check_signs, same_shape
@@ -66,19 +67,13 @@ def cosine_loss(
     try:
         if type(axis) is not int:
             check_axis(axis)
-        if type(margin) is not float:
-            check_number(margin)
-        if type(epsilon) is not float:
-            check_number(epsilon)
+        if not (type(margin) is type(epsilon) is float):
+            check_numbers(margin, epsilon)
         if has_nest(x1, x2, targets):
-            kwargs = {
-                "targets": targets,
-                "margin": margin,
-                "axis": axis,
-                "epsilon": epsilon,
-                "reduction": reduction,
-            }
-            return call_leafwise(cosine_loss, (x1, x2), kwargs)
+            fn = partial(
+                cosine_loss, margin=margin, axis=axis, epsilon=epsilon, reduction=reduction
+            )
+            return call_leafwise(fn, (x1, x2), {"targets": targets})
         same_shape("cosine_loss", x1=x1, x2=x2)
         xp = xp_of_all(x1, x2, targets)
         (x1, x2), kind = all_precise("cosine_loss", xp, x1, x2)
@@ -115,12 +110,8 @@ def triplet_loss(
     4.0
     """
     try:
-        if type(margin) is not float:
-            check_number(margin)
-        if type(epsilon) is not float:
-            check_number(epsilon)
-        if type(p) is not float:
-            check_number(p)
+        if not (type(margin) is type(epsilon) is type(p) is float):
+            check_numbers(margin, epsilon, p)
         if has_nest(anchor, positive, negative):
             kwargs = {"margin": margin, "p": p, "epsilon": epsilon, "reduction": reduction}
             return call_leafwise(triplet_loss, (anchor, positive, negative), kwargs)

@@ -24,7 +24,7 @@ from ._heads import (
 from ._masks import combined_mask, with_appended_keys
 from ._positions import cached, check_positions, check_self_attention, placed_mask, rotated
 from ._precision import as_floats
-from .attention import attend
+from .attention import Attending, attend
 from .cache import KVCache
 
 
@@ -243,9 +243,8 @@ def multi_head_attention(
             )
         if scale is None:
             scale = 1 / sqrt(max(width // heads, 1))
-        out, weights = attend(
-            xp, q, k, v, mask, scale, is_causal, dropout, seed, return_attention_weights
-        )
+        how = Attending(scale, is_causal, dropout, seed, return_attention_weights)
+        out, weights = attend(xp, q, k, v, mask, how)
         out = xp.reshape(xp.permute_dims(out, (0, 2, 1, 3)), (*known(n, length), width))
         out = out_projection(name, xp, out, out_w, out_b, width)
         if not is_batched:

@@ -1,11 +1,12 @@
 """Normalisation. Sums run in float32 at least; the mean is taken off before squaring."""
 
+from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
-from .._core.guards import check_axis, check_number
+from .._core.guards import check_axis, check_number, check_numbers
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
 from .._core.typing import A
@@ -223,13 +224,8 @@ def group_norm(
         if type(epsilon) is not float:
             check_number(epsilon)
         if has_nest(x, weight, bias):
-            kwargs = {
-                "weight": weight,
-                "bias": bias,
-                "epsilon": epsilon,
-                "channel_axis": channel_axis,
-            }
-            return call_leafwise(group_norm, (x, groups), kwargs)
+            fn = partial(group_norm, epsilon=epsilon, channel_axis=channel_axis)
+            return call_leafwise(fn, (x, groups), {"weight": weight, "bias": bias})
         xp = xp_of_all(x, weight, bias)
         shape, ndim = tuple(x.shape), len(x.shape)
         channel = normal_axis(channel_axis, ndim)
@@ -280,13 +276,8 @@ def instance_norm(
         if type(epsilon) is not float:
             check_number(epsilon)
         if has_nest(x, weight, bias):
-            kwargs = {
-                "weight": weight,
-                "bias": bias,
-                "epsilon": epsilon,
-                "channel_axis": channel_axis,
-            }
-            return call_leafwise(instance_norm, (x,), kwargs)
+            fn = partial(instance_norm, epsilon=epsilon, channel_axis=channel_axis)
+            return call_leafwise(fn, (x,), {"weight": weight, "bias": bias})
         xp = xp_of_all(x, weight, bias)
         ndim = len(x.shape)
         channel = normal_axis(channel_axis, ndim)
@@ -325,21 +316,11 @@ def local_response_norm(
     array([[0.11538462, 0.15384615]])
     """
     try:
-        if type(alpha) is not float:
-            check_number(alpha)
-        if type(beta) is not float:
-            check_number(beta)
-        if type(k) is not float:
-            check_number(k)
+        if not (type(alpha) is type(beta) is type(k) is float):
+            check_numbers(alpha, beta, k)
         if has_nest(x):
-            kwargs = {
-                "size": size,
-                "alpha": alpha,
-                "beta": beta,
-                "k": k,
-                "channel_axis": channel_axis,
-            }
-            return call_leafwise(local_response_norm, (x,), kwargs)
+            fn = partial(local_response_norm, size=size, channel_axis=channel_axis)
+            return call_leafwise(fn, (x,), {"alpha": alpha, "beta": beta, "k": k})
         xp = xp_of(x)
         ndim = len(x.shape)
         channel = normal_axis(channel_axis, ndim)

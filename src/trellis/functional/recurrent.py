@@ -1,5 +1,6 @@
 """Recurrent layers over a whole sequence: LSTM, GRU and the plain RNN."""
 
+from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of_all
@@ -143,14 +144,12 @@ def gru_update(
     """
     try:
         if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-            kwargs = {
-                "bias": bias,
-                "recurrent_bias": recurrent_bias,
-                "time_major": time_major,
-                "lengths": lengths,
-                "mask": mask,
-            }
-            return call_leafwise(gru_update, (x, init_h, kernel, recurrent_kernel), kwargs)
+            fn = partial(gru_update, time_major=time_major)
+            return call_leafwise(
+                fn,
+                (x, init_h, kernel, recurrent_kernel),
+                {"bias": bias, "recurrent_bias": recurrent_bias, "lengths": lengths, "mask": mask},
+            )
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
         return _run("gru_update", 3, _gru_step, arrays, time_major, lengths, mask)
     except Exception as error:
@@ -195,15 +194,12 @@ def rnn_update(
     """
     try:
         if has_nest(x, init_h, kernel, recurrent_kernel, bias, recurrent_bias):
-            kwargs = {
-                "bias": bias,
-                "recurrent_bias": recurrent_bias,
-                "activation": activation,
-                "time_major": time_major,
-                "lengths": lengths,
-                "mask": mask,
-            }
-            return call_leafwise(rnn_update, (x, init_h, kernel, recurrent_kernel), kwargs)
+            fn = partial(rnn_update, activation=activation, time_major=time_major)
+            return call_leafwise(
+                fn,
+                (x, init_h, kernel, recurrent_kernel),
+                {"bias": bias, "recurrent_bias": recurrent_bias, "lengths": lengths, "mask": mask},
+            )
         one_of("rnn_update", "activation", activation, ("tanh", "relu"))
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
         step = _tanh_step if activation == "tanh" else _relu_step

@@ -17,7 +17,7 @@ weights are Keys' with a = -0.75 (torch, OpenCV) unless `cubic_coefficient` name
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
@@ -30,6 +30,9 @@ from ._layout import along, checked_planes
 from ._precision import precise
 from ._sampling import COORDINATES, ROUNDINGS, Sampling, nearest, neighbours
 
+# method, align_corners, coordinates, rounding, cubic_coefficient, antialias and exclude_outside,
+# not checked yet
+_Given: TypeAlias = tuple[Any, bool, str, str, Any, bool, bool | None]
 _METHODS = {
     "nearest": ("nearest", None),
     "linear": ("linear", 1),
@@ -75,24 +78,8 @@ def resize(
     array([0., 1., 3., 4.])
     """
     try:
-        if isinstance(x, dict):
-            options = {
-                "method": method,
-                "align_corners": align_corners,
-                "data_format": data_format,
-                "coordinates": coordinates,
-                "rounding": rounding,
-                "scale": scale,
-                "cubic_coefficient": cubic_coefficient,
-                "antialias": antialias,
-                "exclude_outside": exclude_outside,
-            }
-            return call_leafwise(resize, (x, size), options)
         given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-        how, first, sizes = _checked("resize", x, data_format, *given, antialias, exclude_outside)
-        outs = per_axis("resize", "size", size, len(sizes))
-        scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
-        return _resized(x, sizes, outs, scales, how, first)
+        return _to_size(x, size, scale, data_format, (*given, antialias, exclude_outside))
     except Exception as error:
         explain(error, resize)
 
@@ -123,33 +110,40 @@ def interpolate(
     array([1., 1., 2., 2.])
     """
     try:
-        if isinstance(x, dict):
-            options = {
-                "method": method,
-                "align_corners": align_corners,
-                "data_format": data_format,
-                "coordinates": coordinates,
-                "rounding": rounding,
-                "keep_scale": keep_scale,
-                "cubic_coefficient": cubic_coefficient,
-                "antialias": antialias,
-                "exclude_outside": exclude_outside,
-            }
-            return call_leafwise(interpolate, (x, scale), options)
         given = (method, align_corners, coordinates, rounding, cubic_coefficient)
-        how, first, sizes = _checked(
-            "interpolate", x, data_format, *given, antialias, exclude_outside
-        )
-        scales = _scales("interpolate", scale, len(sizes))
-        outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
-        if min(outs) < 1:
-            raise ArgumentError(
-                f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
-            )
-        kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
-        return _resized(x, sizes, outs, kept, how, first)
+        all_given = (*given, antialias, exclude_outside)
+        return _by_scale(x, scale, keep_scale, data_format, all_given)
     except Exception as error:
         explain(error, interpolate)
+
+
+def _to_size(x: Any, size: Any, scale: Any, data_format: str, given: _Given) -> Any:
+    if isinstance(x, dict):
+        return call_leafwise(
+            lambda leaf, size: _to_size(leaf, size, scale, data_format, given), (x, size), {}
+        )
+    how, first, sizes = _checked("resize", x, data_format, *given)
+    outs = per_axis("resize", "size", size, len(sizes))
+    scales = (None,) * len(sizes) if scale is None else _scales("resize", scale, len(sizes))
+    return _resized(x, sizes, outs, scales, how, first)
+
+
+def _by_scale(x: Any, scale: Any, keep_scale: bool, data_format: str, given: _Given) -> Any:
+    if isinstance(x, dict):
+        return call_leafwise(
+            lambda leaf, scale: _by_scale(leaf, scale, keep_scale, data_format, given),
+            (x, scale),
+            {},
+        )
+    how, first, sizes = _checked("interpolate", x, data_format, *given)
+    scales = _scales("interpolate", scale, len(sizes))
+    outs = tuple([math.floor(n * s) for n, s in zip(sizes, scales, strict=True)])
+    if min(outs) < 1:
+        raise ArgumentError(
+            f"interpolate() of sizes {sizes} by {scale!r} would leave nothing: {outs}."
+        )
+    kept = scales if flag("interpolate", "keep_scale", keep_scale) else (None,) * len(sizes)
+    return _resized(x, sizes, outs, kept, how, first)
 
 
 def _checked(

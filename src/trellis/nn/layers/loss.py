@@ -26,7 +26,11 @@ class _Loss(Layer):
             reduction: "mean", "sum" or "none"
             options: those of `Module`
         """
-        self._options = {"reduction": reduction}
+        self._begin(options, reduction=reduction)
+
+    def _begin(self, options: Options, **chosen: Any) -> None:
+        """Set up a loss whose function gets what was `chosen`."""
+        self._options = chosen
         super().__init__(**options)
 
     def _forward(self, *arrays: Any, **more: Any) -> Any:
@@ -64,11 +68,9 @@ class HuberLoss(_Loss):
 
         Arguments:
             delta: where squares end and absolute values begin
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "delta": delta}
+        self._begin(options, reduction=reduction, delta=delta)
 
 
 class PoissonNLLLoss(_Loss):
@@ -90,16 +92,9 @@ class PoissonNLLLoss(_Loss):
             log_input: whether predictions are logarithms of the rate
             full: whether Stirling's approximation of the constant is added
             epsilon: keeps logarithms and lengths away from zero
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {
-            "reduction": reduction,
-            "log_input": log_input,
-            "full": full,
-            "epsilon": epsilon,
-        }
+        self._begin(options, reduction=reduction, log_input=log_input, full=full, epsilon=epsilon)
 
 
 class CrossEntropyLoss(_Loss):
@@ -129,17 +124,16 @@ class CrossEntropyLoss(_Loss):
             label_smoothing: the share of the targets that is spread over all classes
             weight: one factor per class
             ignore_index: a target that does not count
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {
-            "reduction": reduction,
-            "axis": axis,
-            "label_smoothing": label_smoothing,
-            "weight": weight,
-            "ignore_index": ignore_index,
-        }
+        self._begin(
+            options,
+            reduction=reduction,
+            axis=axis,
+            label_smoothing=label_smoothing,
+            weight=weight,
+            ignore_index=ignore_index,
+        )
 
 
 class NLLLoss(_Loss):
@@ -155,22 +149,10 @@ class NLLLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
-
-        Arguments:
-            axis: the axis of the classes
-            weight: one factor per class
-            ignore_index: a target that does not count
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
-        """
-        super().__init__(reduction, **options)
-        self._options = {
-            "reduction": reduction,
-            "axis": axis,
-            "weight": weight,
-            "ignore_index": ignore_index,
-        }
+        """A loss; axis, weight, ignore_index, reduction, options are as in `CrossEntropyLoss`."""
+        self._begin(
+            options, reduction=reduction, axis=axis, weight=weight, ignore_index=ignore_index
+        )
 
 
 class KLDivergenceLoss(_Loss):
@@ -190,11 +172,9 @@ class KLDivergenceLoss(_Loss):
         Arguments:
             axis: the axis of the classes
             log_targets: whether targets are logarithms too
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "axis": axis, "log_targets": log_targets}
+        self._begin(options, reduction=reduction, axis=axis, log_targets=log_targets)
 
 
 class BinaryCrossEntropyLoss(_Loss):
@@ -216,16 +196,15 @@ class BinaryCrossEntropyLoss(_Loss):
             from_logits: whether predictions are logits, not probabilities
             label_smoothing: the share of the targets that is spread over all classes
             positive_weight: a factor for the positive class
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {
-            "reduction": reduction,
-            "from_logits": from_logits,
-            "label_smoothing": label_smoothing,
-            "positive_weight": positive_weight,
-        }
+        self._begin(
+            options,
+            reduction=reduction,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            positive_weight=positive_weight,
+        )
 
 
 class FocalLoss(_Loss):
@@ -245,11 +224,9 @@ class FocalLoss(_Loss):
         Arguments:
             alpha: the weight of positives; negatives have 1 - alpha; None weighs none
             gamma: how much less easy examples count
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "alpha": alpha, "gamma": gamma}
+        self._begin(options, reduction=reduction, alpha=alpha, gamma=gamma)
 
 
 class HingeLoss(_Loss):
@@ -267,11 +244,9 @@ class HingeLoss(_Loss):
 
         Arguments:
             margin: the distance beyond which nothing is lost
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "margin": margin}
+        self._begin(options, reduction=reduction, margin=margin)
 
 
 class CosineLoss(_Loss):
@@ -293,11 +268,9 @@ class CosineLoss(_Loss):
             margin: the similarity below which other directions cost nothing
             axis: the axis of the vectors
             epsilon: keeps logarithms and lengths away from zero
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "margin": margin, "axis": axis, "epsilon": epsilon}
+        self._begin(options, reduction=reduction, margin=margin, axis=axis, epsilon=epsilon)
 
 
 class TripletLoss(_Loss):
@@ -319,11 +292,9 @@ class TripletLoss(_Loss):
             margin: the distance beyond which nothing is lost
             p: the norm of distances
             epsilon: keeps logarithms and lengths away from zero
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {"reduction": reduction, "margin": margin, "p": p, "epsilon": epsilon}
+        self._begin(options, reduction=reduction, margin=margin, p=p, epsilon=epsilon)
 
 
 class CTCLoss(_Loss):
@@ -345,13 +316,12 @@ class CTCLoss(_Loss):
             blank: the class that stands for nothing
             zero_infinity: whether a target that does not fit costs 0, not inf
             time_major: whether time is the first axis of log_probs
-            reduction: "mean", "sum" or "none"
-            options: those of `Module`
+            reduction, options: as in `MSELoss`
         """
-        super().__init__(reduction, **options)
-        self._options = {
-            "reduction": reduction,
-            "blank": blank,
-            "zero_infinity": zero_infinity,
-            "time_major": time_major,
-        }
+        self._begin(
+            options,
+            reduction=reduction,
+            blank=blank,
+            zero_infinity=zero_infinity,
+            time_major=time_major,
+        )

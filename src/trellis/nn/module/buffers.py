@@ -4,13 +4,16 @@ tree."""
 from typing import Any
 
 from ..._core.container import Container
-from .call import call_with_buffers
+from .call import call_with
 from .node import Link, Node, as_container
 
 
-def buffers(node: Node) -> Container:
-    """The buffers of a module and of all modules below it."""
-    call, way = call_with_buffers(node)
+def buffers(node: Node, *, for_writing: bool = False) -> Container:
+    """The buffers of a module and of all modules below it.
+
+    `for_writing` gives the Container that call or tree holds, made now if there is none yet.
+    """
+    call, way = call_with("buffers", node)
     part: Any = call.buffers if call is not None else None
     if call is None:
         node, way = _root_and_way(node)
@@ -18,7 +21,9 @@ def buffers(node: Node) -> Container:
     for link in way[::-1]:
         for key in link.path:
             if key not in dict.keys(part):
-                return Container()
+                if not for_writing:
+                    return Container()
+                part[key] = Container()
             part = dict.__getitem__(part, key)
     return part  # type: ignore[no-any-return]
 
@@ -26,7 +31,7 @@ def buffers(node: Node) -> Container:
 def set_buffers(node: Node, new: Any) -> None:
     """Replace the buffers of a module, and with them its part of the parent's."""
     new = as_container(new, "buffers")
-    call, way = call_with_buffers(node)
+    call, way = call_with("buffers", node)
     if call is not None and not way:
         call.buffers = new
     elif call is None and node.link is None:
@@ -34,32 +39,17 @@ def set_buffers(node: Node, new: Any) -> None:
     else:
         link = way[0] if way else node.link
         assert link is not None, "without a way up this is the module that holds the buffers"
-        buffers_for_writing(link.parent)["/".join(link.path)] = new
+        buffers(link.parent, for_writing=True)["/".join(link.path)] = new
 
 
 def set_buffer(node: Node, name: str, value: Any) -> None:
     """Give one buffer another value."""
-    buffers_for_writing(node)[name] = value
-
-
-def buffers_for_writing(node: Node) -> Container:
-    """The Container that call or tree holds for this module, made now if there is none yet."""
-    call, way = call_with_buffers(node)
-    part: Any = call.buffers if call is not None else None
-    if call is None:
-        node, way = _root_and_way(node)
-        part = node.buffers
-    for link in way[::-1]:
-        for key in link.path:
-            if key not in dict.keys(part):
-                part[key] = Container()
-            part = dict.__getitem__(part, key)
-    return part  # type: ignore[no-any-return]
+    buffers(node, for_writing=True)[name] = value
 
 
 def are_buffers_given(node: Node) -> bool:
     """Whether the running call was given its buffers, so that updates stay inside it."""
-    call, _ = call_with_buffers(node)
+    call, _ = call_with("buffers", node)
     return call is not None
 
 

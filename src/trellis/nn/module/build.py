@@ -13,7 +13,7 @@ from ..._core.dtypes import FLOATING, default_dtype, name_of, using_default_dtyp
 from ..._core.errors import ArgumentError, MixedBackendsError, ShapeError
 from ..._core.settings import Setting
 from ..._core.typing import Device, DTypeLike
-from .buffers import buffers_for_writing, set_buffers
+from .buffers import buffers, set_buffers
 from .node import Link, Node, Path
 from .search import Found, find_modules
 from .share import differences, joined, prune_duplicates, shared_below
@@ -185,7 +185,7 @@ def _attach(node: Node, found: list[Found], parts: list[Container]) -> None:
             set_buffers(child, child.buffers)
             child.buffers = Container()
         elif child.link is not link and len(module.buffers):
-            buffers_for_writing(node)["/".join(path)] = module.buffers
+            buffers(node, for_writing=True)["/".join(path)] = module.buffers
         if child.is_built:
             child.v = None
         child.update_plain()
@@ -196,7 +196,7 @@ def _detach(node: Node, child: Node) -> None:
     links = [link for link in child.links() if link.parent is not node]
     if child.link is not None and child.link.parent is node:
         v, kept = stored_variables(child), child.owner.buffers
-        buffers_for_writing(node).pop("/".join(child.link.path), None)
+        buffers(node, for_writing=True).pop("/".join(child.link.path), None)
         child.v, child.buffers = (v, kept) if not links else (None, Container())
     child.link, child.more_links = (links[0], links[1:]) if links else (None, [])
 

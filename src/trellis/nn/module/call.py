@@ -7,7 +7,7 @@ it is the one that torch.compile can read, write and guard; a context variable i
 """
 
 import threading
-from typing import Any
+from typing import Any, Literal
 
 from ..._core.container import Container
 from .node import Link, Node, way_up
@@ -43,23 +43,11 @@ class _Here(threading.local):
 here = _Here()
 
 
-def call_with_variables(node: Node) -> tuple[Call | None, list[Link]]:
-    """The innermost running call that was given variables for this module, and the way up to it."""
+def call_with(what: Literal["v", "buffers"], node: Node) -> tuple[Call | None, list[Link]]:
+    """The innermost running call that was given `what` for this module, and the way up to it."""
     call = here.call
     while call is not None:
-        if call.v is not None:
-            way = way_up(node, call.node)
-            if way is not None:
-                return call, way
-        call = call.outer
-    return None, []
-
-
-def call_with_buffers(node: Node) -> tuple[Call | None, list[Link]]:
-    """The same for buffers."""
-    call = here.call
-    while call is not None:
-        if call.buffers is not None:
+        if getattr(call, what) is not None:
             way = way_up(node, call.node)
             if way is not None:
                 return call, way

@@ -11,7 +11,7 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, TracingError
 from ..._core.tracing import lasts
-from .call import Call, call_with_variables, here
+from .call import Call, call_with, here
 from .node import Link, Node, as_container, way_up, without_empty
 
 
@@ -57,7 +57,7 @@ def stored_variables(node: Node) -> Container:
 
 def are_constant(node: Node) -> bool:
     """Whether the variables come from a call that has made them constants already."""
-    call, _ = call_with_variables(node)
+    call, _ = call_with("v", node)
     return call is not None and call.is_constant
 
 
@@ -101,7 +101,7 @@ def set_variables(node: Node, new: Any) -> None:
     Inside a call that was given variables it replaces those, for this call only.
     """
     new = as_container(new, "v")
-    call, way = call_with_variables(node)
+    call, way = call_with("v", node)
     if call is not None and call.v is not None:
         # The Container that the caller handed in stays as it is.
         call.v = _replaced(call.v.copy(), way, new)
