@@ -29,7 +29,8 @@ def check_model(model: Any, function: str) -> None:
         )
     if not model.built:
         raise ArgumentError(
-            f"{type(model).__name__} has no variables yet: call build() before {function}()."
+            f"{type(model).__name__} has no variables yet: call build(), or the model once, before "
+            f"{function}()."
         )
 
 

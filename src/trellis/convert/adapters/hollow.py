@@ -13,10 +13,10 @@ from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..._core.tracing import is_followed, tracing
 from ..._random.stream import _current, _while_followed, key_words, stream
-from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
 from ..module import ConvertedModule, has_64_bits
+from ..weights_given import check_model
 
 _NARROW = {"int64": "int32", "uint64": "uint32"}
 
@@ -29,7 +29,7 @@ class Hollow:
     """
 
     def __init__(self, model: Any, backend: str, function: str):
-        _check(model, function)
+        check_model(model, function)
         v, kept = model.v, model.buffers
         leaves = tree.leaves([v, kept])
         self.origin = backend_of(leaves[0]) if leaves else backend
@@ -88,18 +88,6 @@ class Hollow:
         model.__node__.buffers = whole[1]
         _move_constants(model, self.host, name)
         return model
-
-
-def _check(model: Any, function: str) -> None:
-    if not isinstance(model, Module):
-        raise ArgumentTypeError(
-            f"{function}() expects a model of Trellis, got {type(model).__name__}."
-        )
-    if not model.built:
-        raise ArgumentError(
-            f"{type(model).__name__} has no variables yet: call build(), or the model once, before "
-            f"{function}()."
-        )
 
 
 def _empty(model: Any) -> None:

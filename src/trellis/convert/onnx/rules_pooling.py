@@ -6,30 +6,21 @@ from typing import Any
 from ..._core.errors import NotSupportedError
 from ...graph import Value
 from .builder import OnnxBuilder
-from .rules_convolution import window_options
 from .table import rules
+from .windows import Window
 
 
-def _options(
-    g: OnnxBuilder, x: Value, kernel: Any, auto_pad: str, strides: Any, pads: Any, dilations: Any
-) -> dict[str, Any]:
-    options = window_options(g, x, tuple(kernel), auto_pad, strides, pads, dilations)
-    return {"window": tuple(kernel), **options}
+def _options(x: Value, attributes: dict[str, Any]) -> dict[str, Any]:
+    window = Window(**attributes)
+    sizes = tuple(window.kernel_shape or ())
+    return {"window": sizes, **window.options(x, sizes)}
 
 
 @rules("MaxPool")
 def max_pool(
-    g: OnnxBuilder,
-    x: Value,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: Any = None,
-    kernel_shape: Any = (),
-    pads: Any = None,
-    storage_order: int = 0,
-    strides: Any = None,
+    g: OnnxBuilder, x: Value, ceil_mode: int = 0, storage_order: int = 0, **attributes: Any
 ) -> Any:
-    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+    options = _options(x, attributes)
     pair = g.s.max_pool_with_places(
         x, ceil_mode=bool(ceil_mode), column_major=bool(storage_order),
         dtype=g.dtype("int64"), **options,
@@ -43,35 +34,17 @@ def max_pool(
 
 @rules("AveragePool")
 def avg_pool(
-    g: OnnxBuilder,
-    x: Value,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    count_include_pad: int = 0,
-    dilations: Any = None,
-    kernel_shape: Any = (),
-    pads: Any = None,
-    strides: Any = None,
+    g: OnnxBuilder, x: Value, ceil_mode: int = 0, count_include_pad: int = 0, **attributes: Any
 ) -> Value:
-    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+    options = _options(x, attributes)
     return g.s.avg_pool(
         x, ceil_mode=bool(ceil_mode), count_include_pad=bool(count_include_pad), **options
     )
 
 
 @rules("LpPool")
-def lp_pool(
-    g: OnnxBuilder,
-    x: Value,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: Any = None,
-    kernel_shape: Any = (),
-    p: int = 2,
-    pads: Any = None,
-    strides: Any = None,
-) -> Value:
-    options = _options(g, x, kernel_shape, auto_pad, strides, pads, dilations)
+def lp_pool(g: OnnxBuilder, x: Value, ceil_mode: int = 0, p: int = 2, **attributes: Any) -> Value:
+    options = _options(x, attributes)
     powers = g.t.pow(g.t.abs(x), float(p))
     total = g.s.avg_pool(powers, ceil_mode=bool(ceil_mode), divisor=1, **options)
     return g.t.pow(total, 1.0 / p)

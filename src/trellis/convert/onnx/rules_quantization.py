@@ -5,9 +5,9 @@ from typing import Any
 
 from ...graph import Value
 from .builder import OnnxBuilder
-from .rules_convolution import window_of, window_options
 from .rules_elementwise import cast_to
 from .table import SMALL, TYPES, rules
+from .windows import Window
 
 
 def _name(number: int | None) -> str | None:
@@ -76,15 +76,11 @@ def conv_integer(
     w: Value,
     x_zero: Value | None = None,
     w_zero: Value | None = None,
-    auto_pad: str = "NOTSET",
-    dilations: Any = None,
     group: int = 1,
-    kernel_shape: Any = None,
-    pads: Any = None,
-    strides: Any = None,
+    **attributes: Any,
 ) -> Value:
-    window = window_of(w, kernel_shape)
-    options = window_options(g, x, window, auto_pad, strides, pads, dilations)
+    window = Window(**attributes)
+    options = window.options(x, window.sizes(w))
     return g.s.integer_convolution(x, w, x_zero, w_zero, groups=group, **options)
 
 
@@ -116,15 +112,12 @@ def quantized_conv(
     y_scale: Value,
     y_zero: Value,
     b: Value | None = None,
+    group: int = 1,
     **attributes: Any,
 ) -> Value:
-    window = window_of(w, attributes.get("kernel_shape"))
-    options = window_options(
-        g, x, window, attributes.get("auto_pad", "NOTSET"), attributes.get("strides"),
-        attributes.get("pads"), attributes.get("dilations"),
-    )  # fmt: skip
-    groups = attributes.get("group", 1)
-    total = g.s.integer_convolution(x, w, x_zero, w_zero, b, groups=groups, **options)
+    window = Window(**attributes)
+    options = window.options(x, window.sizes(w))
+    total = g.s.integer_convolution(x, w, x_zero, w_zero, b, groups=group, **options)
     return _requantized(g, total, x_scale, w_scale, y_scale, y_zero, axis=1)
 
 

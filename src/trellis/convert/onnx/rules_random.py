@@ -13,42 +13,28 @@ def _kind(dtype: int | None, like: Value | None = None) -> str:
     return (like.dtype if like is not None else None) or "float32"
 
 
-@rules("RandomUniform")
+def _drawn(
+    g: OnnxBuilder, draw: Any, like: Value | None, shape: Any, dtype: int | None, *bounds: float
+) -> Value:
+    g.draws = True
+    sizes = tuple(shape) if like is None else g.s.shape(like)
+    return draw(sizes, *bounds, dtype=_kind(dtype, like), backend=g.to)  # type: ignore[no-any-return]
+
+
+@rules("RandomUniform", "RandomUniformLike")
 def uniform(
-    g: OnnxBuilder, dtype: int = 1, high: float = 1.0, low: float = 0.0, seed: Any = None,
-    shape: Any = (),
+    g: OnnxBuilder, like: Value | None = None, dtype: int | None = None, high: float = 1.0,
+    low: float = 0.0, seed: Any = None, shape: Any = (),
 ) -> Value:  # fmt: skip
-    g.draws = True
-    return g.s.random_uniform(tuple(shape), low, high, dtype=_kind(dtype), backend=g.to)
+    return _drawn(g, g.s.random_uniform, like, shape, dtype, low, high)
 
 
-@rules("RandomNormal")
+@rules("RandomNormal", "RandomNormalLike")
 def normal(
-    g: OnnxBuilder, dtype: int = 1, mean: float = 0.0, scale: float = 1.0, seed: Any = None,
-    shape: Any = (),
+    g: OnnxBuilder, like: Value | None = None, dtype: int | None = None, mean: float = 0.0,
+    scale: float = 1.0, seed: Any = None, shape: Any = (),
 ) -> Value:  # fmt: skip
-    g.draws = True
-    return g.s.random_normal(tuple(shape), mean, scale, dtype=_kind(dtype), backend=g.to)
-
-
-@rules("RandomUniformLike")
-def uniform_like(
-    g: OnnxBuilder, x: Value, dtype: int | None = None, high: float = 1.0, low: float = 0.0,
-    seed: Any = None,
-) -> Value:  # fmt: skip
-    g.draws = True
-    sizes = g.s.shape(x)
-    return g.s.random_uniform(sizes, low, high, dtype=_kind(dtype, x), backend=g.to)
-
-
-@rules("RandomNormalLike")
-def normal_like(
-    g: OnnxBuilder, x: Value, dtype: int | None = None, mean: float = 0.0, scale: float = 1.0,
-    seed: Any = None,
-) -> Value:  # fmt: skip
-    g.draws = True
-    sizes = g.s.shape(x)
-    return g.s.random_normal(sizes, mean, scale, dtype=_kind(dtype, x), backend=g.to)
+    return _drawn(g, g.s.random_normal, like, shape, dtype, mean, scale)
 
 
 @rules("Bernoulli")

@@ -39,13 +39,11 @@ def max_pool(
     array([3., 5., 4.])
     """
     dims = len(window)
-    dilations = (1,) * dims if dilations is None else tuple(dilations)
     alone = len(x.shape) == dims + 1
     if alone:
         x = expand_dims(x, 0)
+    dilations, _, reached = _reached(x, window, strides, padding, dilations, ceil_mode)
     kind = dtype(x)
-    spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
-    reached = _reached(x, spans, strides, padding, ceil_mode)
     y: Any = _MAX_POOLS[dims](
         x,
         tuple(window),
@@ -84,14 +82,12 @@ def avg_pool(
     array([2. , 3.5, 4. ])
     """
     dims = len(window)
-    dilations = (1,) * dims if dilations is None else tuple(dilations)
     alone = len(x.shape) == dims + 1
     if alone:
         x = expand_dims(x, 0)
+    dilations, spans, reached = _reached(x, window, strides, padding, dilations, ceil_mode)
     kind = str(dtype(x))
     y = astype(x, "float32") if kind in ("float16", "bfloat16") else x
-    spans = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]
-    reached = _reached(x, spans, strides, padding, ceil_mode)
     sizes = x.shape[2:]
     if any([size for pair in reached for size in pair]):
         y = pad(y, [(0, 0), (0, 0), *reached])
@@ -125,9 +121,13 @@ def pooled_size(n: int, span: int, stride: int, pair: tuple[int, int], ceil_mode
 
 
 def _reached(
-    x: Any, spans: Sequence[int], strides: Sequence[int], padding: Pairs, ceil_mode: bool
-) -> list[tuple[int, int]]:
-    """The padding with as much more at the end as the last window reaches beyond it."""
+    x: Any, window: Sequence[int], strides: Sequence[int], padding: Pairs,
+    dilations: Sequence[int] | None, ceil_mode: bool,
+) -> tuple[tuple[int, ...], list[int], list[tuple[int, int]]]:  # fmt: skip
+    """The dilations, how many elements a window spans, and the padding with as much more at the
+    end as the last window reaches beyond it."""
+    known = (1,) * len(window) if dilations is None else tuple(dilations)
+    spans = [(k - 1) * d + 1 for k, d in zip(window, known, strict=True)]
     pairs = []
     for i in range(len(spans)):
         n, (low, high) = x.shape[i + 2], padding[i]
@@ -135,7 +135,7 @@ def _reached(
             outs = pooled_size(n, spans[i], strides[i], (low, high), True)
             high = max((outs - 1) * strides[i] + spans[i] - n - low, 0)
         pairs.append((low, high))
-    return pairs
+    return known, spans, pairs
 
 
 def _window_sums(y: Any, axis: int, window: int, stride: int, dilation: int, outs: int) -> Any:

@@ -63,141 +63,97 @@ def bias_add(
     return g.t.add(x, bias)
 
 
-def _spatial(data_format: str, values: Sequence[int]) -> tuple[int, ...]:
-    """The numbers that belong to the spatial axes."""
-    inner = [int(n) for n in values]
-    return tuple(inner[2:] if data_format.startswith("NC") else inner[1:-1])
+class _Window:
+    """Where the windows of a layer lie, said for the spatial axes alone."""
 
+    def __init__(
+        self,
+        *,
+        strides: Sequence[int],
+        padding: str,
+        data_format: str,
+        dilations: Sequence[int] = (),
+        explicit_paddings: Sequence[int] = (),
+        **_: Any,
+    ):
+        self.data_format, self.is_first = data_format, data_format.startswith("NC")
+        self.strides = self.spatial(strides)
+        ends = [int(n) for n in explicit_paddings]
+        pairs = self.spatial(list(zip(ends[::2], ends[1::2])))
+        self.padding: Any = pairs if padding == "EXPLICIT" else padding
+        steps = self.spatial(dilations)
+        self.options: dict[str, Any] = {} if set(steps) <= {1} else {"dilations": steps}
 
-def _padding(data_format: str, padding: str, explicit: Sequence[int]) -> Any:
-    if padding != "EXPLICIT":
-        return padding
-    pairs = [(int(explicit[2 * i]), int(explicit[2 * i + 1])) for i in range(len(explicit) // 2)]
-    return tuple(pairs[2:] if data_format.startswith("NC") else pairs[1:-1])
+    def spatial(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Those of the values that belong to the spatial axes."""
+        return tuple(values[2:] if self.is_first else values[1:-1])
 
 
 @layer_rules("Conv2D", "Conv3D")
-def conv(
-    g: TensorFlowBuilder,
-    x: Any,
-    filters: Any,
-    *,
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    dilations: Sequence[int] = (),
-    explicit_paddings: Sequence[int] = (),
-    **_: Any,
-) -> Value:
+def conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any) -> Value:
     x, filters = g.array(x), g.array(filters)
     n = len(filters.shape or ()) - 2
-    options: dict[str, Any] = {}
-    steps = _spatial(data_format, dilations) if dilations else (1,) * n
-    if set(steps) != {1}:
-        options["dilations"] = steps
-    is_first = data_format.startswith("NC")
+    window = _Window(**attributes)
+    options = window.options
     x_shape: Any = x.shape
     filter_shape: Any = filters.shape
-    channels, inner = x_shape[1 if is_first else -1], filter_shape[-2]
-    around = _padding(data_format, padding, explicit_paddings)
+    channels, inner = x_shape[1 if window.is_first else -1], filter_shape[-2]
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner:
-        if is_first:
+        if window.is_first:
             options["data_format"] = "channel_first"
         return g.F.conv_general_dilated(
-            x, filters, _spatial(data_format, strides), around, dims=n,
+            x, filters, window.strides, window.padding, dims=n,
             feature_group_count=channels // inner, **options,
         )  # fmt: skip
-    if is_first:
-        options["data_format"] = data_format
+    if window.is_first:
+        options["data_format"] = window.data_format
     fn = getattr(g.F, f"conv{n}d")
-    return fn(x, filters, _spatial(data_format, strides), around, **options)  # type: ignore[no-any-return]
+    return fn(x, filters, window.strides, window.padding, **options)  # type: ignore[no-any-return]
 
 
 @layer_rules("DepthwiseConv2dNative")
-def depthwise_conv(
-    g: TensorFlowBuilder,
-    x: Any,
-    filters: Any,
-    *,
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    dilations: Sequence[int] = (1, 1, 1, 1),
-    explicit_paddings: Sequence[int] = (),
-    **_: Any,
-) -> Value:
+def depthwise_conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any) -> Value:
     x, filters = g.array(x), g.array(filters)
     filter_shape: Any = filters.shape
     height, width, channels, times = filter_shape
-    around = _padding(data_format, padding, explicit_paddings)
-    options: dict[str, Any] = {}
-    steps = _spatial(data_format, dilations)
-    if set(steps) != {1}:
-        options["dilations"] = steps
-    is_first = data_format.startswith("NC")
-    strides = _spatial(data_format, strides)
+    window = _Window(**attributes)
+    options = window.options
     if times == 1:
-        if is_first:
-            options["data_format"] = data_format
-        return g.F.depthwise_conv2d(x, filters, strides, around, **options)
+        if window.is_first:
+            options["data_format"] = window.data_format
+        return g.F.depthwise_conv2d(x, filters, window.strides, window.padding, **options)
     rows = g.t.reshape(filters, (height, width, 1, channels * times))
-    if is_first:
+    if window.is_first:
         options["data_format"] = "channel_first"
     return g.F.conv_general_dilated(
-        x, rows, strides, around, dims=2, feature_group_count=channels, **options
+        x, rows, window.strides, window.padding, dims=2, feature_group_count=channels, **options
     )
 
 
 @layer_rules("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def conv_transpose(
-    g: TensorFlowBuilder,
-    size: Any,
-    filters: Any,
-    x: Any,
-    *,
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    dilations: Sequence[int] = (),
-    explicit_paddings: Sequence[int] = (),
-    **_: Any,
+    g: TensorFlowBuilder, size: Any, filters: Any, x: Any, **attributes: Any
 ) -> Value:
     """The gradient of a convolution: `size` is the shape that it was applied to."""
     x, filters = g.array(x), g.array(filters)
     n = len(filters.shape or ()) - 2
-    sizes = g.ints(size)
-    out = tuple(sizes[2:]) if data_format.startswith("NC") else tuple(sizes[1:-1])
-    options: dict[str, Any] = {"output_shape": out}
-    steps = _spatial(data_format, dilations) if dilations else (1,) * n
-    if set(steps) != {1}:
-        options["dilations"] = steps
-    if data_format.startswith("NC"):
-        options["data_format"] = data_format
-    around = _padding(data_format, padding, explicit_paddings)
+    window = _Window(**attributes)
+    options = {"output_shape": window.spatial(g.ints(size)), **window.options}
+    if window.is_first:
+        options["data_format"] = window.data_format
     fn = getattr(g.F, f"conv{n}d_transpose")
-    return fn(x, filters, _spatial(data_format, strides), around, **options)  # type: ignore[no-any-return]
+    return fn(x, filters, window.strides, window.padding, **options)  # type: ignore[no-any-return]
 
 
 @layer_rules("MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D")
-def pool(
-    g: TensorFlowBuilder,
-    x: Value,
-    *,
-    ksize: Sequence[int],
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    explicit_paddings: Sequence[int] = (),
-    **_: Any,
-) -> Value:
+def pool(g: TensorFlowBuilder, x: Value, *, ksize: Sequence[int], **attributes: Any) -> Value:
     """Averages never count padding, in TensorFlow as here."""
-    n = len(ksize) - 2
-    options = {"data_format": data_format} if data_format.startswith("NC") else {}
-    fn = getattr(g.F, f"{g.source[:3].lower()}_pool{n}d")
+    window = _Window(**attributes)
+    options = {"data_format": window.data_format} if window.is_first else {}
+    fn = getattr(g.F, f"{g.source[:3].lower()}_pool{len(ksize) - 2}d")
     return fn(  # type: ignore[no-any-return]
-        x, _spatial(data_format, ksize), _spatial(data_format, strides),
-        _padding(data_format, padding, explicit_paddings), **options,
-    )  # fmt: skip
+        x, window.spatial(ksize), window.strides, window.padding, **options
+    )
 
 
 @layer_rules("FusedBatchNormV3", "FusedBatchNormV2", "FusedBatchNorm")

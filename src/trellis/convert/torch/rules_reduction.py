@@ -137,22 +137,21 @@ def diff(g: TorchBuilder, x: Any, n: int = 1, dim: int = -1, prepend: Any = None
 
 @rule("aten.sort")
 def sort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+    order = argsort(g, x, *args, **options)
+    return g.t.take_along_axis(x, order, axis=_dim(args, options)), order
+
+
+def _dim(args: tuple[Any, ...], options: dict[str, Any]) -> int:
     # `sort(x, dim, descending)` and `sort.stable(x, *, stable, dim, descending)`
     dims = [a for a in args if type(a) is int]
-    flags = [a for a in args if type(a) is bool]
-    dim = options.get("dim", dims[0] if dims else -1)
-    descending = options.get("descending", flags[-1] if flags else False)
-    order = g.t.argsort(x, axis=dim, descending=descending)
-    return g.t.take_along_axis(x, order, axis=dim), order
+    return int(options.get("dim", dims[0] if dims else -1))
 
 
 @rule("aten.argsort")
 def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
-    dims = [a for a in args if type(a) is int]
     flags = [a for a in args if type(a) is bool]
-    dim = options.get("dim", dims[0] if dims else -1)
     descending = options.get("descending", flags[-1] if flags else False)
-    return g.t.argsort(x, axis=dim, descending=descending)
+    return g.t.argsort(x, axis=_dim(args, options), descending=descending)
 
 
 @rule("aten.topk")

@@ -64,11 +64,10 @@ class HuberLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             delta: where squares end and absolute values begin
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, delta=delta)
 
@@ -86,13 +85,12 @@ class PoissonNLLLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             log_input: whether predictions are logarithms of the rate
             full: whether Stirling's approximation of the constant is added
             epsilon: keeps logarithms and lengths away from zero
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, log_input=log_input, full=full, epsilon=epsilon)
 
@@ -117,14 +115,13 @@ class CrossEntropyLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             axis: the axis of the classes
             label_smoothing: the share of the targets that is spread over all classes
             weight: one factor per class
             ignore_index: a target that does not count
-            reduction, options: as in `MSELoss`
         """
         self._begin(
             options,
@@ -167,12 +164,11 @@ class KLDivergenceLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             axis: the axis of the classes
             log_targets: whether targets are logarithms too
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, axis=axis, log_targets=log_targets)
 
@@ -190,13 +186,12 @@ class BinaryCrossEntropyLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             from_logits: whether predictions are logits, not probabilities
             label_smoothing: the share of the targets that is spread over all classes
             positive_weight: a factor for the positive class
-            reduction, options: as in `MSELoss`
         """
         self._begin(
             options,
@@ -219,12 +214,11 @@ class FocalLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             alpha: the weight of positives; negatives have 1 - alpha; None weighs none
             gamma: how much less easy examples count
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, alpha=alpha, gamma=gamma)
 
@@ -240,11 +234,10 @@ class HingeLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             margin: the distance beyond which nothing is lost
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, margin=margin)
 
@@ -262,13 +255,12 @@ class CosineLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             margin: the similarity below which other directions cost nothing
             axis: the axis of the vectors
             epsilon: keeps logarithms and lengths away from zero
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, margin=margin, axis=axis, epsilon=epsilon)
 
@@ -286,13 +278,12 @@ class TripletLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             margin: the distance beyond which nothing is lost
             p: the norm of distances
             epsilon: keeps logarithms and lengths away from zero
-            reduction, options: as in `MSELoss`
         """
         self._begin(options, reduction=reduction, margin=margin, p=p, epsilon=epsilon)
 
@@ -310,13 +301,12 @@ class CTCLoss(_Loss):
         reduction: Reduction = "mean",
         **options: Unpack[Options],
     ):
-        """A loss.
+        """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
             blank: the class that stands for nothing
             zero_infinity: whether a target that does not fit costs 0, not inf
             time_major: whether time is the first axis of log_probs
-            reduction, options: as in `MSELoss`
         """
         self._begin(
             options,

@@ -1,0 +1,53 @@
+"""Windows that slide over an image: what ONNX's convolutions and pools have in common."""
+
+from typing import Any, NamedTuple
+
+from ..._core.errors import ArgumentError
+from ...graph import Value
+from ..semantics.convolution import same_padding
+
+
+class Window(NamedTuple):
+    """Their attributes, as they stand in a file."""
+
+    auto_pad: str = "NOTSET"
+    dilations: Any = None
+    kernel_shape: Any = None
+    pads: Any = None
+    strides: Any = None
+
+    def sizes(self, w: Value) -> tuple[int, ...]:
+        """The size of the filters `w` along their spatial axes."""
+        if self.kernel_shape:
+            return tuple(self.kernel_shape)
+        sizes = (w.shape or ())[2:]
+        if not sizes or not all([isinstance(n, int) for n in sizes]):
+            raise ArgumentError("the size of the filters is not known before the model runs")
+        return sizes  # type: ignore[return-value]
+
+    def steps(self, dims: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Strides and dilations, one for each spatial axis."""
+        ones = (1,) * dims
+        return tuple(self.strides or ones), tuple(self.dilations or ones)
+
+    def explicit(self, dims: int) -> list[tuple[int, int]]:
+        """The padding that `pads` says: both ends of each spatial axis."""
+        if not self.pads or self.auto_pad == "VALID":
+            return [(0, 0)] * dims
+        return [(self.pads[i], self.pads[i + dims]) for i in range(dims)]
+
+    def options(self, x: Value, sizes: tuple[int, ...]) -> dict[str, Any]:
+        """Strides, dilations and explicit padding for a window of those sizes over `x`."""
+        dims = len(sizes)
+        strides, dilations = self.steps(dims)
+        padding = self.explicit(dims)
+        if self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            known: Any = (x.shape or ())[2:]
+            if len(known) != dims or not all([isinstance(n, int) for n in known]):
+                raise ArgumentError(
+                    f"auto_pad={self.auto_pad} needs the sizes of the image; give args and "
+                    "dynamic={}, so that they are fixed"
+                )
+            is_lower = self.auto_pad == "SAME_LOWER"
+            padding = same_padding(known, sizes, strides, dilations, more_at_begin=is_lower)
+        return {"strides": strides, "padding": tuple(padding), "dilations": dilations}
