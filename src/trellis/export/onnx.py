@@ -11,7 +11,9 @@ from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .torch_program import exported, quiet
 from .verify import Runner
-from .writing import require, write
+from .writing import Format, require, write
+
+_FORMAT = Format("ONNX", ("torch", "onnxscript", "onnx"), "onnxruntime")
 
 
 def to_onnx(
@@ -45,16 +47,9 @@ def to_onnx(
     """
     for package in ("onnx", "onnxscript", *(("onnxruntime",) if verify else ())):
         require(package, "to_onnx")
+    names = (input_names, output_names)
     program = Program(
-        model,
-        args,
-        kwargs,
-        backend="torch",
-        function="to_onnx",
-        dynamic=dynamic,
-        input_names=input_names,
-        output_names=output_names,
-        training=training,
+        model, args, kwargs, dynamic, names, training, backend="torch", function="to_onnx"
     )
 
     def save(target: Path, about: Mapping[str, Any]) -> None:
@@ -77,17 +72,7 @@ def to_onnx(
             found.model.metadata_props[RECORD] = to_text(about)
             found.save(target)
 
-    return write(
-        program,
-        path,
-        format="ONNX",
-        packages=("torch", "onnxscript", "onnx"),
-        runtime="onnxruntime",
-        variables=variables,
-        save=save,
-        load=_load,
-        verify=verify,
-    )
+    return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
 
 
 def _optimize(model: Any, *, keeps_weights: bool) -> None:

@@ -37,8 +37,9 @@ class Program:
 
     `variables` and `buffers` are arrays of the framework of the file, by key chain; `call` runs the
     program on them, and `expected` runs the model itself, where it lives. `inputs` and `outputs`
-    say what goes in and comes out, one array each; `sizes` are those of open axes in the example,
-    `other_sizes` some that the model takes as well.
+    say what goes in and comes out, one array each, under the given `names` of both if they are not
+    None; `sizes` are those of open axes in the example, `other_sizes` some that the model takes as
+    well.
     """
 
     def __init__(
@@ -46,14 +47,14 @@ class Program:
         model: Any,
         args: Sequence[Any],
         kwargs: Mapping[str, Any] | None,
+        dynamic: Dynamic | None,
+        names: tuple[Sequence[str] | None, Sequence[str] | None],
+        training: bool,
         *,
         backend: str,
         function: str,
-        dynamic: Dynamic | None = None,
-        input_names: Sequence[str] | None = None,
-        output_names: Sequence[str] | None = None,
-        training: bool = False,
     ):
+        input_names, output_names = names
         _check(model, args, function)
         kwargs = dict(sorted((kwargs or {}).items()))  # the order of their leaves
         self.backend, self.training = backend, training
@@ -80,9 +81,9 @@ class Program:
         self.example = [np.array(to_numpy(x)) for x in arrays]
         all_paths = _argument_paths(model, args, kwargs)
         paths = [all_paths[i] for i in self._places]
-        names = port_names(paths, input_names, "inputs")
+        inputs = port_names(paths, input_names, "inputs")
         shapes = [x.shape for x in self.example]
-        self.axes = open_axes(dynamic, names, paths, shapes)
+        self.axes = open_axes(dynamic, inputs, paths, shapes)
         self.sizes = sizes_of(self.axes, shapes)
         self.inputs = [
             Port(
@@ -90,7 +91,7 @@ class Program:
                 tuple([axes.get(i, size) for i, size in enumerate(x.shape)]),
                 _type_there(x.dtype.name, backend),
             )
-            for name, x, axes in zip(names, self.example, self.axes, strict=True)
+            for name, x, axes in zip(inputs, self.example, self.axes, strict=True)
         ]
         self.other_sizes = self._other_sizes()
         self.outputs = self._outputs(output_names)

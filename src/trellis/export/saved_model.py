@@ -11,9 +11,11 @@ from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .tensorflow_program import traced
 from .verify import Runner
-from .writing import write
+from .writing import Format, write
 
 SIGNATURE = "serving_default"
+
+_FORMAT = Format("SavedModel", ("tensorflow",), "tensorflow")
 
 
 def to_saved_model(
@@ -43,16 +45,16 @@ def to_saved_model(
     >>> loaded.signatures["serving_default"](x=tf.ones((7, 3)))["output"].shape
     TensorShape([7, 2])
     """
+    names = (input_names, output_names)
     program = Program(
         model,
         args,
         kwargs,
+        dynamic,
+        names,
+        training,
         backend="tensorflow",
         function="to_saved_model",
-        dynamic=dynamic,
-        input_names=input_names,
-        output_names=output_names,
-        training=training,
     )
 
     def save(target: Path, about: Mapping[str, Any]) -> None:
@@ -75,14 +77,4 @@ def to_saved_model(
 
         return run
 
-    return write(
-        program,
-        path,
-        format="SavedModel",
-        packages=("tensorflow",),
-        runtime="tensorflow",
-        variables=variables,
-        save=save,
-        load=load,
-        verify=verify,
-    )
+    return write(program, path, _FORMAT, variables, save=save, load=load, verify=verify)

@@ -16,9 +16,11 @@ from .description import Description, to_text
 from .program import Dynamic, Program, plain
 from .trailer import with_trailer
 from .verify import Runner
-from .writing import write
+from .writing import Format, write
 
 _WIDE = ("float64", "complex128")
+
+_FORMAT = Format("StableHLO", ("jax", "jaxlib"), "jax")
 
 
 def to_stablehlo(
@@ -53,16 +55,9 @@ def to_stablehlo(
     (7, 2)
     """
     with _precision(model, args, kwargs):
+        names = (input_names, output_names)
         program = Program(
-            model,
-            args,
-            kwargs,
-            backend="jax",
-            function="to_stablehlo",
-            dynamic=dynamic,
-            input_names=input_names,
-            output_names=output_names,
-            training=training,
+            model, args, kwargs, dynamic, names, training, backend="jax", function="to_stablehlo"
         )
 
         def save(target: Path, about: Mapping[str, Any]) -> None:
@@ -72,17 +67,7 @@ def to_stablehlo(
                 arrays = {name: to_numpy(x) for name, x in _arguments(program).items()}
                 write_arrays(weights_path(target), arrays)
 
-        return write(
-            program,
-            path,
-            format="StableHLO",
-            packages=("jax", "jaxlib"),
-            runtime="jax",
-            variables=variables,
-            save=save,
-            load=_load,
-            verify=verify,
-        )
+        return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
 
 
 def weights_path(path: Path) -> Path:

@@ -14,7 +14,9 @@ from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .tensorflow_program import traced
 from .verify import Runner
-from .writing import write
+from .writing import Format, write
+
+_FORMAT = Format("TFLite", ("tensorflow",), "tensorflow")
 
 
 def to_tflite(
@@ -40,16 +42,9 @@ def to_tflite(
     >>> print(*trellis.export.to_tflite(model, (x,), path).inputs)
     x: float32 (4, 3)
     """
+    names = (input_names, output_names)
     program = Program(
-        model,
-        args,
-        kwargs,
-        backend="tensorflow",
-        function="to_tflite",
-        dynamic=dynamic,
-        input_names=input_names,
-        output_names=output_names,
-        training=training,
+        model, args, kwargs, dynamic, names, training, backend="tensorflow", function="to_tflite"
     )
 
     def save(target: Path, about: Mapping[str, Any]) -> None:
@@ -73,17 +68,7 @@ def to_tflite(
 
         return run
 
-    return write(
-        program,
-        path,
-        format="TFLite",
-        packages=("tensorflow",),
-        runtime="tensorflow",
-        variables="constants",
-        save=save,
-        load=load,
-        verify=verify,
-    )
+    return write(program, path, _FORMAT, "constants", save=save, load=load, verify=verify)
 
 
 def _missing(name: str, message: str) -> str:

@@ -14,7 +14,9 @@ from .description import RECORD, Description, to_text
 from .program import Dynamic, Program
 from .torch_program import exported, quiet
 from .verify import Runner
-from .writing import write
+from .writing import Format, write
+
+_FORMAT = Format("torch.export", ("torch",), "torch")
 
 
 def to_torch_export(
@@ -43,16 +45,9 @@ def to_torch_export(
     >>> torch.export.load(path).module()(torch.ones(7, 3)).shape
     torch.Size([7, 2])
     """
+    names = (input_names, output_names)
     program = Program(
-        model,
-        args,
-        kwargs,
-        backend="torch",
-        function="to_torch_export",
-        dynamic=dynamic,
-        input_names=input_names,
-        output_names=output_names,
-        training=training,
+        model, args, kwargs, dynamic, names, training, backend="torch", function="to_torch_export"
     )
 
     def save(target: Path, about: Mapping[str, Any]) -> None:
@@ -60,17 +55,7 @@ def to_torch_export(
         with quiet():
             torch.export.save(made, target, extra_files={f"{RECORD}.json": to_text(about)})
 
-    return write(
-        program,
-        path,
-        format="torch.export",
-        packages=("torch",),
-        runtime="torch",
-        variables=variables,
-        save=save,
-        load=_load,
-        verify=verify,
-    )
+    return write(program, path, _FORMAT, variables, save=save, load=_load, verify=verify)
 
 
 def _load(path: Path) -> Runner:

@@ -3,9 +3,9 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, BackendNotInstalledError, ConversionError
 from .description import Description, record, version_of
@@ -16,14 +16,20 @@ from .verify import verify as compare
 VARIABLES = ("parameters", "constants")
 
 
+class Format(NamedTuple):
+    """A kind of file: its name, the packages that write it, and the one that runs it."""
+
+    name: str
+    packages: tuple[str, ...]
+    runtime: str
+
+
 def write(
     program: Program,
     path: str | os.PathLike[str],
-    *,
-    format: str,
-    packages: Iterable[str],
-    runtime: str,
+    format: Format,
     variables: str,
+    *,
     save: Callable[[Path, Mapping[str, Any]], None],
     load: Callable[[Path], Runner],
     verify: bool,
@@ -39,8 +45,8 @@ def write(
         )
     target = Path(path)
     _check_target(target)
-    by = f"{runtime} {version_of(runtime)}" if verify else "nobody"
-    about = record(program, format, packages, variables, by)
+    by = f"{format.runtime} {version_of(format.runtime)}" if verify else "nobody"
+    about = record(program, format.name, format.packages, variables, by)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         written = Path(folder) / target.name
@@ -55,7 +61,7 @@ def write(
     found = read(target)
     return Description(
         str(path),
-        format,
+        format.name,
         found.size,
         tuple(program.inputs),
         tuple(program.outputs),

@@ -70,9 +70,10 @@ class Heads(Module):
     _heads: int
     _dropout: float
 
-    def _of_itself(self, x: Any) -> list[Any]:
+    def _of_itself(self, x: Any) -> tuple[Any, Any, Any]:
         """Queries, keys and values of one sequence, (batch, heads, T, F) each."""
-        return [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
+        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
+        return q, k, v
 
     def keys_values(self, x: Any) -> tuple[Any, Any]:
         """What others look at."""

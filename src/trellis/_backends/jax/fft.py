@@ -12,6 +12,8 @@ from ._promotion import floating
 from .casting import as_dtype, default_of
 from .device import as_device
 
+Ints = Sequence[int] | None
+
 
 def _wide(x: Any) -> Any:
     """Integers in the default float, 16 bits in float32: there are no transforms of others."""
@@ -35,26 +37,12 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return jnp.fft.ifft(_wide(x), n, axis, norm)
 
 
-def fftn(
-    x: Any,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Any:
+def fftn(x: Any, /, *, s: Ints = None, axes: Ints = None, norm: str = "backward") -> Any:
     _check_all_points(x, s, axes)
     return jnp.fft.fftn(_wide(x), s, axes, norm)
 
 
-def ifftn(
-    x: Any,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Any:
+def ifftn(x: Any, /, *, s: Ints = None, axes: Ints = None, norm: str = "backward") -> Any:
     _check_all_points(x, s, axes)
     return jnp.fft.ifftn(_wide(x), s, axes, norm)
 
@@ -69,27 +57,13 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return jnp.fft.irfft(_wide(x), n, axis, norm)
 
 
-def rfftn(
-    x: Any,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Any:
+def rfftn(x: Any, /, *, s: Ints = None, axes: Ints = None, norm: str = "backward") -> Any:
     check_rank("rfftn", x, 1)
     _check_all_points(x, s, axes)
     return jnp.fft.rfftn(_wide(x), s, axes, norm)
 
 
-def irfftn(
-    x: Any,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Any:
+def irfftn(x: Any, /, *, s: Ints = None, axes: Ints = None, norm: str = "backward") -> Any:
     check_rank("irfftn", x, 1)
     _check_all_points(x, s, axes)
     return jnp.fft.irfftn(_wide(x), s, axes, norm)
@@ -115,11 +89,11 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     return jnp.fft.rfftfreq(n, d, dtype=dtype, device=as_device(device))
 
 
-def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
     return jnp.fft.fftshift(x, axes)
 
 
-def ifftshift(x: Any, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def ifftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
     return jnp.fft.ifftshift(x, axes)
 
 

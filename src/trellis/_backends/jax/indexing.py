@@ -24,9 +24,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 def index_set(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` replaced by `value`."""
-    _check_static(x, idx)
-    value = _fitted(value, x)
-    mask = _as_mask(x, idx, value)
+    value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.asarray(value, x.dtype), x)
     return x.at[idx].set(value)
@@ -34,9 +32,7 @@ def index_set(x: Any, idx: Any, value: Any) -> Any:
 
 def index_add(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `value` added at `x[idx]`, once per time that a position occurs in `idx`."""
-    _check_static(x, idx)
-    value = _fitted(value, x)
-    mask = _as_mask(x, idx, value)
+    value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, x + jnp.asarray(value, x.dtype), x)
     return x.at[idx].add(value)
@@ -44,9 +40,7 @@ def index_add(x: Any, idx: Any, value: Any) -> Any:
 
 def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` multiplied by `value`, once per time that a position occurs in `idx`."""
-    _check_static(x, idx)
-    value = _fitted(value, x)
-    mask = _as_mask(x, idx, value)
+    value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, x * jnp.asarray(value, x.dtype), x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -59,9 +53,7 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
 
 def index_min(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the smaller of `x[idx]` and `value` at `x[idx]`."""
-    _check_static(x, idx)
-    value = _fitted(value, x)
-    mask = _as_mask(x, idx, value)
+    value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.minimum(x, jnp.asarray(value, x.dtype)), x)
     return x.at[idx].min(value)
@@ -69,9 +61,7 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
 
 def index_max(x: Any, idx: Any, value: Any) -> Any:
     """`x` with the larger of `x[idx]` and `value` at `x[idx]`."""
-    _check_static(x, idx)
-    value = _fitted(value, x)
-    mask = _as_mask(x, idx, value)
+    value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
         return jnp.where(mask, jnp.maximum(x, jnp.asarray(value, x.dtype)), x)
     return x.at[idx].max(value)
@@ -96,16 +86,18 @@ def _fitted(value: Any, x: Any) -> Any:
     return cast(value, x.dtype)
 
 
-def _as_mask(x: Any, idx: Any, value: Any) -> Any:
-    """The mask in the shape of `x` where one value serves all its places, which needs no dynamic
-    shape.
+def _value_and_mask(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
+    """The value in the type of `x`; and, where one value serves all places of a mask, the mask in
+    the shape of `x`, which needs no dynamic shape.
     """
+    _check_static(x, idx)
+    value = _fitted(value, x)
     mask = idx[0] if isinstance(idx, tuple) and len(idx) == 1 else idx
     serves_all = _is_mask(mask) and mask.ndim > 0 and jnp.ndim(value) == 0
     if not serves_all or mask.shape != x.shape[: mask.ndim]:
         _refuse_abstract_masks(idx)
-        return None
-    return jnp.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
+        return value, None
+    return value, jnp.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
 
 
 def _is_mask(part: Any) -> bool:
