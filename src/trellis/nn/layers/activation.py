@@ -1,28 +1,22 @@
 """Activations as modules."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Unpack
+from collections.abc import Callable
+from typing import Any, Unpack
 
 from ..._array.elementwise import tanh
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Device, DTypeLike
 from ...functional import activation as functions
 from ..init import Constant, Initializer
-from .layer import Layer, Options
+from .layer import FunctionLayer, Layer, Options
 
 
-class _Activation(Layer):
-    """A function of one array, with the options given to the constructor."""
-
-    _function: ClassVar[Callable[..., Any]]
-    _options: Mapping[str, Any] = {}
+class _Activation(FunctionLayer):
+    """A function of one array."""
 
     def _forward(self, x: A) -> A:
         y: A = type(self)._function(x, **self._options)
         return y
-
-    def extra_repr(self) -> str:
-        return ", ".join([f"{name}={value}" for name, value in self._options.items()])
 
 
 class _AlongAxis(_Activation):
@@ -33,8 +27,7 @@ class _AlongAxis(_Activation):
             axis: the axis along which it works
             options: those of `Module`
         """
-        self._options = {"axis": axis}
-        super().__init__(**options)
+        self._begin(options, axis=axis)
 
 
 class ReLU(_Activation):
@@ -115,8 +108,7 @@ class LeakyReLU(_Activation):
             negative_slope: the slope where x is negative
             options: those of `Module`
         """
-        self._options = {"negative_slope": negative_slope}
-        super().__init__(**options)
+        self._begin(options, negative_slope=negative_slope)
 
 
 class ELU(_Activation):
@@ -131,8 +123,7 @@ class ELU(_Activation):
             alpha: minus the limit for large negative x
             options: those of `Module`
         """
-        self._options = {"alpha": alpha}
-        super().__init__(**options)
+        self._begin(options, alpha=alpha)
 
 
 class HardTanh(_Activation):
@@ -148,8 +139,7 @@ class HardTanh(_Activation):
             high: the largest value
             options: those of `Module`
         """
-        self._options = {"low": low, "high": high}
-        super().__init__(**options)
+        self._begin(options, low=low, high=high)
 
 
 class Softplus(_Activation):
@@ -164,8 +154,7 @@ class Softplus(_Activation):
             beta: how sharp the bend is
             options: those of `Module`
         """
-        self._options = {"beta": beta}
-        super().__init__(**options)
+        self._begin(options, beta=beta)
 
 
 class GELU(_Activation):
@@ -180,8 +169,7 @@ class GELU(_Activation):
             approximate: whether by tanh instead of erf
             options: those of `Module`
         """
-        self._options = {"approximate": approximate}
-        super().__init__(**options)
+        self._begin(options, approximate=approximate)
 
 
 class Softmax(_AlongAxis):

@@ -1,8 +1,8 @@
 """What all layers share."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from ..._core.typing import Device, DTypeLike
 from ...functional._layout import all_formats, is_first
@@ -64,6 +64,22 @@ class Layer(Module, metaclass=LayerType):
     def _is_channel_first(self, data_format: str, dims: int) -> bool:
         """Whether a format of `dims` spatial axes, by letters or words, has channels first."""
         return is_first(type(self).__name__, "data_format", data_format, all_formats(dims))
+
+
+class FunctionLayer(Layer):
+    """A layer that calls one function with the options given to the constructor."""
+
+    _function: ClassVar[Callable[..., Any]]
+    _options: Mapping[str, Any] = {}
+
+    def _begin(self, options: Options, **chosen: Any) -> None:
+        """Set up a layer whose function gets what was `chosen`."""
+        self._options = chosen
+        super().__init__(**options)
+
+    def extra_repr(self) -> str:
+        shown = {name: x for name, x in self._options.items() if not hasattr(x, "shape")}
+        return ", ".join([f"{name}={value!r}" for name, value in shown.items()])
 
 
 def weight_and_bias(

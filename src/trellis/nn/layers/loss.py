@@ -4,20 +4,16 @@ A module takes the arrays that its function takes, and has the function's option
 constructor.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 from ... import functional as F
 from ..._core.typing import Array
 from ...functional._reduction import Reduction
-from .layer import Layer, Options
+from .layer import FunctionLayer, Options
 
 
-class _Loss(Layer):
-    """What losses share: a function, and options for it."""
-
-    _function: ClassVar[Callable[..., Any]]
-    _options: Mapping[str, Any]
+class _Loss(FunctionLayer):
+    """What losses share."""
 
     def __init__(self, reduction: Reduction = "mean", **options: Unpack[Options]):
         """A loss.
@@ -28,17 +24,8 @@ class _Loss(Layer):
         """
         self._begin(options, reduction=reduction)
 
-    def _begin(self, options: Options, **chosen: Any) -> None:
-        """Set up a loss whose function gets what was `chosen`."""
-        self._options = chosen
-        super().__init__(**options)
-
     def _forward(self, *arrays: Any, **more: Any) -> Any:
         return type(self)._function(*arrays, **self._options, **more)
-
-    def extra_repr(self) -> str:
-        shown = {name: x for name, x in self._options.items() if not hasattr(x, "shape")}
-        return ", ".join([f"{name}={value!r}" for name, value in shown.items()])
 
 
 class MSELoss(_Loss):
