@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._backends.interface import Backend
 
 
-def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device = None) -> A:
+def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
     """The array in another data type; `copy=False` hands back `x` itself if it has that type
     already.
 

@@ -39,8 +39,8 @@ def arange(
     stop: Scalar | None = None,
     step: Scalar = 1,
     *,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     backend: str | None = None,
 ) -> Array:
     """Numbers from `start` to before `stop`, a `step` apart; one argument counts from 0 up to it.
@@ -64,8 +64,8 @@ def asarray(
     obj: object,
     /,
     *,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     copy: bool | None = None,
     backend: str | None = None,
 ) -> Array:
@@ -105,7 +105,11 @@ def asarray(
 
 
 def empty(
-    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
 ) -> Array:
     """An array of that shape whose elements are not set; fill all of them before reading any.
 
@@ -119,7 +123,7 @@ def empty(
         explain(error, empty)
 
 
-def empty_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
+def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
     """An array like `x` whose elements are not set.
 
     >>> import numpy as np, trellis
@@ -135,8 +139,8 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     backend: str | None = None,
 ) -> Array:
     """Ones on the diagonal number `k` (positive above the main one), zeros elsewhere.
@@ -157,7 +161,12 @@ def eye(
 
 
 def from_dlpack(
-    x: object, /, *, device: Device = None, copy: bool | None = None, backend: str | None = None
+    x: object,
+    /,
+    *,
+    device: Device | None = None,
+    copy: bool | None = None,
+    backend: str | None = None,
 ) -> Array:
     """An array over the memory of any object with `__dlpack__`, copied only where it must be.
 
@@ -175,8 +184,8 @@ def full(
     shape: Shape,
     fill_value: Array | Scalar,
     *,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     backend: str | None = None,
 ) -> Array:
     """An array of that shape with one value everywhere; the type is that of the value.
@@ -194,7 +203,12 @@ def full(
 
 
 def full_like(
-    x: A, /, fill_value: Array | Scalar, *, dtype: DTypeLike = None, device: Device = None
+    x: A,
+    /,
+    fill_value: Array | Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
 ) -> A:
     """An array like `x` with one value everywhere.
 
@@ -216,8 +230,8 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     endpoint: bool = True,
     backend: str | None = None,
 ) -> Array:
@@ -257,7 +271,9 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
         explain(error, meshgrid)
 
 
-def one_hot(indices: A, num_classes: int, /, *, dtype: DTypeLike = None, axis: int = -1) -> A:
+def one_hot(
+    indices: A, num_classes: int, /, *, dtype: DTypeLike | None = None, axis: int = -1
+) -> A:
     """A new axis of `num_classes` with 1 at the index and 0 elsewhere; indices outside give zeros.
 
     >>> import numpy as np, trellis
@@ -285,7 +301,11 @@ def one_hot(indices: A, num_classes: int, /, *, dtype: DTypeLike = None, axis: i
 
 
 def ones(
-    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
 ) -> Array:
     """An array of ones, of the default float unless `dtype` says otherwise.
 
@@ -299,7 +319,7 @@ def ones(
         explain(error, ones)
 
 
-def ones_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
+def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
     """An array like `x`, of ones.
 
     >>> import numpy as np, trellis
@@ -338,7 +358,11 @@ def triu(x: A, /, *, k: int = 0) -> A:
 
 
 def zeros(
-    shape: Shape, *, dtype: DTypeLike = None, device: Device = None, backend: str | None = None
+    shape: Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
+    backend: str | None = None,
 ) -> Array:
     """An array of zeros, of the default float unless `dtype` says otherwise.
 
@@ -353,7 +377,7 @@ def zeros(
         explain(error, zeros)
 
 
-def zeros_like(x: A, /, *, dtype: DTypeLike = None, device: Device = None) -> A:
+def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
     """An array like `x`, of zeros.
 
     >>> import numpy as np, trellis

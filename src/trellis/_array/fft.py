@@ -167,8 +167,8 @@ def fftfreq(
     /,
     *,
     d: float = 1.0,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     backend: str | None = None,
 ) -> Array:
     """The frequencies of the terms of `fft`, for samples `d` apart.
@@ -189,8 +189,8 @@ def rfftfreq(
     /,
     *,
     d: float = 1.0,
-    dtype: DTypeLike = None,
-    device: Device = None,
+    dtype: DTypeLike | None = None,
+    device: Device | None = None,
     backend: str | None = None,
 ) -> Array:
     """The frequencies of the terms of `rfft`, for samples `d` apart.

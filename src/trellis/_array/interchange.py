@@ -33,7 +33,9 @@ from .creation import from_dlpack as from_dlpack
 _passing = (bool, int, float, complex, str, type(None))
 
 
-def to_backend(x: object, name: str, /, *, device: Device = None, copy: bool | None = None) -> Any:
+def to_backend(
+    x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
+) -> Any:
     """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they
     are.
 

@@ -372,7 +372,7 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
         explain(error, tensordot)
 
 
-def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike = None) -> A:
+def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
     """Sum of a diagonal.
 
     >>> import numpy as np, trellis

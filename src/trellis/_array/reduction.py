@@ -73,7 +73,12 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
 
 
 def cumulative_prod(
-    x: A, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+    x: A,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> A:
     """Running product; `include_initial` puts a 1 before it. Only a vector needs no axis.
 
@@ -91,7 +96,12 @@ def cumulative_prod(
 
 
 def cumulative_sum(
-    x: A, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+    x: A,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> A:
     """Running sum; `include_initial` puts a 0 before it. Only a vector needs no axis.
 
@@ -186,7 +196,9 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
         explain(error, min)
 
 
-def prod(x: A, /, *, axis: _Axes = None, dtype: DTypeLike = None, keepdims: bool = False) -> A:
+def prod(
+    x: A, /, *, axis: _Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> A:
     """The product; 1 for no elements.
 
     >>> import numpy as np, trellis
@@ -218,7 +230,9 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
         explain(error, std)
 
 
-def sum(x: A, /, *, axis: _Axes = None, dtype: DTypeLike = None, keepdims: bool = False) -> A:
+def sum(
+    x: A, /, *, axis: _Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> A:
     """The sum; 0 for no elements.
 
     >>> import numpy as np, trellis

@@ -80,7 +80,7 @@ class Linalg(Protocol):
     def tensordot(
         self, x1: Native, x2: Native, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
     ) -> Native: ...
-    def trace(self, x: Native, /, *, offset: int = 0, dtype: DTypeLike = None) -> Native: ...
+    def trace(self, x: Native, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Native: ...
     def vecdot(self, x1: Native, x2: Native, /, *, axis: int = -1) -> Native: ...
     def vector_norm(
         self, x: Native, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2
@@ -94,7 +94,13 @@ class FFT(Protocol):
         self, x: Native, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward"
     ) -> Native: ...
     def fftfreq(
-        self, n: int, /, *, d: float = 1.0, dtype: DTypeLike = None, device: Device = None
+        self,
+        n: int,
+        /,
+        *,
+        d: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def fftn(
         self, x: Native, /, *, s: Sizes = None, axes: Axes = None, norm: Any = "backward"
@@ -123,7 +129,13 @@ class FFT(Protocol):
         self, x: Native, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward"
     ) -> Native: ...
     def rfftfreq(
-        self, n: int, /, *, d: float = 1.0, dtype: DTypeLike = None, device: Device = None
+        self,
+        n: int,
+        /,
+        *,
+        d: float = 1.0,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def rfftn(
         self, x: Native, /, *, s: Sizes = None, axes: Axes = None, norm: Any = "backward"
@@ -151,8 +163,8 @@ class ArrayAPI(Constants, Protocol):
         stop: Scalar | None = None,
         step: Scalar = 1,
         *,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def argmax(
         self, x: Native, /, *, axis: int | None = None, keepdims: bool = False
@@ -168,14 +180,14 @@ class ArrayAPI(Constants, Protocol):
         obj: Any,
         /,
         *,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
         copy: bool | None = None,
     ) -> Native: ...
     def asin(self, x: Native, /) -> Native: ...
     def asinh(self, x: Native, /) -> Native: ...
     def astype(
-        self, x: Native, dtype: DTypeLike, /, *, copy: bool = True, device: Device = None
+        self, x: Native, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None
     ) -> Native: ...
     def atan(self, x: Native, /) -> Native: ...
     def atan2(self, x1: Native, x2: Native, /) -> Native: ...
@@ -207,7 +219,7 @@ class ArrayAPI(Constants, Protocol):
         /,
         *,
         axis: int | None = None,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         include_initial: bool = False,
     ) -> Native: ...
     def cumulative_sum(
@@ -216,7 +228,7 @@ class ArrayAPI(Constants, Protocol):
         /,
         *,
         axis: int | None = None,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         include_initial: bool = False,
     ) -> Native: ...
     def diff(
@@ -230,9 +242,11 @@ class ArrayAPI(Constants, Protocol):
         append: Native | None = None,
     ) -> Native: ...
     def divide(self, x1: Native, x2: Native, /) -> Native: ...
-    def empty(self, shape: Shape, *, dtype: DTypeLike = None, device: Device = None) -> Native: ...
+    def empty(
+        self, shape: Shape, *, dtype: DTypeLike | None = None, device: Device | None = None
+    ) -> Native: ...
     def empty_like(
-        self, x: Native, /, *, dtype: DTypeLike = None, device: Device = None
+        self, x: Native, /, *, dtype: DTypeLike | None = None, device: Device | None = None
     ) -> Native: ...
     def equal(self, x1: Native, x2: Native, /) -> Native: ...
     def exp(self, x: Native, /) -> Native: ...
@@ -245,23 +259,23 @@ class ArrayAPI(Constants, Protocol):
         /,
         *,
         k: int = 0,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def finfo(self, type: Any, /) -> FloatLimits: ...
     def flip(self, x: Native, /, *, axis: Axes = None) -> Native: ...
     def floor(self, x: Native, /) -> Native: ...
     def floor_divide(self, x1: Native, x2: Native, /) -> Native: ...
     def from_dlpack(
-        self, x: Native, /, *, device: Device = None, copy: bool | None = None
+        self, x: Native, /, *, device: Device | None = None, copy: bool | None = None
     ) -> Native: ...
     def full(
         self,
         shape: Shape,
         fill_value: Scalar | Native,
         *,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def full_like(
         self,
@@ -269,8 +283,8 @@ class ArrayAPI(Constants, Protocol):
         /,
         fill_value: Scalar | Native,
         *,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
     ) -> Native: ...
     def greater(self, x1: Native, x2: Native, /) -> Native: ...
     def greater_equal(self, x1: Native, x2: Native, /) -> Native: ...
@@ -290,8 +304,8 @@ class ArrayAPI(Constants, Protocol):
         /,
         num: int,
         *,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
         endpoint: bool = True,
     ) -> Native: ...
     def log(self, x: Native, /) -> Native: ...
@@ -317,15 +331,23 @@ class ArrayAPI(Constants, Protocol):
     def nextafter(self, x1: Native, x2: Native, /) -> Native: ...
     def nonzero(self, x: Native, /) -> tuple[Native, ...]: ...
     def not_equal(self, x1: Native, x2: Native, /) -> Native: ...
-    def ones(self, shape: Shape, *, dtype: DTypeLike = None, device: Device = None) -> Native: ...
+    def ones(
+        self, shape: Shape, *, dtype: DTypeLike | None = None, device: Device | None = None
+    ) -> Native: ...
     def ones_like(
-        self, x: Native, /, *, dtype: DTypeLike = None, device: Device = None
+        self, x: Native, /, *, dtype: DTypeLike | None = None, device: Device | None = None
     ) -> Native: ...
     def permute_dims(self, x: Native, /, axes: Sequence[int]) -> Native: ...
     def positive(self, x: Native, /) -> Native: ...
     def pow(self, x1: Native, x2: Native, /) -> Native: ...
     def prod(
-        self, x: Native, /, *, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False
+        self,
+        x: Native,
+        /,
+        *,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
     ) -> Native: ...
     def real(self, x: Native, /) -> Native: ...
     def reciprocal(self, x: Native, /) -> Native: ...
@@ -354,7 +376,13 @@ class ArrayAPI(Constants, Protocol):
     ) -> Native: ...
     def subtract(self, x1: Native, x2: Native, /) -> Native: ...
     def sum(
-        self, x: Native, /, *, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False
+        self,
+        x: Native,
+        /,
+        *,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
     ) -> Native: ...
     def take(self, x: Native, indices: Native, /, *, axis: int | None = None) -> Native: ...
     def take_along_axis(self, x: Native, indices: Native, /, *, axis: int = -1) -> Native: ...
@@ -377,7 +405,9 @@ class ArrayAPI(Constants, Protocol):
     ) -> Native: ...
     def vecdot(self, x1: Native, x2: Native, /, *, axis: int = -1) -> Native: ...
     def where(self, condition: Native, x1: Native, x2: Native, /) -> Native: ...
-    def zeros(self, shape: Shape, *, dtype: DTypeLike = None, device: Device = None) -> Native: ...
+    def zeros(
+        self, shape: Shape, *, dtype: DTypeLike | None = None, device: Device | None = None
+    ) -> Native: ...
     def zeros_like(
-        self, x: Native, /, *, dtype: DTypeLike = None, device: Device = None
+        self, x: Native, /, *, dtype: DTypeLike | None = None, device: Device | None = None
     ) -> Native: ...

@@ -25,7 +25,7 @@ def readings() -> Iterator[list[Reading]]:
 
 
 def finish(
-    reading: Reading, *, to: str, device: Device = None, with_verification: bool = True
+    reading: Reading, *, to: str, device: Device | None = None, with_verification: bool = True
 ) -> ConvertedModule:
     """The last steps of every conversion."""
     noted = _watched.get()

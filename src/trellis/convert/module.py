@@ -26,7 +26,7 @@ class ConvertedModule(Module):
     Made by `convert.from_torch` and the other readers.
     """
 
-    def __init__(self, reading: Reading, *, to: str, device: Device = None):
+    def __init__(self, reading: Reading, *, to: str, device: Device | None = None):
         self.graph: Graph = reading.graph
         self.name = reading.name
         self.source = reading.source

@@ -151,7 +151,7 @@ def dropout(
     /,
     *,
     scale: bool = True,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     training: bool = True,
     seed: int | None = None,
     noise_shape: Sequence[int | None] | None = None,

@@ -13,13 +13,14 @@ from .._array.manipulation import expand_dims
 from .._array.reduction import mean
 from .._array.reduction import sum as sum_
 from .._core.typing import Array, Device, DTypeLike
+from ..functional.attention import scaled_dot_product_attention
 from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration, with_num_labels
-from .layers import Heads, activation, dense, table
+from .layers import activation, dense, from_heads, table, to_heads
 from .masks import real_keys
 from .pretrained import Encoded, Pretrained
 
@@ -60,7 +61,7 @@ class BertConfig(Configuration):
         return with_num_labels(given)
 
 
-class Attention(Heads):
+class Attention(Module):
     """Every token sees every real token."""
 
     def __init__(self, config: BertConfig):
@@ -74,7 +75,11 @@ class Attention(Heads):
         super().__init__()
 
     def _forward(self, x: Any, mask: Any) -> Any:
-        return self._seen(*self._of_itself(x), mask)
+        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
+        y = scaled_dot_product_attention(
+            q, k, v, mask=mask, dropout_p=self._dropout, training=self.training
+        )
+        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -145,7 +150,12 @@ class Bert(Pretrained):
     }
 
     def __init__(self, config: BertConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: sizes, and the architecture
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: BertConfig) -> None:

@@ -15,13 +15,14 @@ from .._array.reduction import sum as sum_
 from .._array.searching import argmax, where
 from .._core.dispatch import backend_of
 from .._core.typing import Array, Device, DTypeLike
+from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_2D, image_patches
-from .layers import Heads, activation, dense, normal, table
+from .layers import activation, dense, from_heads, normal, table, to_heads
 from .masks import causal_mask, check_length
 from .pretrained import Pretrained
 
@@ -105,7 +106,7 @@ class CLIPConfig(Configuration):
         return {**super().to_dict(), "text_config": text, "vision_config": vision}
 
 
-class Attention(Heads):
+class Attention(Module):
     """Attention with a bias in each of its layers."""
 
     def __init__(self, config: CLIPTowerConfig):
@@ -121,7 +122,17 @@ class Attention(Heads):
         super().__init__()
 
     def _forward(self, x: Any, mask: Any, is_causal: bool) -> Any:
-        return self._seen(*self._of_itself(x), mask, is_causal)
+        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
+        y = scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            mask=mask,
+            is_causal=is_causal,
+            dropout_p=self._dropout,
+            training=self.training,
+        )
+        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -276,7 +287,12 @@ class CLIP(Pretrained):
     constants = ("position_ids",)
 
     def __init__(self, config: CLIPConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: the sizes of both towers
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: CLIPConfig) -> None:

@@ -4,15 +4,17 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
+from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import KVCache, cache_mask, cache_positions, extend_cache
+from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
-from .decoder import Decoder
-from .layers import Heads, activation, dense, table, to_heads
+from .layers import activation, dense, from_heads, table, to_heads
 from .masks import cache_for, causal_mask, check_length
+from .pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class GPT2Config(Configuration):
         return 4 * self.n_embd if self.n_inner is None else self.n_inner
 
 
-class Attention(Heads):
+class Attention(Module):
     """Causal attention whose queries, keys and values come from one dense layer."""
 
     def __init__(self, config: GPT2Config, layer: int):
@@ -72,7 +74,17 @@ class Attention(Heads):
         if cache is not None:
             cache = extend_cache(cache, k, v)
             k, v = cache.keys, cache.values
-        return self._seen(q, k, v, mask, mask is None, self._scale), cache
+        y = scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            mask=mask,
+            is_causal=mask is None,
+            scale=self._scale,
+            dropout_p=self._dropout,
+            training=self.training,
+        )
+        return self.out(from_heads(y)), cache
 
 
 class Block(Module):
@@ -96,7 +108,7 @@ class Block(Module):
         return x + self.dropout(y), cache
 
 
-class GPT2(Decoder):
+class GPT2(Pretrained):
     """GPT-2: a language model with learned positions.
 
     `model(tokens)` of int tokens (batch, T) gives logits (batch, T, vocab_size). With a cache,
@@ -139,7 +151,12 @@ class GPT2(Decoder):
     second_names: ClassVar[dict[str, str]] = {"lm_head.weight": "transformer.wte.weight"}
 
     def __init__(self, config: GPT2Config, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: the sizes
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: GPT2Config) -> None:
@@ -152,6 +169,8 @@ class GPT2(Decoder):
         if not config.tie_word_embeddings:
             self.head = dense(width, config.vocab_size, std, with_bias=False)
 
+    has_last_only = True  # trellis.generate asks for no more of a long prompt
+
     def init_cache(self, batch: int, length: int) -> tuple[KVCache, ...]:
         """An empty cache for `length` tokens, prompt and answer together."""
         config = self.config
@@ -159,7 +178,15 @@ class GPT2(Decoder):
         sizes = (batch, config.n_head, length, config.n_embd // config.n_head)
         return cache_for(self.words.v.w, config.n_layer, sizes)
 
-    def _embedded(self, tokens: Any, cache: Any, mask: Any) -> tuple[Any, ...]:
+    def _forward(
+        self,
+        tokens: Any,
+        *,
+        cache: Any = None,
+        mask: Any = None,
+        return_hidden_states: bool = False,
+        last_only: bool = False,
+    ) -> Any:
         length = tokens.shape[1]
         check_length(self, length, self.config.n_positions)
         x = self.words(tokens)
@@ -168,4 +195,15 @@ class GPT2(Decoder):
         else:
             positions = self.positions(cache_positions(cache[0], length))
             seen = cache_mask(cache[0], length)
-        return self.dropout(x + positions), seen
+        x = self.dropout(x + positions)
+        states, caches = [x], []
+        for i, layer in enumerate(self.layers):
+            x, kept = layer(x, seen, None if cache is None else cache[i])
+            states.append(x)
+            caches.append(kept)
+        x = self.norm(x)
+        tied = self.config.tie_word_embeddings
+        last = x[:, -1:] if last_only else x
+        logits = linear(last, self.words.v.w) if tied else self.head(last)
+        result = (logits, (*states[:-1], x)) if return_hidden_states else logits
+        return result if cache is None else (result, tuple(caches))

@@ -9,11 +9,9 @@ from .._array.manipulation import permute_dims, reshape
 from .._core.errors import NotSupportedError
 from .._core.settings import Setting
 from ..functional import activation as functions
-from ..functional.attention import scaled_dot_product_attention
 from ..nn import init
 from ..nn.layers.embedding import Embedding
 from ..nn.layers.linear import Linear
-from ..nn.module.module import Module
 
 # A model whose weights come from a file begins with zeros, which take neither time nor memory.
 _is_blank: Setting[bool] = Setting("trellis_models_blank", False)
@@ -58,36 +56,6 @@ def from_heads(x: Any) -> Any:
     batch, heads, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return reshape(permute_dims(x, (0, 2, 1, 3)), (*sizes, heads * width))
-
-
-class Heads(Module):
-    """What attention layers share: `query`, `key`, `value` and `out` are dense layers."""
-
-    query: Linear
-    key: Linear
-    value: Linear
-    out: Linear
-    _heads: int
-    _dropout: float
-
-    def _of_itself(self, x: Any) -> tuple[Any, Any, Any]:
-        """Queries, keys and values of one sequence, (batch, heads, T, F) each."""
-        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
-        return q, k, v
-
-    def keys_values(self, x: Any) -> tuple[Any, Any]:
-        """What others look at."""
-        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
-
-    def _seen(
-        self, q: Any, k: Any, v: Any, mask: Any, is_causal: bool = False, scale: Any = None
-    ) -> Any:
-        """What the queries find, back in one width."""
-        y = scaled_dot_product_attention(
-            q, k, v, mask=mask, is_causal=is_causal, scale=scale, dropout_p=self._dropout,
-            training=self.training,
-        )  # fmt: skip
-        return self.out(from_heads(y))
 
 
 def _gelu_new(x: Any) -> Any:

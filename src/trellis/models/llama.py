@@ -12,14 +12,16 @@ from .._array.elementwise import cos, sin
 from .._array.manipulation import concat, expand_dims
 from .._core.dispatch import backend_of
 from .._core.errors import NotSupportedError
+from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import KVCache, cache_mask, cache_positions, extend_cache
+from ..functional.dense import linear
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import RMSNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
-from .decoder import Decoder
-from .layers import Heads, activation, dense, table, to_heads
+from .layers import activation, dense, from_heads, table, to_heads
 from .masks import cache_for, causal_mask
+from .pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +167,7 @@ class Qwen3Config(Qwen2Config):
     head_dim: int | None = 128
 
 
-class Attention(Heads):
+class Attention(Module):
     """Causal attention with rotary positions; blocks of query heads may share keys and values."""
 
     def __init__(self, config: LlamaConfig, layer: int):
@@ -194,7 +196,16 @@ class Attention(Heads):
             cache = extend_cache(cache, k, v)
             k, v = cache.keys, cache.values
         mask = masks[self._window]
-        return self._seen(q, k, v, mask, mask is None), cache
+        y = scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            mask=mask,
+            is_causal=mask is None,
+            dropout_p=self._dropout,
+            training=self.training,
+        )
+        return self.out(from_heads(y)), cache
 
 
 class Block(Module):
@@ -218,11 +229,15 @@ class Block(Module):
         return x + self.down(self._activation(self.gate(y)) * self.up(y)), cache
 
 
-class Llama(Decoder):
+class Llama(Pretrained):
     """Llama, and with their configurations Mistral, Qwen2 and Qwen3: a language model.
 
-    `model(tokens)` of int tokens (batch, T) gives logits (batch, T, vocab_size). A cache, a mask,
-    `last_only` and `return_hidden_states` are as in `GPT2`.
+    `model(tokens)` of int tokens (batch, T) gives logits (batch, T, vocab_size). With a cache,
+    `cache = model.init_cache(batch, length)`, a call reads the next tokens only: `logits, cache =
+    model(tokens, cache=cache)`; `trellis.generate` does so; with `last_only=True` it gives the
+    logits of the last token alone. `mask` is 1 or True at real tokens and
+    0 at padding. With `return_hidden_states=True` the first result is the pair of logits and all
+    states: the embeddings, after each layer but the last, and after the last norm.
 
     >>> import numpy as np
     >>> from trellis import models
@@ -257,7 +272,12 @@ class Llama(Decoder):
     second_names: ClassVar[dict[str, str]] = {"lm_head.weight": "model.embed_tokens.weight"}
 
     def __init__(self, config: LlamaConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: sizes, and which of the family it is
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: LlamaConfig) -> None:
@@ -271,6 +291,8 @@ class Llama(Decoder):
         self._rates = rotary_rates(config)
         self._windows = sorted({config.window(i) or 0 for i in layers})  # 0: none
 
+    has_last_only = True  # trellis.generate asks for no more of a long prompt
+
     def init_cache(self, batch: int, length: int) -> tuple[KVCache, ...]:
         """An empty cache for `length` tokens, prompt and answer together."""
         return cache_for(
@@ -279,7 +301,15 @@ class Llama(Decoder):
             (batch, self.config.kv_heads, length, self.config.head_width),
         )
 
-    def _embedded(self, tokens: Any, cache: Any, mask: Any) -> tuple[Any, ...]:
+    def _forward(
+        self,
+        tokens: Any,
+        *,
+        cache: Any = None,
+        mask: Any = None,
+        return_hidden_states: bool = False,
+        last_only: bool = False,
+    ) -> Any:
         x = self.words(tokens)
         length = tokens.shape[1]
         if cache is None:
@@ -289,7 +319,18 @@ class Llama(Decoder):
             positions = expand_dims(cache_positions(cache[0], length), axis=1)
             masks = {w or None: cache_mask(cache[0], length, window=w or None)
                      for w in self._windows}  # fmt: skip
-        return x, rotary_turn(positions, self._rates, x), masks
+        turn = rotary_turn(positions, self._rates, x)
+        states, caches = [x], []
+        for i, layer in enumerate(self.layers):
+            x, kept = layer(x, turn, masks, None if cache is None else cache[i])
+            states.append(x)
+            caches.append(kept)
+        x = self.norm(x)
+        tied = self.config.tie_word_embeddings
+        last = x[:, -1:] if last_only else x
+        logits = linear(last, self.words.v.w) if tied else self.head(last)
+        result = (logits, (*states[:-1], x)) if return_hidden_states else logits
+        return result if cache is None else (result, tuple(caches))
 
 
 class Mistral(Llama):

@@ -149,7 +149,12 @@ class ResNet(Pretrained):
     constants = ("num_batches_tracked",)
 
     def __init__(self, config: ResNetConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: sizes, and the architecture
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: ResNetConfig) -> None:

@@ -16,6 +16,7 @@ from .._array.manipulation import expand_dims, moveaxis
 from .._core.dispatch import backend_of
 from .._core.errors import ArgumentError
 from .._core.typing import Array
+from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
@@ -23,7 +24,7 @@ from ..nn.layers.layer import Options
 from ..nn.layers.norm import RMSNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
-from .layers import Heads, activation, dense, table, to_heads
+from .layers import activation, dense, from_heads, table, to_heads
 from .masks import cache_for, masked, real_keys
 from .pretrained import Pretrained
 from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
@@ -84,7 +85,7 @@ class T5Config(Configuration):
         return {key: value for key, value in super().to_dict().items() if value is not None}
 
 
-class Attention(Heads):
+class Attention(Module):
     """Attention without biases; its products are not scaled, the initial weights are."""
 
     def __init__(self, config: T5Config):
@@ -97,8 +98,20 @@ class Attention(Heads):
         self.out = dense(inner, width, factor * inner**-0.5, with_bias=False)
         super().__init__()
 
+    def keys_values(self, x: Any) -> tuple[Any, Any]:
+        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
+
     def _forward(self, x: Any, keys: Any, values: Any, mask: Any) -> Any:
-        return self._seen(to_heads(self.query(x), self._heads), keys, values, mask, scale=1.0)
+        y = scaled_dot_product_attention(
+            to_heads(self.query(x), self._heads),
+            keys,
+            values,
+            mask=mask,
+            scale=1.0,
+            dropout_p=self._dropout,
+            training=self.training,
+        )
+        return self.out(from_heads(y))
 
 
 class FeedForward(Module):
@@ -217,7 +230,12 @@ class T5(Pretrained):
     }
 
     def __init__(self, config: T5Config, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: the sizes
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: T5Config) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 from .._array.elementwise import tanh
 from .._array.manipulation import broadcast_to, concat
 from .._core.typing import Device, DTypeLike
+from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
@@ -14,7 +15,7 @@ from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration, with_num_labels
 from .images import FILTERS_2D, image_patches
-from .layers import Heads, activation, dense, normal
+from .layers import activation, dense, from_heads, normal, to_heads
 from .pretrained import Encoded, Pretrained
 
 
@@ -52,7 +53,7 @@ class ViTConfig(Configuration):
         return with_num_labels(given)
 
 
-class Attention(Heads):
+class Attention(Module):
     """Every patch sees every patch."""
 
     def __init__(self, config: ViTConfig):
@@ -66,7 +67,9 @@ class Attention(Heads):
         super().__init__()
 
     def _forward(self, x: Any) -> Any:
-        return self._seen(*self._of_itself(x), None)
+        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
+        y = scaled_dot_product_attention(q, k, v, dropout_p=self._dropout, training=self.training)
+        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -128,7 +131,12 @@ class ViT(Pretrained):
     layouts: ClassVar[dict[str, tuple[int, ...]]] = {"patches/w": FILTERS_2D}
 
     def __init__(self, config: ViTConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: sizes, and the architecture
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: ViTConfig) -> None:

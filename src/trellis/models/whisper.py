@@ -8,6 +8,7 @@ from .._array.manipulation import permute_dims
 from .._core.errors import ShapeError
 from .._core.typing import Array
 from ..functional.activation import gelu
+from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
 from ..nn.layers.conv import Conv1D
@@ -17,7 +18,7 @@ from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_1D
-from .layers import Heads, activation, dense, normal, table, to_heads
+from .layers import activation, dense, from_heads, normal, table, to_heads
 from .masks import cache_for, check_length
 from .pretrained import Pretrained
 from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
@@ -60,7 +61,7 @@ class WhisperConfig(Configuration):
     tie_word_embeddings: bool = True
 
 
-class Attention(Heads):
+class Attention(Module):
     """Attention; the layer of the keys has no bias."""
 
     def __init__(self, config: WhisperConfig, heads: int):
@@ -73,8 +74,20 @@ class Attention(Heads):
         self.out = dense(width, width, std)
         super().__init__()
 
+    def keys_values(self, x: Any) -> tuple[Any, Any]:
+        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
+
     def _forward(self, x: Any, keys: Any, values: Any, mask: Any, is_causal: bool) -> Any:
-        return self._seen(to_heads(self.query(x), self._heads), keys, values, mask, is_causal)
+        y = scaled_dot_product_attention(
+            to_heads(self.query(x), self._heads),
+            keys,
+            values,
+            mask=mask,
+            is_causal=is_causal,
+            dropout_p=self._dropout,
+            training=self.training,
+        )
+        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -171,7 +184,12 @@ class Whisper(Pretrained):
     }
 
     def __init__(self, config: WhisperConfig, **options: Unpack[Options]):
-        """A model of that configuration, with the options of `Module`."""
+        """A model of that configuration.
+
+        Arguments:
+            config: the sizes
+            options: those of `Module`
+        """
         super().__init__(config, **options)
 
     def _make(self, config: WhisperConfig) -> None:

@@ -31,12 +31,18 @@ class TransposedConvolution(Convolution):
     ):
         """A transposed convolution: the arguments of `Conv2D`, of which it is the gradient.
 
-        input_channels, output_channels, filter_shape, with_bias, data_format, dilations, groups,
-        weight_initializer and bias_initializer are as there.
-
         Arguments:
+            input_channels: channels of the input
+            output_channels: channels of the result
+            filter_shape: size of the filter along each spatial axis, or one for all
             strides: how many elements of the result one step in the input is
             padding: that of the convolution of which this is the gradient
+            with_bias: whether `b` is added to the result
+            data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
+            dilations: distance between the elements of the filter
+            groups: output block j sees input block j only; divides both numbers of channels
+            weight_initializer: what `w` begins with
+            bias_initializer: what `b` begins with
             output_shape: spatial sizes of the result, where several are possible
             options: those of `Module`
         """

@@ -268,10 +268,17 @@ class RNN(_Recurrent):
     ):
         """A plain recurrent layer.
 
-        input_channels, output_channels, num_layers, bidirectional, with_bias, return_sequence,
-        return_state, time_major, weight_initializer and bias_initializer are as in `LSTM`.
-
         Arguments:
+            input_channels: size of the last axis of the input
+            output_channels: size of the state, and of the last axis of the result
+            num_layers: how many layers stand on top of each other
+            bidirectional: whether each layer also runs backwards; results stand side by side
+            with_bias: whether there are biases
+            return_sequence: whether the result has all steps, or only the last
+            return_state: whether the last states are returned too
+            time_major: whether time is the first axis, not the one before the last
+            weight_initializer: what `w` and `r` begin with
+            bias_initializer: what biases begin with
             nonlinearity: "tanh" or "relu"
             options: those of `Module`
         """

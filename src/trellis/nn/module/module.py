@@ -109,8 +109,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         store_vars: bool = True,
         with_partial_v: bool = False,
         training: bool = True,
-        dtype: DTypeLike = None,
-        device: Device = None,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
         backend: str | None = None,
         **kwargs: Any,
     ):
@@ -159,8 +159,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         self,
         *args: Any,
         from_call: bool = False,
-        device: Device = None,
-        dtype: DTypeLike = None,
+        device: Device | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> Container:
         """Make the variables and return them.

@@ -52,8 +52,8 @@ class Node:
         self.build_mode = "on_init"
         self.build_args: tuple[Any, ...] = ()
         self.build_kwargs: dict[str, Any] = {}
-        self.dtype: DTypeLike = None
-        self.device: Device = None
+        self.dtype: DTypeLike | None = None
+        self.device: Device | None = None
         self.backend: str | None = None
         # What the last call left, if that was tracked.
         self.submod_rets: Container | None = None

@@ -37,7 +37,7 @@ class Summary(Owner):
             lines.append(f"({key}): {child!r}".replace("\n", "\n  "))
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
-    def summary(self, *input_shapes: Sequence[int], dtype: DTypeLike = None) -> str:
+    def summary(self, *input_shapes: Sequence[int], dtype: DTypeLike | None = None) -> str:
         """A table of all modules: class, output shape, number of parameters, memory.
 
         With the shapes of the inputs the module runs once on zeros, in evaluation mode, and the
