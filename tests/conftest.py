@@ -15,6 +15,8 @@ os.environ.setdefault(
     " --xla_cpu_use_fusion_emitters=false",  # halves the time of a compilation
 )
 
+import programs  # before JAX is imported: it reads the environment then
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,10 @@ def pytest_configure(config):
     alone = config.getoption("--alone")
     if alone:
         hide_others(alone)
+
+
+def pytest_unconfigure(config):
+    programs.remove()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
@@ -124,6 +130,8 @@ def backend(request):
     trellis.namespace(request.param)
     if request.param == "torch":
         leave_guards_untimed()
+    if request.param == "jax":
+        programs.share_contexts()
     return request.param
 
 
