@@ -15,11 +15,10 @@ os.environ.setdefault(
     " --xla_cpu_use_fusion_emitters=false",  # halves the time of a compilation
 )
 
-import programs  # before JAX is imported: it reads the environment then
-
 import numpy as np
 import pytest
 
+import programs  # before JAX is imported: it reads the environment then
 import trellis
 from frameworks import BACKENDS, hide_others, named_by_the_test
 from memory import Memory
