@@ -18,6 +18,7 @@ os.environ.setdefault(
 import numpy as np
 import pytest
 
+import programs  # before JAX is imported: it reads the environment then
 import trellis
 from frameworks import BACKENDS, hide_others, named_by_the_test
 from memory import Memory
@@ -57,6 +58,10 @@ def pytest_configure(config):
     alone = config.getoption("--alone")
     if alone:
         hide_others(alone)
+
+
+def pytest_unconfigure(config):
+    programs.remove()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
@@ -124,6 +129,8 @@ def backend(request):
     trellis.namespace(request.param)
     if request.param == "torch":
         leave_guards_untimed()
+    if request.param == "jax":
+        programs.share_contexts()
     return request.param
 
 

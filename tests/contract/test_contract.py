@@ -1,6 +1,7 @@
 """What holds for the whole house: every op has a row, backends are alike, walls hold."""
 
 import ast
+import functools
 import importlib
 import inspect
 import subprocess
@@ -39,6 +40,7 @@ OP_FILES = (
 EXTENSIONS = ("fft", "linalg")  # namespaces of their own
 
 
+@functools.cache
 def public_functions(path):
     tree = ast.parse(path.read_text())
     return [
@@ -62,18 +64,21 @@ def functional_ops():
     return [f"functional.{name}" for name in dir(trellis.functional)]
 
 
+OPS, ROWS = [*public_ops(), *functional_ops()], dict(all_cases())
+
+
 # Ops, rows, exports -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("op", [*public_ops(), *functional_ops()])
+@pytest.mark.parametrize("op", OPS)
 def test_op_has_a_row(op):
-    assert op in {row.op for _, row in all_cases()}, f"write a row for {op} in tests/cases"
+    assert op in {row.op for row in ROWS.values()}, f"write a row for {op} in tests/cases"
 
 
-@pytest.mark.parametrize("name", [name for name, _ in all_cases()])
+@pytest.mark.parametrize("name", ROWS)
 def test_row_has_an_op_and_reasons(name):
-    row = dict(all_cases())[name]
-    assert row.op in {*public_ops(), *functional_ops()}
+    row = ROWS[name]
+    assert row.op in OPS
     assert row.gradient is True or len(row.gradient) > 5, "say why there is no gradient"
     reasons = row.compiled.values() if isinstance(row.compiled, dict) else [row.compiled]
     assert all(r is True or len(r) > 5 for r in reasons), "say why it cannot be compiled"

@@ -6,13 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+# Ranks compile the same programs at the same moment: they would read what is half written.
+LEFT_OUT = ("PMI", "COV_", "JAX_COMPILATION_CACHE")
 PROGRAM = Path(__file__).with_name("rank_program.py")
 
 
 def environment():
     """Ranks take the library from where this process has it, and no variables of launchers."""
     source = Path(sys.modules["trellis"].__file__).parents[1]
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "COV_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(LEFT_OUT)}
     kept.pop("RANK", None)
     return {**kept, "PYTHONPATH": str(source), "TF_CPP_MIN_LOG_LEVEL": "3"}
 
