@@ -41,6 +41,24 @@ def may_differentiate() -> bool:
     return not tf.executing_eagerly() or is_recording()
 
 
+Eager: Any = type(tf.constant(0))
+_float32 = FLOAT32.as_datatype_enum
+
+
+def is_plain_pair(x1: Any, x2: Any) -> bool:
+    """Whether both are float32 tensors with values, and no tape listens; a graph may be made of
+    them still.
+
+    Their types are asked for in the form of the runtime: `x.dtype` takes three times as long.
+    """
+    return (
+        type(x1) is Eager
+        and type(x2) is Eager
+        and x1._datatype_enum() == _float32 == x2._datatype_enum()
+        and not is_recording()
+    )
+
+
 def default_float() -> Any:
     return _by_name[dtypes.default_dtype()]
 
@@ -87,6 +105,8 @@ def scalar(value: Any, dtype: Any) -> Any:
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both arguments in their common dtype."""
+    if type(x1) is Eager and type(x2) is Eager and x1._datatype_enum() == x2._datatype_enum():
+        return x1, x2
     if isinstance(x1, SCALARS):
         x2 = tensor(x2)
         dtype = dtype_beside(x1, x2.dtype)
