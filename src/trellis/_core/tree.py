@@ -32,7 +32,9 @@ def _flatten_node(container: Any) -> tuple[list[Any], Any, tuple[str, ...]]:
 # Again, where an interrupt ended an earlier import of this file.
 _sample: Any = Container()
 if optree.tree_is_leaf(_sample, namespace=_NAMESPACE):
-    optree.register_pytree_node(Container, _flatten_node, unflatten_container, namespace=_NAMESPACE)
+    # Any: optree's types ask for functions of any collection.
+    _unflatten_node: Any = unflatten_container
+    optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 
 def is_nest(x: object, /) -> bool:

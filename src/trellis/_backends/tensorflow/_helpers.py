@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 try:
-    from tensorflow.python.eager.record import could_possibly_record as is_recording
+    from tensorflow.python.eager.record import could_possibly_record
 except ImportError:  # TensorFlow has no public name for it
 
-    def is_recording() -> bool:
+    def could_possibly_record() -> bool:
         return True
 
 
@@ -18,6 +18,7 @@ from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError, DeviceError, ShapeError
 from ..._core.shapes import LARGEST, broadcast_shapes, normal_axes, normal_axis
 
+is_recording = could_possibly_record
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
 FLOATING = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])

@@ -46,21 +46,13 @@ class _Function:
 
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         """The call for arguments that are taken apart already."""
-        if all([type(x) is _Tensor for x in leaves]):
-            tensors = leaves
-            statics = None
-        else:
-            tensors, statics = [], []
-            for x in leaves:
-                if type(x) is _Tensor:
-                    tensors.append(x)
-                    statics.append(None)
-                elif type(x) in _static_types:
-                    statics.append((type(x), x))
-                else:
-                    # Symbolic tensors of an enclosing function, variables, arrays of NumPy.
-                    return self._whole(*args, **kwargs)
-            statics = tuple(statics)
+        tensors, statics = leaves, tuple(leaves[:0])
+        if not all([type(x) is _Tensor for x in leaves]):
+            tensors = [x for x in leaves if type(x) is _Tensor]
+            if not all([type(x) is _Tensor or type(x) in _static_types for x in leaves]):
+                # Symbolic tensors of an enclosing function, variables, arrays of NumPy.
+                return self._whole(*args, **kwargs)
+            statics = tuple([None if type(x) is _Tensor else (type(x), x) for x in leaves])
         # Numbers and tuples of numbers are compared in C, unlike `x.dtype` and `x.shape`.
         key = (
             spec,
@@ -76,7 +68,7 @@ class _Function:
             results = graph.call(tensors)
         else:
             try:
-                results = graph.execute(graph.name, tensors + graph.captured, graph.count)
+                results = graph.execute(graph.name, tensors + graph.captured, graph.returns)
             except Exception:
                 results = graph.call(tensors)  # raises again, and names the line
         return tree.unflatten(graph.spec, results)
@@ -107,9 +99,9 @@ class _Function:
         # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a
         # tensor.
         graph = _Graph(out_specs[-1], lambda arrays: call_flat(arrays, concrete.captured_inputs))
-        inner = getattr(concrete, "_inference_function", None)
-        context = getattr(inner, "_bound_context", None)
-        captured = getattr(concrete, "_captured_inputs", None)
+        inner = _attribute(concrete, "_inference_function")
+        context = _attribute(inner, "_bound_context")
+        captured = _attribute(concrete, "_captured_inputs")
         is_plain = (
             len(concrete.outputs) > 0
             and captured is not None
@@ -121,9 +113,14 @@ class _Function:
                 execute=context.call_function,
                 name=inner.name,
                 captured=list(concrete.captured_inputs),
-                count=len(concrete.outputs),
+                returns=len(concrete.outputs),
             )
         return results, graph
+
+
+def _attribute(x: Any, name: str) -> Any:
+    """An attribute that another version of TensorFlow may not have; None then."""
+    return getattr(x, name, None)
 
 
 class _Graph(NamedTuple):
@@ -139,7 +136,7 @@ class _Graph(NamedTuple):
     execute: Callable[[Any, list[Any], int], Any] | None = None
     name: Any = None
     captured: Any = ()
-    count: int = 0
+    returns: int = 0
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:

@@ -126,8 +126,8 @@ def _packed_adam(
     if len(small) < 3:
         return _adam_formula(ws, gs, ms, vs, t, rate, *numbers)
     large = [i for i in range(len(ws)) if i not in small]
-    lists = [_packed(xs, small, large) for xs in (ws, gs, ms, vs)]
-    new = _adam_formula(*lists, t, rate, *numbers)
+    ws_, gs_, ms_, vs_ = [_packed(xs, small, large) for xs in (ws, gs, ms, vs)]
+    new = _adam_formula(ws_, gs_, ms_, vs_, t, rate, *numbers)
     unpacked = [_unpacked(xs, ws, sizes, small, large) for xs in new]
     return unpacked[0], unpacked[1], unpacked[2]
 

@@ -39,8 +39,8 @@ def _fused_lstm(
 
 
 # oneDNN's LSTM and its backward pass, which `torch.lstm` calls on the CPU.
-_forward = getattr(torch.ops.aten, "mkldnn_rnn_layer", None)
-_backward = getattr(torch.ops.aten, "mkldnn_rnn_layer_backward", None)
+_forward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer", None)
+_backward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer_backward", None)
 _LSTM = 2  # among the kinds of layers
 
 
@@ -87,11 +87,11 @@ class _Layer(torch.autograd.Function):
         xs, inner, (hs, h, c, workspace) = saved[:6], saved[6:13], saved[13:]
         if torch.is_grad_enabled():
             ys = _lstm_formula(*xs)
-            gs = [torch.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
-            return tuple(differentiated(xs, ys, gs, ctx.needs_input_grad))
-        gs = [None if g is None else g.contiguous() for g in gs]
+            full = [torch.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
+            return tuple(differentiated(xs, ys, full, ctx.needs_input_grad))
+        flat = [None if g is None else g.contiguous() for g in gs]
         x, w, r, b, _, h, c = _backward(
-            *inner, hs, h, c, *gs,
+            *inner, hs, h, c, *flat,
             False, _LSTM, inner[2].shape[1], 1, True, True, False, [], False, workspace,
         )  # fmt: skip
         return x, h, c, w.mT, r.mT, None if xs[5] is None else b
