@@ -9,6 +9,7 @@ import trellis
 from cases.optim import gradients
 from cases.optim import variables as initial
 from conftest import fresh
+from oracles import tf, torch
 from trellis import Container, errors, optim, tree
 from trellis.optim import schedules
 from trellis.testing import assert_close
@@ -176,6 +177,30 @@ def test_many_leaves_equal_few(array):
         for _ in range(2):
             w = single.step(w, array(values[i] * 0.3))
         np.testing.assert_allclose(trellis.to_numpy(v[f"p{i:02}"]), trellis.to_numpy(w), rtol=1e-6)
+
+
+@pytest.mark.needs("tensorflow", "torch")
+@pytest.mark.xdist_group("tensorflow")
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_small_leaves_together_equal_single_ones(decay):
+    """In a graph of TensorFlow small leaves go through Adam as one array; torch's as they are."""
+    shapes = [(3,), (70, 70), (2, 2), (), (5,), (1, 4, 2)]
+    values = [np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes)]
+    opt = optim.AdamW(0.1, weight_decay=decay) if decay else optim.Adam(0.1)
+    compiled = trellis.compile(opt.update)
+    v = [tf.constant(x) for x in values]
+    state = opt.init(v)
+    leaves = [torch.tensor(x, requires_grad=True) for x in values]
+    theirs = torch.optim.AdamW(leaves, 0.1, weight_decay=decay)
+    for k in range(3):
+        v, state = compiled(v, [tf.constant(x * (k + 1)) for x in values], state)
+        for w, x in zip(leaves, values, strict=True):
+            w.grad = torch.tensor(x * (k + 1))
+        theirs.step()
+    for w, found, x in zip(leaves, v, values, strict=True):
+        assert found.shape == x.shape
+        # float64: the two differ in the order of their roundings only.
+        np.testing.assert_allclose(found.numpy(), w.detach().numpy(), rtol=1e-12, atol=1e-14)
 
 
 def by_its_two_functions(transformation):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .._core import tree
-from .._core.dispatch import xp_of_any
+from .._core.dispatch import xp_of, xp_of_any
 from .._core.kinds import check_arguments
 from .._core.settings import Setting
 
@@ -29,19 +29,30 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _is_on.get():
             return self._fn(*args, **kwargs)
-        arrays = [x for x in tree.leaves((args, kwargs)) if hasattr(x, "dtype")]
-        xp = xp_of_any(*arrays)
+        leaves, spec = tree.flatten((args, kwargs))
+        if leaves and hasattr(leaves[0], "dtype") and is_of_one_type(leaves):
+            xp = xp_of(leaves[0])
+        else:
+            xp = xp_of_any(*[x for x in leaves if hasattr(x, "dtype")])
         compiled = self._by_backend.get(xp.__name__)
         if compiled is None:
             compiled = self._by_backend[xp.__name__] = xp.compile_function(
                 self._fn, **self._options
             )
+        if hasattr(compiled, "on_leaves"):  # to take the nests apart once is enough
+            return compiled.on_leaves(leaves, spec, args, kwargs)
         return compiled(*args, **kwargs)
 
     def __repr__(self) -> str:
         done = [name.rpartition(".")[2] for name in self._by_backend]
         name = getattr(self._fn, "__name__", self._fn)
         return f"<compiled {name!s} for {', '.join(done) or 'nothing yet'}>"
+
+
+def is_of_one_type(xs: list[Any]) -> bool:
+    """Whether all have exactly the type of the first."""
+    first = type(xs[0])
+    return all([type(x) is first for x in xs])
 
 
 def compile(

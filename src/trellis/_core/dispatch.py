@@ -38,9 +38,10 @@ def xp_of(x: object) -> "Backend":
 
 def xp_of_pair(x1: object, x2: object) -> "Backend":
     """The one backend of two arguments, either of which may be a Python number."""
-    if type(x1) is type(x2):
+    kind = type(x1)
+    if kind is type(x2):
         try:
-            return _by_type[type(x1)]
+            return _by_type[kind]
         except KeyError:
             return _resolve(x1)
     return xp_of_all(x1, x2)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import optree
 
-from .container import Container, flatten_container, unflatten_container
+from .container import Container, unflatten_container
 from .errors import KeyChainError, ShapeError
 from .explain import explain
 
@@ -24,17 +24,16 @@ _NAMESPACE = "trellis"
 
 
 def _flatten_node(container: Any) -> tuple[list[Any], Any, tuple[str, ...]]:
-    children, static = flatten_container(container)
-    return children, static, static[0]
-
-
-def _unflatten_node(static: Any, children: Any) -> Any:
-    return unflatten_container(static, children)
+    # `flatten_container`, written out: this runs for every node at every step.
+    keys = tuple(dict.keys(container))
+    return list(dict.values(container)), (keys, container._alphabetical), keys
 
 
 # Again, where an interrupt ended an earlier import of this file.
 _sample: Any = Container()
 if optree.tree_is_leaf(_sample, namespace=_NAMESPACE):
+    # Any: optree's types ask for functions of any collection.
+    _unflatten_node: Any = unflatten_container
     optree.register_pytree_node(Container, _flatten_node, _unflatten_node, namespace=_NAMESPACE)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import name_of
 from .arguments import count, explained, flag, fraction, non_negative
-from .engine import HALF, Leaves, Now, Rule
+from .engine import HALF, Kernel, Leaves, Now, Rule
 from .transformation import Transformation, from_rules
 
 # RMSprop ------------------------------------------------------------------------------------------
@@ -34,6 +34,24 @@ class RmsDirection(Rule[Squares]):
         v = averaged_squares(xp, state.v, g, self.decay)
         return over_root(xp, g, v, self.epsilon), Squares(v)
 
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return None if behind else RmsStep(self)
+
+
+@dataclass(frozen=True)
+class RmsStep:
+    """The whole step of RMSprop: the division and the descent are one operation."""
+
+    rule: RmsDirection
+
+    def __call__(
+        self, now: Now, g: Leaves, state: Squares, rate: Any, reuse: bool
+    ) -> tuple[Leaves, Squares]:
+        xp = now.xp
+        v = averaged_squares(xp, state.v, g, self.rule.decay, reuse=reuse)
+        below = xp.foreach_add(xp.foreach_sqrt(v), self.rule.epsilon, reuse=True)
+        return xp.foreach_addcdiv(now.params, g, below, -rate), Squares(v)
+
 
 @dataclass(frozen=True)
 class CenteredRmsDirection(Rule[SquaresAndAverage]):
@@ -54,9 +72,10 @@ class CenteredRmsDirection(Rule[SquaresAndAverage]):
         return over_root(xp, g, variance, self.epsilon), SquaresAndAverage(v, average)
 
 
-def averaged_squares(xp: Any, v: Leaves, g: Leaves, decay: float) -> Leaves:
-    """decay * v + (1 - decay) * g**2."""
-    result: Leaves = xp.foreach_addcmul(xp.foreach_mul(v, decay), g, g, 1 - decay, reuse=True)
+def averaged_squares(xp: Any, v: Leaves, g: Leaves, decay: float, *, reuse: bool = False) -> Leaves:
+    """decay * v + (1 - decay) * g**2; with `reuse` in the memory of v."""
+    kept = xp.foreach_mul(v, decay, reuse=reuse)
+    result: Leaves = xp.foreach_addcmul(kept, g, g, 1 - decay, reuse=True)
     return result
 
 

@@ -3,8 +3,9 @@
 TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no
 groups and no dilation in three dimensions, and its depthwise convolution is silently wrong with
 stride and dilation together. What is sound is used as it is (`_native`, `_native_depthwise`);
-dilation at stride 1 goes through space-to-batch, and everything else through gathered windows and
-one matrix product. All of it has gradients of every order.
+dilation at stride 1 goes through space-to-batch where somebody may ask for a gradient, and
+everything else through gathered windows and one matrix product. All of it has gradients of every
+order.
 """
 
 import math
@@ -15,6 +16,7 @@ import tensorflow as tf
 
 from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ._helpers import may_differentiate
 
 
 def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
@@ -128,6 +130,8 @@ def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, grou
             kernel = _native_depthwise if is_depthwise else _native
             return kernel(x, filters, strides, padding)
         if max(strides) == 1:
+            if groups == 1 and dims < 3 and x.dtype is tf.float32 and not may_differentiate():
+                return _native_dilated(x, filters, padding, dilations)
             return _dilated(x, filters, padding, dilations, is_depthwise)
     return _by_windows(x, filters, strides, padding, dilations, groups)
 
@@ -219,6 +223,15 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
     kernel = _native_depthwise if is_depthwise else _native
     y = kernel(blocks, filters, (1,) * dims, ((0, 0),) * dims)
     return tf.batch_to_space(y, list(dilations), crops)
+
+
+def _native_dilated(x: Any, filters: Any, padding: Any, dilations: Any) -> Any:
+    """Dilation at stride 1 by the kernel itself, which has no gradients."""
+    if len(dilations) == 1:
+        x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
+        y = _native_dilated(x, filters, [(0, 0), *padding], [1, *dilations])
+        return tf.squeeze(y, 1)
+    return tf.nn.conv2d(x, filters, 1, _explicit(padding), dilations=[1, *dilations, 1])
 
 
 def _by_windows(

@@ -15,10 +15,12 @@ from ._helpers import (
     SCALARS,
     SIGNED,
     UNSIGNED,
+    Eager,
     bits,
     cast,
     floating,
     floating_pair,
+    is_plain_pair,
     may_differentiate,
     pair,
     refuse_others,
@@ -224,6 +226,10 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
+    if is_plain_pair(x1, x2):
+        extreme = _raw.Maximum(x=x1, y=x2)
+        if type(extreme) is Eager:
+            return extreme
     x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_or(x1, x2)
@@ -231,6 +237,10 @@ def maximum(x1: Any, x2: Any, /) -> Any:
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
+    if is_plain_pair(x1, x2):
+        extreme = _raw.Minimum(x=x1, y=x2)
+        if type(extreme) is Eager:
+            return extreme
     x1, x2 = pair(x1, x2)
     if x1.dtype is tf.bool:
         return tf.logical_and(x1, x2)

@@ -6,18 +6,26 @@ from typing import Any
 import torch
 
 
-def fastest(fused: Callable[..., Any], formula: Callable[..., Any], *xs: Any) -> Any:
-    """The fused kernel wherever nobody can ask for more derivatives than it has."""
+def fastest(
+    fused: Callable[..., Any],
+    formula: Callable[..., Any],
+    *xs: Any,
+    recorded: Callable[..., Any] | None = None,
+) -> Any:
+    """The fused kernel wherever nobody can ask for more derivatives than it has.
+
+    `recorded` is what autograd records, where that is not the kernel with its own backward pass.
+    """
     if torch.compiler.is_compiling():
         return fused(*xs)
     if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
         return formula(*xs)
     if torch.is_grad_enabled() and any([x is not None and x.requires_grad for x in xs]):
-        return _Fused.apply(fused, formula, *xs)
+        return Fused.apply(fused, formula, *xs) if recorded is None else recorded(*xs)
     return fused(*xs)
 
 
-class _Fused(torch.autograd.Function):
+class Fused(torch.autograd.Function):
     """A fused kernel with its backward pass; differentiated again, the formula replaces it."""
 
     @staticmethod
@@ -33,22 +41,26 @@ class _Fused(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:
-        needed = [i for i, is_needed in enumerate(ctx.needs_input_grad[2:]) if is_needed]
         if torch.is_grad_enabled():
             xs = ctx.saved_tensors
             ys = ctx.formula(*xs)
         else:
             xs, ys = ctx.inner, ctx.ys
-        ys = ys if isinstance(ys, tuple) else (ys,)
-        found = torch.autograd.grad(
-            ys,
-            [xs[i] for i in needed],
-            gs,
-            retain_graph=True,
-            create_graph=torch.is_grad_enabled(),
-            allow_unused=True,
-        )
-        grads = [None] * len(ctx.inner)
-        for i, grad in zip(needed, found, strict=True):
-            grads[i] = grad
-        return (None, None, *grads)
+        return (None, None, *differentiated(xs, ys, gs, ctx.needs_input_grad[2:]))
+
+
+def differentiated(xs: Any, ys: Any, gs: Any, is_needed: Any) -> list[Any]:
+    """The gradients of `ys` by those `xs` that need one, as far as the running pass asks for."""
+    needed = [i for i, needs in enumerate(is_needed) if needs]
+    found = torch.autograd.grad(
+        ys if isinstance(ys, tuple) else (ys,),
+        [xs[i] for i in needed],
+        gs,
+        retain_graph=True,
+        create_graph=torch.is_grad_enabled(),
+        allow_unused=True,
+    )
+    grads: list[Any] = [None] * len(xs)
+    for i, grad in zip(needed, found, strict=True):
+        grads[i] = grad
+    return grads

@@ -27,6 +27,9 @@ FLOATING = frozenset(NATIVE[name] for name in dtypes.FLOATING)
 COMPLEX = frozenset(NATIVE[name] for name in dtypes.COMPLEX)
 INEXACT = FLOATING | COMPLEX
 
+# To be asked for first: a comparison by identity is faster than a look-up in a set.
+FLOAT32 = torch.float32
+
 PROMOTED: dict[tuple[Any, Any], Any] = {}
 for _a in NATIVE:
     for _b in NATIVE:

@@ -15,6 +15,7 @@ from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
+    FLOAT32,
     FLOATING,
     INEXACT,
     INTEGER,
@@ -229,7 +230,7 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in FEW_KERNELS:
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
                 return fn(x1, x2)
         kind = type(x2)
         if kind in NUMBERS:
@@ -259,7 +260,7 @@ def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) ->
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in FEW_KERNELS:
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
@@ -274,7 +275,7 @@ def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> C
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype not in FEW_KERNELS:
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
                 return fn(x1, x2)
         kind = type(x2)
         if kind in NUMBERS and _is_taken(x2, kind, x1.dtype):
@@ -292,7 +293,7 @@ def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
             dtype = x1.dtype
-            if dtype is x2.dtype and dtype in FLOATING:
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype in FLOATING):
                 return fn(x1, x2)
         x1, x2 = both(x1, x2)
         return fn(as_float(x1), as_float(x2))

@@ -7,11 +7,13 @@ from torch import matmul as torch_matmul  # a name of its own is found faster th
 
 from ..._core.shapes import check_lengths
 from ..exports import hand_on
-from ._helpers import INEXACT, NO_PRODUCTS, all_same, both
+from ._helpers import FLOAT32, INEXACT, NO_PRODUCTS, all_same, both
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
     dtype = x1.dtype
+    if dtype is FLOAT32 and dtype is x2.dtype:
+        return torch_matmul(x1, x2)
     if dtype is not x2.dtype:
         x1, x2 = both(x1, x2)
         dtype = x1.dtype

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from ..exports import hand_on
-from ._fused import fastest
+from ._fused import Fused, differentiated, fastest
 from .gradients import compiling_inside
 
 
@@ -18,7 +18,9 @@ def lstm(
     # an axis more.
     is_formula = torch.compiler.is_compiling() and len(compiling_inside) > 0
     hs, h_last, c_last = (
-        _lstm_formula(*xs) if is_formula else fastest(_fused_lstm, _lstm_formula, *xs)
+        _lstm_formula(*xs)
+        if is_formula
+        else fastest(_fused_lstm, _lstm_formula, *xs, recorded=_recorded_lstm)
     )
     return hs, (h_last, c_last)
 
@@ -34,6 +36,65 @@ def _fused_lstm(
         x, state, weights, bias is not None, 1, 0.0, False, False, False
     )
     return hs, h_last[0], c_last[0]
+
+
+# oneDNN's LSTM and its backward pass, which `torch.lstm` calls on the CPU.
+_forward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer", None)
+_backward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer_backward", None)
+_LSTM = 2  # among the kinds of layers
+
+
+def _has_arguments(op: Any, count: int) -> bool:
+    return op is not None and len(op.default._schema.arguments) == count
+
+
+_has_layer = (
+    torch.backends.mkldnn.is_available()
+    and _has_arguments(_forward, 16)
+    and _has_arguments(_backward, 23)
+)
+
+
+def _recorded_lstm(*xs: Any) -> Any:
+    x = xs[0]
+    is_served = x.is_cpu and x.dtype is torch.float32 and x.numel() > 0 and xs[1].numel() > 0
+    if _has_layer and is_served and torch._C._get_mkldnn_enabled():
+        return _Layer.apply(*xs)
+    return Fused.apply(_fused_lstm, _lstm_formula, *xs)
+
+
+class _Layer(torch.autograd.Function):
+    """The kernel without the graph that `Fused` makes of it and walks in a pass of its own."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    ) -> Any:
+        # The kernel reads memory as it lies.
+        w, r = kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()
+        zeros = w.new_zeros(w.shape[0])
+        inner = [x.contiguous(), w, r, zeros if bias is None else bias.contiguous(), zeros]
+        inner += [h.contiguous(), c.contiguous()]
+        with torch.enable_grad():  # for the kernel: it leaves what its backward pass needs
+            done = _forward(*inner, False, [], _LSTM, r.shape[1], 1, True, False, False, True)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, h, c, kernel, recurrent_kernel, bias, *inner, *done)
+        return done[:3]
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        saved = ctx.saved_tensors
+        xs, inner, (hs, h, c, workspace) = saved[:6], saved[6:13], saved[13:]
+        if torch.is_grad_enabled():
+            ys = _lstm_formula(*xs)
+            full = [torch.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
+            return tuple(differentiated(xs, ys, full, ctx.needs_input_grad))
+        flat = [None if g is None else g.contiguous() for g in gs]
+        x, w, r, b, _, h, c = _backward(
+            *inner, hs, h, c, *flat,
+            False, _LSTM, inner[2].shape[1], 1, True, True, False, [], False, workspace,
+        )  # fmt: skip
+        return x, h, c, w.mT, r.mT, None if xs[5] is None else b
 
 
 def _lstm_formula(

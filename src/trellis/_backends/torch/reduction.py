@@ -13,7 +13,16 @@ from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
 from ..exports import hand_on
-from ._helpers import COMPLEX, FEW_KERNELS, UNSIGNED, all_same, as_float, ordered, unordered
+from ._helpers import (
+    COMPLEX,
+    FEW_KERNELS,
+    FLOAT32,
+    UNSIGNED,
+    all_same,
+    as_float,
+    ordered,
+    unordered,
+)
 from .casting import as_dtype
 
 
@@ -36,6 +45,8 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if axis is None and dtype is None and x.dtype is FLOAT32 and not keepdims:
+        return torch_sum(x)
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
