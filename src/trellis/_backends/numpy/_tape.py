@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 from autograd.core import primitive_vjps
-from autograd.extend import defvjp, primitive
+from autograd.extend import defvjp
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.numpy.numpy_vspaces import ArrayVSpace
 from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
 from ._helpers import BFLOAT16, widened
+from ._record import RULES as RULES
+from ._record import primitive
 from ._surface import ArraySurface
-
-# NumPy function -> what to call when one of its arguments is traced.
-RULES: dict[Any, Callable[..., Any]] = {}
 
 
 class TracedArray(ArraySurface, ArrayBox):
@@ -33,10 +32,12 @@ class TracedArray(ArraySurface, ArrayBox):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise no_rule(f"{ufunc.__name__}.{method}")
+        rule = _rule_for(ufunc, inputs)
+        if not kwargs:
+            return rule(*inputs)
         refuse_out(ufunc.__name__, kwargs.get("out"))
         if kwargs.get("where", True) is not True:
             raise no_rule(f"{ufunc.__name__} with where=")
-        rule = _rule_for(ufunc, inputs)
         try:
             return rule(*inputs, **kwargs)
         except TypeError:
@@ -145,11 +146,7 @@ def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any
     `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions
     on traced arrays, which is how higher orders come about.
     """
-    before = trace_primitives_map.get(function)
     traced = primitive(function)
-    # `primitive` also answers for autograd's own boxes; leave those with autograd's rule.
-    if before is not None:
-        trace_primitives_map[function] = before
     defvjp(traced, *vjps)
     for key in keys or (function,):
         RULES[key] = traced
@@ -191,6 +188,8 @@ def composed(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def unbroadcast(g: Any, like: Any) -> Any:
     """Sum a gradient down to the shape of the argument it belongs to, in that argument's dtype."""
+    if type(like) is type(g) is np.ndarray and like.shape == g.shape and like.dtype is g.dtype:
+        return g
     shape = np.shape(like)
     if g.shape != shape:
         lead = g.ndim - len(shape)

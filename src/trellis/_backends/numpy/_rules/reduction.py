@@ -4,10 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, defvjp_argnums, primitive
+from autograd.extend import defvjp, defvjp_argnums
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
+from .._record import primitive
 from .._tape import array_from, composed, differentiable, refuse_out, unbroadcast
 
 
@@ -22,7 +23,7 @@ def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 @primitive
 def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims)
 
 
 defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdims))
