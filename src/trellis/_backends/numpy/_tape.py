@@ -188,8 +188,6 @@ def composed(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def unbroadcast(g: Any, like: Any) -> Any:
     """Sum a gradient down to the shape of the argument it belongs to, in that argument's dtype."""
-    if type(like) is type(g) is np.ndarray and like.shape == g.shape and like.dtype is g.dtype:
-        return g
     shape = np.shape(like)
     if g.shape != shape:
         lead = g.ndim - len(shape)
@@ -198,12 +196,29 @@ def unbroadcast(g: Any, like: Any) -> Any:
         if axes:
             g = np.sum(widened(g), axis=tuple(axes))
         g = np.reshape(g, shape)
-    dtype = np.result_type(like) if hasattr(like, "dtype") else g.dtype
+    dtype = getattr(like, "dtype", g.dtype)
     if g.dtype == dtype:
         return g
     if np.iscomplexobj(g) and dtype.kind != "c":
         g = np.real(g)
     return g.astype(dtype)
+
+
+class Form:
+    """The shape and dtype of an array that need not be kept itself."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, x: Any):
+        self.shape, self.dtype = np.shape(x), x.dtype
+
+
+def back_to(x: Any, ans: Any, fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`fn(g)`, from the gradient of `ans`, in the form of the argument `x`; neither is kept."""
+    if type(x) is type(ans) and x.shape == ans.shape and x.dtype is ans.dtype:
+        return fn
+    form = Form(x)
+    return lambda g: unbroadcast(fn(g), form)
 
 
 def array_from(obj: Any, dtype: Any) -> Any:
