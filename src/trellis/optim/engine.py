@@ -6,7 +6,7 @@ to the multi-tensor operations of the frameworks:
     nests -> lists -> rule.apply -> rule.apply -> ... -> nests
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from .._core import tree
@@ -17,6 +17,7 @@ from .._core.errors import ArgumentError, DtypeError
 from .._core.typing import Nest
 
 Leaves = list[Any]
+_OTHERS = (dict, list, tuple, type(None))  # nests that are no Containers
 HALF = ("float16", "bfloat16")
 
 # Rules --------------------------------------------------------------------------------------------
@@ -65,6 +66,11 @@ S = TypeVar("S", bound=tuple[Leaves, ...])
 # A whole step in one kernel of the framework, or None: (now, gradients, slots, rate, reuse) to the
 # new parameters and slots. With `reuse` it may write over the slots.
 Kernel = Callable[[Now, Leaves, Any, Any, bool], tuple[Leaves, tuple[Leaves, ...]] | None]
+
+
+def own_kernel(now: Now, name: str) -> Any:
+    """A kernel that only this backend has, or None: the rules do the same in several passes."""
+    return getattr(now.xp, "STEP_KERNELS", {}).get(name)
 
 
 class Rule(Generic[S]):
@@ -258,13 +264,27 @@ def open_nests(
         columns, rebuild, outline = aligned(nests, xp.is_concrete(step))
         slots = dict(zip(flat, columns[2:], strict=True))
     leaves, updates = columns[0], columns[1]
-    if leaves:
+    if leaves and not (outline is not None and are_floats(xp, step, leaves, updates)):
         xp_of_all(step, *leaves, *updates)
         leaves, updates = alike(xp, leaves, updates)
     if detach:
         leaves, updates = xp.foreach_detach(leaves), xp.foreach_detach(updates)
     now = Now(xp, step, leaves if params is not None else [], params)
     return Lists(now, updates, slots, leaves, rebuild, outline, owns_slots)
+
+
+def are_floats(xp: Any, step: Any, leaves: Leaves, grads: Leaves) -> bool:
+    """Whether all are floats of one type of array and one dtype, so that nothing is to be done.
+
+    Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
+    """
+    kinds = set(map(type, leaves)).union(map(type, grads))
+    if len(kinds) != 1 or not hasattr(leaves[0], "dtype"):
+        return False
+    xp_of_all(step, leaves[0])
+    dtypes = [w.dtype for w in leaves]
+    is_one = dtypes.count(dtypes[0]) == len(dtypes) and dtypes[0] in xp.FLOAT_DTYPES
+    return is_one and [g.dtype for g in grads] == dtypes
 
 
 def alike(xp: Any, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
@@ -322,7 +342,7 @@ def aligned(
         outlines: list[list[Any]] = [[] for _ in nests]
         is_plain = all([_gather(*parts) for parts in zip(nests, columns, outlines, strict=True)])
         if is_plain and all([other == outlines[0] for other in outlines[1:]]):
-            return columns, lambda leaves: _filled(lead, list(reversed(leaves))), outlines[0]
+            return columns, lambda leaves: _filled(lead, iter(leaves)), outlines[0]
     columns, spec = tree.align(tuple(nests))
     if spec is None:
         return [[nest] for nest in nests], lambda leaves: leaves[0], None
@@ -333,23 +353,32 @@ def _gather(nest: Container, leaves: Leaves, outline: list[Any]) -> bool:
     """Append the leaves and the outline; False where something else than Containers comes up."""
     # The number of leaves before it tells which entry of the level above this one is.
     outline.append((len(leaves), *nest))
-    for value in dict.values(nest):
-        if type(value) is Container:
-            if not _gather(value, leaves, outline):
+    values = dict.values(nest)
+    # Level by level, since a level of a thousand leaves has only one or two types.
+    kinds = set(map(type, values))
+    if any([issubclass(kind, _OTHERS) and kind is not Container for kind in kinds]):
+        return False
+    if Container in kinds:
+        for value in values:
+            if type(value) is not Container:
+                leaves.append(value)
+            elif not _gather(value, leaves, outline):
                 return False
-        elif value is None or isinstance(value, (dict, list, tuple)):
-            return False
-        else:
-            leaves.append(value)
+    else:
+        leaves += values
     outline.append(None)
     return True
 
 
-def _filled(template: Container, remaining: Leaves) -> Container:
-    """A Container like the template with the leaves of a reversed list."""
+def _filled(template: Container, remaining: Iterator[Any]) -> Container:
+    """A Container like the template with the next leaves."""
     filled = Container.__new__(Container)
     object.__setattr__(filled, "_alphabetical", template._alphabetical)
-    for key, value in dict.items(template):
-        leaf = _filled(value, remaining) if type(value) is Container else remaining.pop()
-        dict.__setitem__(filled, key, leaf)
+    if Container in set(map(type, dict.values(template))):
+        for key, value in dict.items(template):
+            leaf = _filled(value, remaining) if type(value) is Container else next(remaining)
+            dict.__setitem__(filled, key, leaf)
+    else:
+        # The keys come first, so that no leaf is taken when they are at an end.
+        dict.update(filled, zip(dict.keys(template), remaining))
     return filled

@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
 from .engine import HALF, Kernel, Leaves, Now, Rule
-from .scaling import ScaledByRate
+from .scaling import ScaledByRate, step_kernel
 from .transformation import Transformation, from_rules
 
 
@@ -39,6 +39,9 @@ class Trace(Rule[Momentum]):
         m = now.xp.foreach_add(g, state.momentum, alpha=self.decay)
         direction = now.xp.foreach_add(g, m, alpha=self.decay) if self.nesterov else m
         return direction, Momentum(m)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return step_kernel("momentum", (self.decay, self.nesterov), behind)
 
 
 @explained

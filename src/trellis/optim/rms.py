@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import name_of
 from .arguments import count, explained, flag, fraction, non_negative
-from .engine import HALF, Leaves, Now, Rule
+from .engine import HALF, Kernel, Leaves, Now, Rule
+from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
 # RMSprop ------------------------------------------------------------------------------------------
@@ -33,6 +34,9 @@ class RmsDirection(Rule[Squares]):
         xp = now.xp
         v = averaged_squares(xp, state.v, g, self.decay)
         return over_root(xp, g, v, self.epsilon), Squares(v)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return step_kernel("rms", (self.decay, self.epsilon), behind)
 
 
 @dataclass(frozen=True)

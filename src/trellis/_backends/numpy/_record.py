@@ -62,4 +62,5 @@ def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
 
     record.__name__ = getattr(function, "__name__", "function")
     record.__doc__ = function.__doc__
+    record.__wrapped__ = function  # type: ignore[attr-defined]
     return record
