@@ -1,7 +1,9 @@
 """What optimizers, transformations and schedules promise beside their formulas."""
 
 import copy
+import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -486,6 +488,31 @@ def test_memory_of_a_step_on_numpy(name):
         tracemalloc.stop()
     size = sum([w.nbytes for w in trellis.tree.leaves(new)])
     assert size < peak < 1.1 * size
+
+
+@pytest.mark.parametrize("make", [optim.Adam, lambda: optim.SGD(0.1, momentum=0.9)])
+def test_a_step_lets_go_of_the_old_variables(make, array):
+    """Between two steps an optimizer keeps its own arrays, and none of the last variables."""
+    optimizer = make()
+    v = Container(a={"w": array(np.ones(3, "float32"))}, b=array(np.ones((2, 2), "float32")))
+    g = tree.map(lambda x: x * 0.5, v)
+    for _ in range(3):
+        v = optimizer.step(v, g)
+    old = [weakref.ref(leaf) for leaf in tree.leaves(v)]
+    v = optimizer.step(v, g)
+    gc.collect()
+    assert [ref() for ref in old] == [None, None]
+    nested = Container({"z": 1.0, "a": {}, "b": {"c": {}, "d": 2.0}, "e": {"f": {"g": 3.0}}})
+    flat = Container({"z": 1.0, "a": 2.0}, alphabetical_keys=False)
+    for nest in (nested, flat):
+        nest = tree.map(lambda x: array(np.full(2, x, "float32")), nest)
+        optimizer = make()
+        nest = optimizer.step(optimizer.step(nest, nest), nest)
+        state = optimizer.state
+        moments = state.m if "m" in state else state.momentum
+        assert list(moments) == list(nest)
+        assert moments.key_chains() == nest.key_chains()
+        assert tree.structure(moments) == tree.structure(nest)
 
 
 def test_a_state_for_other_variables_is_taken_apart(array):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._blocks import Scratch, are_alike, as_number, places
+from ._blocks import Blocks, are_alike, as_number, places
 
 
 def fused_adam(
@@ -32,37 +32,41 @@ def fused_adam(
         return None
     if not are_alike(ws, gs, ms, vs):
         return None
-    rest = _one_minus_power(beta1, t)
+    rest, kept = _one_minus_power(beta1, t), 1 - rate * weight_decay
+    if kept < 0.5:  # so much decay in one step is no case for what divides by the rest
+        return None
     # w - rate * (m / rest) / (sqrt(v / c) + epsilon) = w - m / (sqrt(v) * slope + shift)
-    slope = rest / math.sqrt(_one_minus_power(beta2, t)) / rate
-    numbers = (1 - beta1, 1 - beta2, slope, epsilon * rest / rate, 1 - rate * weight_decay)
-    scratch, update = Scratch(numbers), _decayed if weight_decay != 0 else _plain
+    # and decay comes last, as a factor: kept * w - d = kept * (w - d / kept).
+    slope = rest / math.sqrt(_one_minus_power(beta2, t)) / rate * kept
+    shift = epsilon * rest / rate * kept
+    update = _plain if kept == 1 else _decayed
+    blocks = Blocks(update, (1 - beta1, 1 - beta2, slope, shift, kept))
     new = (places(ws), places(ms, reuse), places(vs, reuse))
     for arrays in zip(ws, gs, ms, vs, *new, strict=True):
-        scratch.run(update, arrays)
+        blocks.run(arrays)
     return new
 
 
-def _plain(arrays: Any, room: Any, numbers: Any) -> None:
+def _plain(arrays: Any, numbers: Any) -> None:
     w, g, m, v, new_w, new_m, new_v = arrays
     share1, share2, slope, shift, _ = numbers
-    np.subtract(g, m, room)
-    np.multiply(room, share1, room)
-    np.add(m, room, new_m)
-    np.multiply(g, g, room)
-    np.subtract(room, v, room)
-    np.multiply(room, share2, room)
-    np.add(v, room, new_v)
-    np.sqrt(new_v, room)
-    np.multiply(room, slope, room)
-    np.add(room, shift, room)
-    np.divide(new_m, room, room)
-    np.subtract(w, room, new_w)
+    np.subtract(g, m, new_w)
+    np.multiply(new_w, share1, new_w)
+    np.add(m, new_w, new_m)
+    np.multiply(g, g, new_w)
+    np.subtract(new_w, v, new_w)
+    np.multiply(new_w, share2, new_w)
+    np.add(v, new_w, new_v)
+    np.sqrt(new_v, new_w)
+    np.multiply(new_w, slope, new_w)
+    np.add(new_w, shift, new_w)
+    np.divide(new_m, new_w, new_w)
+    np.subtract(w, new_w, new_w)
 
 
-def _decayed(arrays: Any, room: Any, numbers: Any) -> None:
-    np.multiply(arrays[0], numbers[4], arrays[4])
-    _plain((arrays[4], *arrays[1:]), room, numbers)
+def _decayed(arrays: Any, numbers: Any) -> None:
+    _plain(arrays, numbers)
+    np.multiply(arrays[4], numbers[4], arrays[4])
 
 
 def _one_minus_power(beta: float, t: float) -> float:

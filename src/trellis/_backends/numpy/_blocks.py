@@ -9,36 +9,31 @@ _BYTES = 1 << 17
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
 
 
-class Scratch:
-    """Room for one block, and the numbers of a step as arrays: both in the dtype of the leaf."""
+class Blocks:
+    """Runs a step over leaf after leaf; its numbers are arrays in the dtype of the leaf."""
 
-    def __init__(self, numbers: tuple[float, ...]):
-        self._numbers = numbers
-        self._dtype: Any = None
-        self._shape: Any = None
+    def __init__(self, update: Callable[[Any, Any], None], numbers: tuple[float, ...]):
+        self._update, self._numbers = update, numbers
+        self._operands: dict[Any, list[Any]] = {}
 
-    def run(self, update: Callable[[Any, Any, Any], None], arrays: tuple[Any, ...]) -> None:
-        """`update(arrays, room, numbers)` over arrays of one shape, in blocks if they are large.
+    def run(self, arrays: tuple[Any, ...]) -> None:
+        """`update(arrays, numbers)` over arrays of one shape, in blocks if they are large.
 
-        Those that are written to must lie in memory in order, as those of `places` do.
+        Those that are written to must lie in memory in order, as those of `places` do. What an
+        update has to put down in between goes where its result will be: no other memory is touched.
         """
         first = arrays[0]
-        if first.dtype is not self._dtype:
-            self._dtype, self._shape = first.dtype, None
-            self._whole = np.empty(_BYTES // first.dtype.itemsize, first.dtype)
+        dtype, size = first.dtype, first.size
+        if dtype not in self._operands:
             # Beside a Python number, each call would have to find its type anew.
-            self._operands = [np.array(number, first.dtype) for number in self._numbers]
-        size, block = first.size, self._whole.size
+            self._operands[dtype] = [np.array(number, dtype) for number in self._numbers]
+        numbers, block = self._operands[dtype], _BYTES // dtype.itemsize
         if size <= block:
-            if first.shape != self._shape:
-                self._shape = first.shape
-                self._room = self._whole[:size].reshape(first.shape)
-            update(arrays, self._room, self._operands)
+            self._update(arrays, numbers)
             return
         flat = [x.reshape(-1) for x in arrays]
         for i in range(0, size, block):
-            parts = [x[i : i + block] for x in flat]
-            update(parts, self._whole[: parts[0].size], self._operands)
+            self._update([x[i : i + block] for x in flat], numbers)
 
 
 def places(xs: list[Any], reuse: bool = False) -> list[Any]:

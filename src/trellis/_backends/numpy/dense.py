@@ -24,13 +24,20 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         )
         return y.astype(dtype)
     if type(x) is np.ndarray and type(weight) is np.ndarray and type(bias) is not TracedArray:
-        if x.ndim == 2:
-            return _product(x, weight, bias)
-        if x.ndim > 2:
-            # One product for all rows: for stacks of matrices NumPy would call BLAS once for each.
-            rows = _product(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), weight, bias)
-            return rows.reshape(*x.shape[:-1], weight.shape[0])
-        return _linear(x, weight, bias)[0]
+        if x.ndim < 2:
+            return x @ weight.T if bias is None else x @ weight.T + bias
+        # One product for all rows: for stacks of matrices NumPy would call BLAS once for each.
+        rows = x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        count, width = rows.shape[0], weight.shape[0]
+        if 1 < count and 2 * count <= width:
+            # A few rows times a wide matrix: OpenBLAS takes up to a third less time with the matrix
+            # on the left. The bias comes in while the result is put in order.
+            turned = (weight @ rows.T).T
+            y = np.array(turned, order="C") if bias is None else np.add(turned, bias, order="C")
+        else:
+            y = rows @ weight.T
+            y = y if bias is None else np.add(y, bias, out=y if bias.dtype == y.dtype else None)
+        return y if x.ndim == 2 else y.reshape(*x.shape[:-1], width)
     return _fused_linear(x, weight, bias)[0]
 
 
@@ -39,26 +46,9 @@ def _linear(x: Any, weight: Any, bias: Any) -> tuple[Any]:
     return (y if bias is None else y + bias,)
 
 
-def _product(rows: Any, weight: Any, bias: Any) -> Any:
-    """The same for plain arrays of two axes."""
-    count, width = rows.shape[0], weight.shape[0]
-    if 1 < count and 2 * count <= width:
-        # A few rows times a wide matrix: OpenBLAS takes up to a third less time with the matrix on
-        # the left. The bias comes in while the result is put in order.
-        turned = (weight @ rows.T).T
-        return np.array(turned, order="C") if bias is None else np.add(turned, bias, order="C")
-    y = rows @ weight.T
-    if bias is None:
-        return y
-    is_alike = bias.dtype == y.dtype and bias.ndim == 1
-    return np.add(y, bias, out=y if is_alike else None)
-
-
 def _forward(x: Any, weight: Any, bias: Any) -> tuple[tuple[Any], Any]:
     rows = x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-    y = _product(rows, weight, bias)
-    y = y if x.ndim == 2 else y.reshape(*x.shape[:-1], y.shape[-1])
-    return (y,), (rows, weight, x.shape)
+    return (linear(x, weight, bias),), (rows, weight, x.shape)
 
 
 def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
