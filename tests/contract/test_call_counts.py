@@ -59,6 +59,36 @@ def test_calls_for_a_hoisted_namespace(backend, xp, array):
     assert python_calls(xp.tanh, array([0.5])) == ONE_ARRAY[backend] - 2
 
 
+def test_calls_for_each_leaf(xp, array):
+    """Over a nest, each leaf costs the call of the backend's function and nothing else."""
+
+    def nest(leaves):
+        return trellis.Container({f"x{i}": array([0.5]) for i in range(leaves)})
+
+    for fn, ours in ((trellis.tanh, xp.tanh), (lambda x: trellis.add(x, x), xp.add)):
+        x = array([0.5])
+        one = python_calls(ours, x) if ours is xp.tanh else python_calls(ours, x, x)
+        assert python_calls(fn, nest(30)) - python_calls(fn, nest(10)) == 20 * one
+
+
+def test_calls_for_each_entry_of_the_tape():
+    """On NumPy: how many functions of ours a multiplication, a sum and an addition take, forward
+    and back.
+    """
+
+    def loss(v):
+        total = 0.0
+        for x in v.values():
+            total = total + (x * x).sum()
+        return total
+
+    def nest(leaves):
+        return trellis.Container({f"x{i}": np.ones(3, "float32") for i in range(leaves)})
+
+    evaluate = trellis.value_and_grad(loss)
+    assert python_calls(evaluate, nest(30)) - python_calls(evaluate, nest(10)) == 20 * 32
+
+
 # Modules ------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 import gc
 import threading
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -233,3 +234,21 @@ def test_errors_name_the_way_out(backend, xp, array):
         trellis.grad(lambda x: xp.sum(x), argnums=1)(x)
     with pytest.raises(errors.ArgumentTypeError, match="expected arrays"):
         trellis.grad(lambda x: xp.sum(xp.ones(1)))("text")
+
+
+def test_arithmetic_on_numpy_keeps_only_what_it_needs():
+    """Of sums and differences nothing is kept for the way back, of products only the factors."""
+    made = []
+
+    def seen(x):
+        made.append(weakref.ref(x._value))
+        return x
+
+    def fn(x):
+        y = seen(seen(seen(x + 1.0) - x) * 3.0)
+        return trellis.sum(seen(y / 2.0) - np.ones(3))
+
+    _, pull = trellis.vjp(fn, np.arange(3.0))
+    assert [ref() for ref in made] == [None] * 4
+    # (x + 1 - x) * 3 / 2 does not depend on x.
+    np.testing.assert_array_equal(pull(np.float64(1.0))[0], np.zeros(3))
