@@ -89,6 +89,17 @@ def test_calls_for_each_entry_of_the_tape():
     assert python_calls(evaluate, nest(30)) - python_calls(evaluate, nest(10)) == 20 * 32
 
 
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_calls_of_a_recurrence_on_numpy(name):
+    """All steps are one entry on the tape."""
+    layer = getattr(nn, name)(3, 4, return_state=False, backend="numpy")
+    gradient = trellis.grad(lambda v, x: trellis.sum(layer(x, v=v) ** 2))
+    counts = [
+        python_calls(gradient, layer.v, np.ones((2, steps, 3), "float32")) for steps in (5, 20)
+    ]
+    assert counts[0] == counts[1]
+
+
 # Modules ------------------------------------------------------------------------------------------
 
 
