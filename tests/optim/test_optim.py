@@ -199,6 +199,9 @@ def test_kernels_equal_their_rules(xp, array):
         (optim.SGD(0.1, momentum=0.9), optim.trace(0.9), 0.1),
         (optim.SGD(fall, momentum=0.9, nesterov=True).after(clip), nesterov, 1.0),
         (optim.RMSprop(0.1), optim.scale_by_rms(), 0.1),
+        (optim.Adagrad(0.1), optim.scale_by_adagrad(), 0.1),
+        (optim.Adamax(0.1), optim.scale_by_adamax(), 0.1),
+        (optim.Adamax(fall), optim.chain(optim.scale_by_adamax(), by_rate), 1.0),
         (optim.RMSprop(fall), optim.chain(optim.scale_by_rms(), by_rate), 1.0),
     ]
     for opt, transformation, lr in pairs:
@@ -445,6 +448,8 @@ def unchanged(nest, before):
         lambda: optim.SGD(0.1, momentum=0.9),
         lambda: optim.SGD(0.1, momentum=0.9, nesterov=True),
         lambda: optim.RMSprop(0.1),
+        lambda: optim.Adagrad(0.1),
+        lambda: optim.Adamax(0.1),
     ],
 )
 def test_a_step_changes_nothing_that_was_given_out(make, array):
@@ -471,7 +476,7 @@ def test_a_step_changes_nothing_that_was_given_out(make, array):
     assert all([unchanged(*pair) for pair in kept])
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax"])
 def test_memory_of_a_step_on_numpy(name):
     """A step makes the new variables and room for one block: its own state it writes over."""
     options = {"momentum": 0.9} if name == "SGD" else {}

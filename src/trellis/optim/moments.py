@@ -41,7 +41,7 @@ class Trace(Rule[Momentum]):
         return direction, Momentum(m)
 
     def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
-        return step_kernel("momentum", (self.decay, self.nesterov), behind)
+        return step_kernel("nesterov" if self.nesterov else "momentum", (self.decay,), behind)
 
 
 @explained
@@ -309,8 +309,16 @@ class AdamaxDirection(Rule[MomentAndMaximum]):
         m = xp.foreach_lerp(state.m, g, 1 - beta1)
         sizes = xp.foreach_add([xp.abs(g_i) for g_i in g], self.epsilon, reuse=True)
         u = xp.foreach_maximum(xp.foreach_mul(state.u, self.beta2), sizes, reuse=True)
-        correction = now.number(g, lambda t: one_minus_power(xp, beta1, t))
+        correction = now.number(g, lambda t: self.correction(now, t))
         return xp.foreach_div(m, xp.foreach_mul(u, correction)), MomentAndMaximum(m, u)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        numbers = (1 - self.beta1, self.beta2, self.epsilon)
+        return step_kernel("adamax", numbers, behind, self.correction)
+
+    def correction(self, now: Now, t: Any) -> Any:
+        """1 - beta1**t."""
+        return one_minus_power(now.xp, self.beta1, t)
 
 
 @explained

@@ -36,7 +36,7 @@ class RmsDirection(Rule[Squares]):
         return over_root(xp, g, v, self.epsilon), Squares(v)
 
     def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
-        return step_kernel("rms", (self.decay, self.epsilon), behind)
+        return step_kernel("rms", (self.decay, 1 - self.decay, self.epsilon), behind)
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,9 @@ class AdagradDirection(Rule[SumOfSquares]):
     def apply(self, now: Now, g: Leaves, state: SumOfSquares) -> tuple[Leaves, SumOfSquares]:
         total = now.xp.foreach_addcmul(state.sum_of_squares, g, g)
         return over_root(now.xp, g, total, self.epsilon), SumOfSquares(total)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return step_kernel("adagrad", (self.epsilon,), behind)
 
 
 @explained

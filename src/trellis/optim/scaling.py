@@ -72,8 +72,9 @@ class StepKernel:
     """A whole step in a kernel of the backend's own, where it has one of this name."""
 
     name: str
-    numbers: tuple[Any, ...]
+    numbers: tuple[float, ...]
     behind: tuple[ScaledByRate, ...]
+    debias: Callable[[Now, Any], Any] | None  # what the rate is divided by, from the step
 
     def __call__(
         self, now: Now, g: Leaves, state: Any, rate: Any, reuse: bool
@@ -81,11 +82,14 @@ class StepKernel:
         kernel = own_kernel(now, self.name)
         if kernel is None:
             return None
-        for schedule in self.behind:
-            scheduled = schedule.factor(now, now.params)
-            if isinstance(scheduled, list):
+        factors = [schedule.factor(now, now.params) for schedule in self.behind]
+        debias = self.debias
+        if debias is not None:
+            factors.append(now.number(now.params, lambda t: 1 / debias(now, t)))
+        for factor in factors:
+            if isinstance(factor, list):
                 return None
-            rate = rate * scheduled
+            rate = rate * factor
         done: tuple[Leaves, tuple[Leaves, ...]] | None = kernel(
             now.params, g, state, rate, self.numbers, reuse
         )
@@ -93,12 +97,15 @@ class StepKernel:
 
 
 def step_kernel(
-    name: str, numbers: tuple[Any, ...], behind: tuple[Rule[Any], ...]
+    name: str,
+    numbers: tuple[float, ...],
+    behind: tuple[Rule[Any], ...],
+    debias: Callable[[Now, Any], Any] | None = None,
 ) -> Kernel | None:
     """The kernel, if nothing or only a learning rate is behind the rule."""
     rates = tuple([rule for rule in behind if isinstance(rule, ScaledByRate)])
     fits = len(behind) == len(rates) and len(rates) < 2
-    return StepKernel(name, numbers, rates) if fits else None
+    return StepKernel(name, numbers, rates, debias) if fits else None
 
 
 @explained
