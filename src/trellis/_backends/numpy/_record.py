@@ -20,8 +20,13 @@ def entry(parents: list[Any], vjp: Callable[[Any], Any]) -> VJPNode:
     return node
 
 
-def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
+def primitive(
+    function: Callable[..., Any], vjps: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """`function`, recorded where an argument is traced; autograd's `defvjp` gives it derivatives.
+
+    That is for good: a function that is made for one call brings its own, in the form that
+    `defvjp_argnums` takes.
 
     It does what autograd's own `primitive` does for arrays, in a third of the time: of nested
     gradients the innermost is recorded first, and the function itself sees plain values only.
@@ -52,7 +57,7 @@ def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(parents[0]) is VJPNode:
             node = VJPNode.__new__(VJPNode)
             node.parents = parents
-            node.vjp = primitive_vjps[record](places, ans, values, kwargs)
+            node.vjp = (vjps or primitive_vjps[record])(places, ans, values, kwargs)
         else:  # autograd's forward mode, which has no rules of ours and says so
             node = type(parents[0])(ans, record, values, kwargs, places, parents)
         try:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from autograd.core import add_outgrads
-from autograd.extend import defvjp_argnums
 from autograd.tracer import trace_stack
 
 from ..._core import tree
@@ -185,7 +184,6 @@ def custom_vjp(
 ) -> ListFn:
     """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
-    @primitive
     def opaque(*xs: Any) -> tuple[Any, ...]:
         return tuple(fn(list(xs)))
 
@@ -196,10 +194,10 @@ def custom_vjp(
 
         return back
 
-    defvjp_argnums(opaque, vjps)
+    recorded = primitive(opaque, vjps)
 
     def call(xs: list[Any]) -> list[Any]:
-        ys = opaque(*xs)
+        ys = recorded(*xs)
         return [ys[i] for i in range(len(ys))]
 
     return call
