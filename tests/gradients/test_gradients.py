@@ -255,16 +255,12 @@ def test_arithmetic_on_numpy_keeps_only_what_it_needs():
 
 
 def test_functions_with_their_own_derivative_leave_nothing_behind():
-    """On NumPy, each call of them makes an entry on the tape, which goes when the call ends."""
+    """On NumPy, what each call of them makes is not entered in autograd's book, which lasts."""
+    from autograd.core import primitive_vjps
+
     own = trellis.bind_custom_gradient_function(lambda x: x * x, lambda xy, g: g * 2 * xy[0])
+    before = len(primitive_vjps)
     for fn in (trellis.checkpoint(lambda x: x * x), own):
-        made = []
-
-        def loss(x, fn=fn, made=made):
-            y = x * np.arange(3.0)
-            made.append(weakref.ref(y._value))
-            return trellis.sum(fn(y))
-
-        np.testing.assert_array_equal(trellis.grad(loss)(np.ones(3)), np.array([0.0, 2.0, 8.0]))
-        gc.collect()
-        assert made[0]() is None
+        found = trellis.grad(lambda x, fn=fn: trellis.sum(fn(x)))(np.arange(3.0))
+        np.testing.assert_array_equal(found, np.array([0.0, 2.0, 4.0]))
+    assert len(primitive_vjps) == before
