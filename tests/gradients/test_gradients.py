@@ -259,8 +259,10 @@ def test_functions_with_their_own_derivative_leave_nothing_behind():
     from autograd.core import primitive_vjps
 
     own = trellis.bind_custom_gradient_function(lambda x: x * x, lambda xy, g: g * 2 * xy[0])
-    before = len(primitive_vjps)
-    for fn in (trellis.checkpoint(lambda x: x * x), own):
-        found = trellis.grad(lambda x, fn=fn: trellis.sum(fn(x)))(np.arange(3.0))
-        np.testing.assert_array_equal(found, np.array([0.0, 2.0, 4.0]))
-    assert len(primitive_vjps) == before
+    counts = []
+    for _ in range(3):  # the first call loads the backend, with its rules
+        for fn in (trellis.checkpoint(lambda x: x * x), own):
+            found = trellis.grad(lambda x, fn=fn: trellis.sum(fn(x)))(np.arange(3.0))
+            np.testing.assert_array_equal(found, np.array([0.0, 2.0, 4.0]))
+        counts.append(len(primitive_vjps))
+    assert counts[1] == counts[2]
