@@ -35,8 +35,21 @@ def lstm(x, h, c, kernel, recurrent, bias):
     return trellis.concat([hs, trellis.stack([h, c, h * c], axis=1)], axis=1)
 
 
+def gru(x, h, kernel, recurrent, bias):
+    hs, h = F.gru_update(x, h, kernel, recurrent, bias=bias, recurrent_bias=bias)
+    return trellis.concat([hs, trellis.expand_dims(h * h, axis=1)], axis=1)
+
+
+def last_of_gru(x, h, kernel, recurrent):
+    return F.gru_update(x, h, kernel, recurrent, time_major=True)[1]
+
+
 LAYERS = {
     "linear": (lambda x, w, b: F.linear(x, w, bias=b), [drawn(2, 3, 4), drawn(5, 4), drawn(5)]),
+    "linear, few rows": (
+        lambda x, w, b: F.linear(x, w, bias=b),
+        [drawn(2, 4), drawn(5, 4), drawn(5)],
+    ),
     "linear, one row": (lambda x, w: F.linear(x, w), [drawn(4), drawn(5, 4)]),
     "layer_norm": (
         lambda x, w, b: F.layer_norm(x, weight=w, bias=b),
@@ -62,6 +75,8 @@ LAYERS = {
         lstm,
         [drawn(2, 3, 2), drawn(2, 3), drawn(2, 3), drawn(2, 12), drawn(3, 12), drawn(12)],
     ),
+    "gru": (gru, [drawn(2, 3, 2), drawn(2, 3), drawn(2, 9), drawn(3, 9), drawn(9)]),
+    "gru, last state": (last_of_gru, [drawn(3, 2, 2), drawn(2, 3), drawn(2, 9), drawn(3, 9)]),
     "convolution": (
         lambda x, w, b: F.conv2d(x, w, 2, "SAME", bias=b),
         [drawn(1, 4, 4, 2), drawn(3, 3, 2, 3), drawn(3)],

@@ -3,6 +3,7 @@
 import gc
 import threading
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -233,3 +234,35 @@ def test_errors_name_the_way_out(backend, xp, array):
         trellis.grad(lambda x: xp.sum(x), argnums=1)(x)
     with pytest.raises(errors.ArgumentTypeError, match="expected arrays"):
         trellis.grad(lambda x: xp.sum(xp.ones(1)))("text")
+
+
+def test_arithmetic_on_numpy_keeps_only_what_it_needs():
+    """Of sums and differences nothing is kept for the way back, of products only the factors."""
+    made = []
+
+    def seen(x):
+        made.append(weakref.ref(x._value))
+        return x
+
+    def fn(x):
+        y = seen(seen(seen(x + 1.0) - x) * 3.0)
+        return trellis.sum(seen(y / 2.0) - np.ones(3))
+
+    _, pull = trellis.vjp(fn, np.arange(3.0))
+    assert [ref() for ref in made] == [None] * 4
+    # (x + 1 - x) * 3 / 2 does not depend on x.
+    np.testing.assert_array_equal(pull(np.float64(1.0))[0], np.zeros(3))
+
+
+def test_functions_with_their_own_derivative_leave_nothing_behind():
+    """On NumPy, what each call of them makes is not entered in autograd's book, which lasts."""
+    from autograd.core import primitive_vjps
+
+    own = trellis.bind_custom_gradient_function(lambda x: x * x, lambda xy, g: g * 2 * xy[0])
+    counts = []
+    for _ in range(3):  # the first call loads the backend, with its rules
+        for fn in (trellis.checkpoint(lambda x: x * x), own):
+            found = trellis.grad(lambda x, fn=fn: trellis.sum(fn(x)))(np.arange(3.0))
+            np.testing.assert_array_equal(found, np.array([0.0, 2.0, 4.0]))
+        counts.append(len(primitive_vjps))
+    assert counts[1] == counts[2]

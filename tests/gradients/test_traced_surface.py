@@ -455,12 +455,14 @@ def test_float32_gives_the_types_of_plain_arrays(name):
 
 def test_arguments_of_rules():
     """A rule takes its arguments in NumPy's order and swallows none that it does not know."""
+    from autograd.core import primitive_vjps
+
     from trellis._backends.numpy._tape import RULES
 
     checked = 0
     for function, rule in RULES.items():
-        if isinstance(function, (str, np.ufunc)) or rule.__module__.startswith("autograd"):
-            continue
+        if isinstance(function, (str, np.ufunc)) or rule in primitive_vjps:
+            continue  # the function itself, recorded: it gets all arguments as they are
         ours = list(inspect.signature(rule).parameters.values())
         if rule.__qualname__.startswith("constant."):
             continue  # these hand all of it to NumPy

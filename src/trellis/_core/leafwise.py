@@ -127,22 +127,32 @@ class _Leaf:
 
 
 def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`call_leafwise` where all nests are arguments by position, the usual case: leaves of the same
-    types as those before them need not be looked at again.
+    """`call_leafwise` where all nests are arguments by position, the usual case.
+
+    Leaves of the same types as those of the first call need not be looked at again.
     """
     try:
-        places = [i for i, arg in enumerate(args) if isinstance(arg, dict)]
-        columns, spec = align(tuple([args[i] for i in places]))
+        columns, spec = align(args)
         assert spec is not None, "the table led here by the type of a nest"
-        given, kinds, results = list(args), None, []
-        fn: Any = leaf
-        for row in zip(*columns, strict=True):
-            for i, x in zip(places, row):
-                given[i] = x
-            found = [type(x) for x in row]
-            if found != kinds:
-                kinds, fn = found, leaf.function_for([*given, *kwargs.values()])
-            results.append(fn(*given, **kwargs))
+        if not columns[0]:
+            return _gather([], spec)
+        fn = leaf.function_for([*[column[0] for column in columns], *kwargs.values()])
+        # One loop for each way to call, since what it does for a leaf is most of what it costs.
+        if not all([_is_of_one_type(column) for column in columns]):
+            results = [leaf(*row, **kwargs) for row in zip(*columns, strict=True)]
+        elif kwargs:
+            results = [fn(*row, **kwargs) for row in zip(*columns, strict=True)]
+        elif len(columns) == 1:
+            results = [fn(x) for x in columns[0]]
+        elif len(columns) == 2:
+            results = [fn(x, y) for x, y in zip(columns[0], columns[1], strict=True)]
+        else:
+            results = [fn(*row) for row in zip(*columns, strict=True)]
         return _gather(results, spec)
     except Exception as error:
         explain(error, call_leafwise, {})
+
+
+def _is_of_one_type(column: list[Any]) -> bool:
+    kind = type(column[0])
+    return not [1 for x in column if type(x) is not kind]

@@ -385,6 +385,11 @@ def _argument(args: tuple[Any, ...], n: int, func: Callable[..., Any]) -> Any:
 def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure]:
     """The backend, the leaves as differentiable floats, and the structure around them."""
     leaves, spec = tree.flatten(chosen)
+    if leaves and is_array(leaves[0]):
+        # Most often all are float arrays of one type: then there is nothing to look for.
+        kind, xp = type(leaves[0]), xp_of(leaves[0])
+        if all([type(x) is kind and x.dtype in xp.FLOAT_DTYPES for x in leaves]):
+            return xp, leaves, spec
     arrays = [x for x in leaves if is_array(x)]
     if not arrays:
         arrays = [x for x in tree.leaves(list(others)) if is_array(x)][:1]

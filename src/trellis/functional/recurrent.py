@@ -256,7 +256,12 @@ def _run(
         y, _ = advance(h, xp.where(keep, a, xp.zeros_like(a)))
         return xp.where(keep, y, h), xp.where(keep, y, xp.zeros_like(y))
 
-    if keep is None:
+    # A backend may have a kernel for a whole recurrence, which takes the place of the scan.
+    own = getattr(xp, "RECURRENCES", {}).get(name) if keep is None else None
+    done = None if own is None else own(a, h, recurrent_kernel, recurrent_bias)
+    if done is not None:
+        h, hs = done
+    elif keep is None:
         h, hs = xp.scan(advance, h, a)
     else:
         keep = xp.expand_dims(xp.expand_dims(keep, axis=1) if n == 0 else keep, axis=-1)

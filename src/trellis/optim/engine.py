@@ -17,6 +17,7 @@ from .._core.errors import ArgumentError, DtypeError
 from .._core.typing import Nest
 
 Leaves = list[Any]
+_OTHERS = (dict, list, tuple, type(None))  # nests that are no Containers
 HALF = ("float16", "bfloat16")
 
 # Rules --------------------------------------------------------------------------------------------
@@ -67,6 +68,11 @@ S = TypeVar("S", bound=tuple[Leaves, ...])
 Kernel = Callable[[Now, Leaves, Any, Any, bool], tuple[Leaves, tuple[Leaves, ...]] | None]
 
 
+def own_kernel(now: Now, name: str) -> Any:
+    """A kernel that only this backend has, or None: the rules do the same in several passes."""
+    return getattr(now.xp, "STEP_KERNELS", {}).get(name)
+
+
 class Rule(Generic[S]):
     """A transformation of lists of leaves; the subclasses are frozen dataclasses of their numbers.
 
@@ -114,12 +120,11 @@ class PrivateState(NamedTuple):
 
     step: Any
     slots: dict[str, Leaves]
-    rebuild: Callable[[Leaves], Any]
-    outline: list[Any]
+    outline: list[Any]  # and no nest like the slots, whose leaves would be kept in memory
 
     def shown(self) -> Container:
         """The state as a user sees it."""
-        nests = {name: self.rebuild(column) for name, column in self.slots.items()}
+        nests = {name: _outlined(self.outline, x, [0, 0]) for name, x in self.slots.items()}
         return Container({"step": self.step, **nests})
 
 
@@ -224,7 +229,7 @@ def closed_privately(lists: Lists, kept: dict[str, Leaves]) -> Container | Priva
     """The new state for somebody who keeps it to himself."""
     if lists.outline is None:
         return closed(lists, kept)
-    return PrivateState(lists.now.step, kept, lists.rebuild, lists.outline)
+    return PrivateState(lists.now.step, kept, lists.outline)
 
 
 # Nests to lists and back --------------------------------------------------------------------------
@@ -258,13 +263,27 @@ def open_nests(
         columns, rebuild, outline = aligned(nests, xp.is_concrete(step))
         slots = dict(zip(flat, columns[2:], strict=True))
     leaves, updates = columns[0], columns[1]
-    if leaves:
+    if leaves and not (outline is not None and are_floats(xp, step, leaves, updates)):
         xp_of_all(step, *leaves, *updates)
         leaves, updates = alike(xp, leaves, updates)
     if detach:
         leaves, updates = xp.foreach_detach(leaves), xp.foreach_detach(updates)
     now = Now(xp, step, leaves if params is not None else [], params)
     return Lists(now, updates, slots, leaves, rebuild, outline, owns_slots)
+
+
+def are_floats(xp: Any, step: Any, leaves: Leaves, grads: Leaves) -> bool:
+    """Whether all are floats of one type of array and one dtype, so that nothing is to be done.
+
+    Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
+    """
+    kinds = set(map(type, leaves)).union(map(type, grads))
+    if len(kinds) != 1 or not hasattr(leaves[0], "dtype"):
+        return False
+    xp_of_all(step, leaves[0])
+    dtypes = [w.dtype for w in leaves]
+    is_one = dtypes.count(dtypes[0]) == len(dtypes) and dtypes[0] in xp.FLOAT_DTYPES
+    return is_one and [g.dtype for g in grads] == dtypes
 
 
 def alike(xp: Any, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
@@ -315,14 +334,14 @@ def aligned(
     builds three at every step. `optree` calls Python functions node by node, which for 200 small
     leaves takes a third of the time of the arithmetic; this takes a tenth.
     """
-    lead = nests[0]
     columns: list[Leaves]
     if is_eager and all([type(nest) is Container for nest in nests]):
         columns = [[] for _ in nests]
         outlines: list[list[Any]] = [[] for _ in nests]
         is_plain = all([_gather(*parts) for parts in zip(nests, columns, outlines, strict=True)])
         if is_plain and all([other == outlines[0] for other in outlines[1:]]):
-            return columns, lambda leaves: _filled(lead, list(reversed(leaves))), outlines[0]
+            # From the outline: a nest like them would keep its leaves in memory.
+            return columns, lambda leaves: _outlined(outlines[0], leaves, [0, 0]), outlines[0]
     columns, spec = tree.align(tuple(nests))
     if spec is None:
         return [[nest] for nest in nests], lambda leaves: leaves[0], None
@@ -332,24 +351,41 @@ def aligned(
 def _gather(nest: Container, leaves: Leaves, outline: list[Any]) -> bool:
     """Append the leaves and the outline; False where something else than Containers comes up."""
     # The number of leaves before it tells which entry of the level above this one is.
-    outline.append((len(leaves), *nest))
-    for value in dict.values(nest):
-        if type(value) is Container:
-            if not _gather(value, leaves, outline):
+    outline.append((len(leaves), nest._alphabetical, *nest))
+    values = dict.values(nest)
+    # Level by level, since a level of a thousand leaves has only one or two types.
+    kinds = set(map(type, values))
+    if any([issubclass(kind, _OTHERS) and kind is not Container for kind in kinds]):
+        return False
+    if Container in kinds:
+        for value in values:
+            if type(value) is not Container:
+                leaves.append(value)
+            elif not _gather(value, leaves, outline):
                 return False
-        elif value is None or isinstance(value, (dict, list, tuple)):
-            return False
-        else:
-            leaves.append(value)
+    else:
+        leaves += values
     outline.append(None)
     return True
 
 
-def _filled(template: Container, remaining: Leaves) -> Container:
-    """A Container like the template with the leaves of a reversed list."""
-    filled = Container.__new__(Container)
-    object.__setattr__(filled, "_alphabetical", template._alphabetical)
-    for key, value in dict.items(template):
-        leaf = _filled(value, remaining) if type(value) is Container else remaining.pop()
-        dict.__setitem__(filled, key, leaf)
-    return filled
+def _outlined(outline: list[Any], leaves: Leaves, at: list[int]) -> Container:
+    """The Container that the outline tells of; `at` is how far it and the leaves have been read."""
+    _, alphabetical, *keys = outline[at[0]]
+    at[0] += 1
+    level = Container.__new__(Container)
+    object.__setattr__(level, "_alphabetical", alphabetical)
+    if outline[at[0]] is None:  # nothing below this level
+        end = at[1] + len(keys)
+        dict.update(level, zip(keys, leaves[at[1] : end], strict=True))
+        at[1] = end
+    else:
+        for key in keys:
+            below = outline[at[0]]
+            if below is not None and below[0] == at[1]:
+                dict.__setitem__(level, key, _outlined(outline, leaves, at))
+            else:
+                dict.__setitem__(level, key, leaves[at[1]])
+                at[1] += 1
+    at[0] += 1
+    return level

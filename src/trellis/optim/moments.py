@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
 from .engine import HALF, Kernel, Leaves, Now, Rule
-from .scaling import ScaledByRate
+from .scaling import ScaledByRate, step_kernel
 from .transformation import Transformation, from_rules
 
 
@@ -39,6 +39,9 @@ class Trace(Rule[Momentum]):
         m = now.xp.foreach_add(g, state.momentum, alpha=self.decay)
         direction = now.xp.foreach_add(g, m, alpha=self.decay) if self.nesterov else m
         return direction, Momentum(m)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return step_kernel("nesterov" if self.nesterov else "momentum", (self.decay,), behind)
 
 
 @explained
@@ -306,8 +309,16 @@ class AdamaxDirection(Rule[MomentAndMaximum]):
         m = xp.foreach_lerp(state.m, g, 1 - beta1)
         sizes = xp.foreach_add([xp.abs(g_i) for g_i in g], self.epsilon, reuse=True)
         u = xp.foreach_maximum(xp.foreach_mul(state.u, self.beta2), sizes, reuse=True)
-        correction = now.number(g, lambda t: one_minus_power(xp, beta1, t))
+        correction = now.number(g, lambda t: self.correction(now, t))
         return xp.foreach_div(m, xp.foreach_mul(u, correction)), MomentAndMaximum(m, u)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        numbers = (1 - self.beta1, self.beta2, self.epsilon)
+        return step_kernel("adamax", numbers, behind, self.correction)
+
+    def correction(self, now: Now, t: Any) -> Any:
+        """1 - beta1**t."""
+        return one_minus_power(now.xp, self.beta1, t)
 
 
 @explained

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._core.dtypes import name_of
 from .arguments import count, explained, flag, fraction, non_negative
 from .engine import HALF, Kernel, Leaves, Now, Rule
+from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
 # RMSprop ------------------------------------------------------------------------------------------
@@ -35,7 +36,9 @@ class RmsDirection(Rule[Squares]):
         return over_root(xp, g, v, self.epsilon), Squares(v)
 
     def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
-        return None if behind else RmsStep(self)
+        numbers = (self.decay, 1 - self.decay, self.epsilon)
+        own = step_kernel("rms", numbers, behind)
+        return own if behind else RmsStep(self, own)
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,14 @@ class RmsStep:
     """The whole step of RMSprop: the division and the descent are one operation."""
 
     rule: RmsDirection
+    own: Kernel | None  # for backends that have the step as a kernel
 
     def __call__(
         self, now: Now, g: Leaves, state: Squares, rate: Any, reuse: bool
-    ) -> tuple[Leaves, Squares]:
+    ) -> tuple[Leaves, tuple[Leaves, ...]]:
+        done = None if self.own is None else self.own(now, g, state, rate, reuse)
+        if done is not None:
+            return done
         xp = now.xp
         v = averaged_squares(xp, state.v, g, self.rule.decay, reuse=reuse)
         below = xp.foreach_add(xp.foreach_sqrt(v), self.rule.epsilon, reuse=True)
@@ -132,6 +139,9 @@ class AdagradDirection(Rule[SumOfSquares]):
     def apply(self, now: Now, g: Leaves, state: SumOfSquares) -> tuple[Leaves, SumOfSquares]:
         total = now.xp.foreach_addcmul(state.sum_of_squares, g, g)
         return over_root(now.xp, g, total, self.epsilon), SumOfSquares(total)
+
+    def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
+        return step_kernel("adagrad", (self.epsilon,), behind)
 
 
 @explained

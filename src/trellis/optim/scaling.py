@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentTypeError
 from .._core.typing import Array
 from .arguments import explained, flag, non_negative, number, rate
-from .engine import HALF, Leaves, NoSlots, Now, Rule
+from .engine import HALF, Kernel, Leaves, NoSlots, Now, Rule, own_kernel
 from .transformation import Transformation, from_rules
 
 # From the step (the first is 0) to a number; see `trellis.optim.schedules`.
@@ -65,6 +65,47 @@ class ScaledByRate(Rule[NoSlots]):
         if not callable(lr):
             return now.number(leaves, lambda t: lr if self.sign == 1 else -lr)
         return now.number(leaves, lambda t: lr(t - 1) if self.sign == 1 else -lr(t - 1))
+
+
+@dataclass(frozen=True)
+class StepKernel:
+    """A whole step in a kernel of the backend's own, where it has one of this name."""
+
+    name: str
+    numbers: tuple[float, ...]
+    behind: tuple[ScaledByRate, ...]
+    debias: Callable[[Now, Any], Any] | None  # what the rate is divided by, from the step
+
+    def __call__(
+        self, now: Now, g: Leaves, state: Any, rate: Any, reuse: bool
+    ) -> tuple[Leaves, tuple[Leaves, ...]] | None:
+        kernel = own_kernel(now, self.name)
+        if kernel is None:
+            return None
+        factors = [schedule.factor(now, now.params) for schedule in self.behind]
+        debias = self.debias
+        if debias is not None:
+            factors.append(now.number(now.params, lambda t: 1 / debias(now, t)))
+        for factor in factors:
+            if isinstance(factor, list):
+                return None
+            rate = rate * factor
+        done: tuple[Leaves, tuple[Leaves, ...]] | None = kernel(
+            now.params, g, state, rate, self.numbers, reuse
+        )
+        return done
+
+
+def step_kernel(
+    name: str,
+    numbers: tuple[float, ...],
+    behind: tuple[Rule[Any], ...],
+    debias: Callable[[Now, Any], Any] | None = None,
+) -> Kernel | None:
+    """The kernel, if nothing or only a learning rate is behind the rule."""
+    rates = tuple([rule for rule in behind if isinstance(rule, ScaledByRate)])
+    fits = len(behind) == len(rates) and len(rates) < 2
+    return StepKernel(name, numbers, rates, debias) if fits else None
 
 
 @explained

@@ -18,7 +18,10 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
     shape = logits.shape
     if not is_plain([logits._value]) or axis != len(shape) - 1 or 0 in shape:
         return None
-    if targets.dtype.kind not in "iu" or targets.min() < 0 or targets.max() >= shape[-1]:
+    if targets.dtype.kind not in "iu":
+        return None
+    lowest, highest = np.minimum.reduce(targets, None), np.maximum.reduce(targets, None)
+    if lowest < 0 or highest >= shape[-1]:
         return None
     return _fused(logits, _Places(targets), reduction)[0]
 
@@ -49,10 +52,10 @@ def _forward(logits: Any, places: _Places, reduction: str) -> tuple[tuple[Any], 
     rows = logits.reshape(targets.size, shape[-1])
     index = np.arange(targets.size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        away = rows - np.max(rows, axis=1, keepdims=True)
+        away = rows - np.maximum.reduce(rows, axis=1, keepdims=True)
         chosen = away[index, targets]
         parts = np.exp(away, out=away)
-        total = np.sum(parts, axis=1, keepdims=True)
+        total = np.add.reduce(parts, axis=1, keepdims=True)
         losses = np.log(total[:, 0]) - chosen
     results = (_reduced(losses.reshape(shape[:-1]), reduction),)
     return results, (parts, total, index, targets, reduction, shape)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from autograd.core import VJPNode
 
+from ._record import entry
 from ._tape import Parts, TracedArray
 from .gradients import vjp
 
@@ -46,8 +46,6 @@ def fused(
         if not is_plain(values):
             return formula(*args)
         results, kept = forward(*values)
-        node = VJPNode.__new__(VJPNode)
-        node.parents = [args[i]._node for i in places]
 
         def back(given: Any) -> list[Any]:
             gs = given.gs if type(given) is Parts else [given]
@@ -55,7 +53,7 @@ def fused(
                 return _by_formula(formula, values, places, gs)
             return backward(gs, kept, places)
 
-        node.vjp = back
+        node = entry([args[i]._node for i in places], back)
         if len(results) == 1:
             return (TracedArray(results[0], level, node),)
         return tuple([_part(y, i, len(results), level, node) for i, y in enumerate(results)])
@@ -63,10 +61,8 @@ def fused(
     return call
 
 
-def _part(y: Any, i: int, count: int, level: int, whole: VJPNode) -> TracedArray:
-    node = VJPNode.__new__(VJPNode)
-    node.parents = [whole]
-    node.vjp = lambda g: [Parts([g if j == i else None for j in range(count)])]
+def _part(y: Any, i: int, count: int, level: int, whole: Any) -> TracedArray:
+    node = entry([whole], lambda g: [Parts([g if j == i else None for j in range(count)])])
     return TracedArray(y, level, node)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from autograd.tracer import getval
 
 from ..._core.errors import NotSupportedError, ShapeError, TracingError
+from ._record import RULES
 
 __all__ = ["ArraySurface"]
 
@@ -178,16 +179,28 @@ _unary = {
 }  # fmt: skip
 
 
+# Beside these, no other type has a say in what an operator does: the rule can be called at once.
+_plain_types = {np.ndarray, int, float}
+
+
 def _operator(ufunc: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: ufunc(self, other)
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) is type(self) or type(other) in _plain_types:
+            return RULES[ufunc](self, other)
+        return ufunc(self, other)
+
+    return operator
 
 
 def _reflected(ufunc: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: ufunc(other, self)
+    def operator(self: Any, other: Any) -> Any:
+        return RULES[ufunc](other, self) if type(other) in _plain_types else ufunc(other, self)
+
+    return operator
 
 
 def _alone(ufunc: Any) -> Callable[[Any], Any]:
-    return lambda self: ufunc(self)
+    return lambda self: RULES[ufunc](self)
 
 
 def _rebound(ufunc: Any) -> Callable[[Any, Any], Any]:
@@ -228,7 +241,13 @@ ArraySurface.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 def _method(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
-    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # NumPy's own way to the rule, where arguments may be wrong or the rule is not ours.
+        is_simple = function in RULES and not args and not kwargs
+        return RULES[function](self) if is_simple else function(self, *args, **kwargs)
+
+    return method
 
 
 for _name in (
@@ -273,7 +292,7 @@ def _property(name: str, get: Callable[[Any], Any]) -> None:
 
 
 def _of_value(name: str) -> property:
-    return property(lambda self: getattr(getval(self), name))
+    return property(lambda self: getattr(self._value, name))
 
 
 def _flags(x: Any) -> Any:
@@ -282,9 +301,9 @@ def _flags(x: Any) -> Any:
     return frozen.flags
 
 
-_property("shape", lambda self: np.shape(getval(self)))
-_property("dtype", lambda self: getval(self).dtype)
-_property("strides", lambda self: getval(self).strides)
+_property("shape", lambda self: self._value.shape)
+_property("dtype", lambda self: self._value.dtype)
+_property("strides", lambda self: self._value.strides)
 _property("real", lambda self: np.real(self))
 _property("imag", lambda self: np.imag(self))
 _property("flat", lambda self: np.ravel(self))

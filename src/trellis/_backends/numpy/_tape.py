@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 from autograd.core import primitive_vjps
-from autograd.extend import defvjp, primitive
+from autograd.extend import defvjp
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.numpy.numpy_vspaces import ArrayVSpace
 from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
 from ._helpers import BFLOAT16, widened
+from ._record import RULES as RULES
+from ._record import primitive
 from ._surface import ArraySurface
-
-# NumPy function -> what to call when one of its arguments is traced.
-RULES: dict[Any, Callable[..., Any]] = {}
 
 
 class TracedArray(ArraySurface, ArrayBox):
@@ -33,10 +32,12 @@ class TracedArray(ArraySurface, ArrayBox):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise no_rule(f"{ufunc.__name__}.{method}")
+        rule = _rule_for(ufunc, inputs)
+        if not kwargs:
+            return rule(*inputs)
         refuse_out(ufunc.__name__, kwargs.get("out"))
         if kwargs.get("where", True) is not True:
             raise no_rule(f"{ufunc.__name__} with where=")
-        rule = _rule_for(ufunc, inputs)
         try:
             return rule(*inputs, **kwargs)
         except TypeError:
@@ -145,11 +146,7 @@ def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any
     `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions
     on traced arrays, which is how higher orders come about.
     """
-    before = trace_primitives_map.get(function)
     traced = primitive(function)
-    # `primitive` also answers for autograd's own boxes; leave those with autograd's rule.
-    if before is not None:
-        trace_primitives_map[function] = before
     defvjp(traced, *vjps)
     for key in keys or (function,):
         RULES[key] = traced
@@ -199,12 +196,29 @@ def unbroadcast(g: Any, like: Any) -> Any:
         if axes:
             g = np.sum(widened(g), axis=tuple(axes))
         g = np.reshape(g, shape)
-    dtype = np.result_type(like) if hasattr(like, "dtype") else g.dtype
+    dtype = getattr(like, "dtype", g.dtype)
     if g.dtype == dtype:
         return g
     if np.iscomplexobj(g) and dtype.kind != "c":
         g = np.real(g)
     return g.astype(dtype)
+
+
+class Form:
+    """The shape and dtype of an array that need not be kept itself."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, x: Any):
+        self.shape, self.dtype = np.shape(x), x.dtype
+
+
+def back_to(x: Any, ans: Any, fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`fn(g)`, from the gradient of `ans`, in the form of the argument `x`; neither is kept."""
+    if type(x) is type(ans) and x.shape == ans.shape and x.dtype is ans.dtype:
+        return fn
+    form = Form(x)
+    return lambda g: unbroadcast(fn(g), form)
 
 
 def array_from(obj: Any, dtype: Any) -> Any:

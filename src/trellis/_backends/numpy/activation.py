@@ -14,7 +14,7 @@ from ._gates import fused_tanh_gelu as _tanh_gelu
 from ._tape import differentiable
 
 
-def _relu(x: Any) -> Any:
+def _relu(x: Any, /) -> Any:
     if x.dtype.kind in "bc":
         if x.dtype.kind == "c":
             raise unordered("relu")
@@ -22,11 +22,11 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Any, /) -> Any:
     return expit(x)
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: Any, /) -> Any:
     y = np.abs(x)
     y = np.log1p(np.exp(-y))
     return y + np.maximum(x, 0)

@@ -11,12 +11,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from autograd.extend import defvjp, primitive
+from autograd.extend import defvjp
 from numpy.lib.stride_tricks import as_strided
 
 from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ._fused import fused
+from ._record import primitive
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache, large
 # enough for BLAS.

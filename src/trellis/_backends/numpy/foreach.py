@@ -7,7 +7,8 @@ import numpy as np
 from ..exports import hand_on
 from ..shared import foreach as plain
 from ._adam import fused_adam as fused_adam
-from ._helpers import widened
+from ._blocks import are_alike
+from ._helpers import BFLOAT16, widened
 from ._tape import TracedArray
 from .gradients import stop_gradient
 
@@ -36,6 +37,8 @@ def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
     """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a
     number.
     """
+    if BFLOAT16 not in [x.dtype for x in xs]:
+        return results
     return [
         y.astype(x.dtype) if x.dtype.kind == "V" and y.dtype == np.float32 else y
         for y, x in zip(results, xs, strict=True)
@@ -47,12 +50,24 @@ def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) 
     if not reuse and is_one:
         return _kept(plain.foreach_add(xs, ys), xs)
     if not reuse:
+        if isinstance(ys, list) and type(alpha) is float and are_alike(xs, ys):
+            return _descended(xs, ys, alpha)
         factors = _list(alpha, xs)
         rows = zip(xs, _list(ys, xs), factors, strict=True)
         return _kept([_onto(x, y * factor) for x, y, factor in rows], xs)
     terms = ys if is_one else plain.foreach_mul(_list(ys, xs), alpha)
     pairs = zip(xs, _list(terms, xs), strict=True)
     return _kept([np.add(x, y, out=_room(x, y)) for x, y in pairs], xs)
+
+
+def _descended(xs: list[Any], ys: list[Any], alpha: float) -> list[Any]:
+    """x + alpha * y, where all are plain arrays: the step of every optimizer without a kernel."""
+    factors = {dtype: np.array(alpha, dtype) for dtype in {x.dtype for x in xs}}
+    found = []
+    for x, y in zip(xs, ys, strict=True):
+        z = np.multiply(y, factors[x.dtype])
+        found.append(np.add(x, z, z if z.ndim else None))
+    return found
 
 
 def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
@@ -114,6 +129,8 @@ def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
 
 
 def foreach_detach(xs: list[Any]) -> list[Any]:
+    if TracedArray not in set(map(type, xs)):
+        return xs
     return [stop_gradient(x) if isinstance(x, TracedArray) else x for x in xs]
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.core import VJPNode, add_outgrads
-from autograd.extend import defvjp_argnums, primitive
-from autograd.tracer import new_box, trace_stack
+from autograd.core import add_outgrads
+from autograd.tracer import trace_stack
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
@@ -16,6 +15,7 @@ from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
+from ._record import entry, primitive
 from ._tape import Parts, TracedArray, stop
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
@@ -32,8 +32,8 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
     level = trace_stack.top + 1
     trace_stack.top = level
     _einops.introduce()
-    roots = [VJPNode.new_root() for _ in xs]
-    boxes = [new_box(x, level, root) for x, root in zip(xs, roots, strict=True)]
+    roots = [entry([], _nothing) for _ in xs]
+    boxes = [TracedArray(x, level, root) for x, root in zip(xs, roots, strict=True)]
     try:
         outputs, aux = fn(boxes)
     except RuntimeError as error:
@@ -49,7 +49,13 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
         found = _backward(nodes, cotangents, once)
         return [_finished(found.get(root), x) for root, x in zip(roots, xs, strict=True)]
 
-    return [unboxed(y) for y in outputs], tree.map(unboxed, aux), pull
+    values = [unboxed(y) for y in outputs]
+    return values, None if aux is None else tree.map(unboxed, aux), pull
+
+
+def _nothing(g: Any) -> tuple[()]:
+    """What goes back from an input of the function."""
+    return ()
 
 
 def _backward(nodes: list[Any], cotangents: list[Any], once: bool) -> dict[Any, Any]:
@@ -61,27 +67,31 @@ def _backward(nodes: list[Any], cotangents: list[Any], once: bool) -> dict[Any, 
     for node, g in zip(nodes, cotangents, strict=True):
         if node is not None and g is not None:
             outgrads[node] = _added(outgrads.get(node), g)
-    order = _in_order(list(outgrads))
+    counts = _counts(list(outgrads))
+    ready = [node for node in outgrads if counts[node] == 0]
     roots: dict[Any, Any] = {}
     # An infinite gradient is a result, not an accident, so NumPy does not warn about it here.
     with np.errstate(all="ignore"):
-        while order:
-            node = order.pop()
+        while ready:
+            node = ready.pop()
             outgrad = outgrads.pop(node)[0]
             if not node.parents:
                 roots[node] = outgrad
                 continue
             for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
                 outgrads[parent] = _added(outgrads.get(parent), ingrad)
+                counts[parent] -= 1
+                if counts[parent] == 0:
+                    ready.append(parent)
             if once:
                 node.parents = node.vjp = None
-            del outgrad
+            del outgrad, ingrad
     return roots
 
 
-def _in_order(ends: list[Any]) -> list[Any]:
-    """All entries that `ends` depend on, each behind those it was made from."""
-    counts: dict[Any, int] = dict.fromkeys(ends, 0)
+def _counts(ends: list[Any]) -> dict[Any, int]:
+    """For all entries that `ends` depend on, how often others were made from them."""
+    counts = dict.fromkeys(ends, 0)
     waiting = list(ends)
     while waiting:
         for parent in waiting.pop().parents:
@@ -90,17 +100,7 @@ def _in_order(ends: list[Any]) -> list[Any]:
             else:
                 counts[parent] = 1
                 waiting.append(parent)
-    order = []
-    waiting = [node for node in ends if counts[node] == 0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        for parent in node.parents:
-            counts[parent] -= 1
-            if counts[parent] == 0:
-                waiting.append(parent)
-    order.reverse()
-    return order
+    return counts
 
 
 def _added(before: Any, g: Any) -> tuple[Any, bool]:
@@ -119,14 +119,16 @@ def _added(before: Any, g: Any) -> tuple[Any, bool]:
 
 def _finished(g: Any, x: Any) -> Any:
     """A gradient in the shape and dtype of its input; zeros where nothing came back."""
-    shape, dtype = np.shape(x), x.dtype
+    dtype = x.dtype
     if g is None:
-        return np.zeros(shape, dtype=dtype)
-    if isinstance(g, TracedArray):
+        return np.zeros(x.shape, dtype=dtype)
+    if type(g) is TracedArray:
         return g if g.dtype == dtype else g.astype(dtype)
-    g = np.asarray(g, dtype=dtype)
+    if type(g) is not np.ndarray or g.dtype is not dtype:
+        g = np.asarray(g, dtype=dtype)
     # A broadcast view or somebody's own array must not be handed out for writing.
-    return g if g.flags.writeable and g.flags.owndata else g.copy()
+    flags = g.flags
+    return g if flags.writeable and flags.owndata else g.copy()
 
 
 def jvp(fn: AuxFn, xs: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any], Any]:
@@ -182,7 +184,6 @@ def custom_vjp(
 ) -> ListFn:
     """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
-    @primitive
     def opaque(*xs: Any) -> tuple[Any, ...]:
         return tuple(fn(list(xs)))
 
@@ -193,10 +194,10 @@ def custom_vjp(
 
         return back
 
-    defvjp_argnums(opaque, vjps)
+    recorded = primitive(opaque, vjps)
 
     def call(xs: list[Any]) -> list[Any]:
-        ys = opaque(*xs)
+        ys = recorded(*xs)
         return [ys[i] for i in range(len(ys))]
 
     return call

@@ -9,7 +9,7 @@ from scipy.special import erfc as scipy_erfc
 from scipy.special import erfinv as scipy_erfinv
 
 from ...._core.errors import DtypeError
-from .._tape import composed, constant, differentiable, stop, unbroadcast
+from .._tape import back_to, composed, constant, differentiable, stop, unbroadcast
 
 constant(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.sign, np.signbit, np.floor_divide,
@@ -116,10 +116,33 @@ def _share(g: Any, part: Any, ans: Any) -> Any:
     return g * np.exp(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
 
 
-_binary(np.add, lambda g, ans, x, y: g, lambda g, ans, x, y: g)
-_binary(np.subtract, lambda g, ans, x, y: g, lambda g, ans, x, y: -g)
-_binary(np.multiply, lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x)
-_binary(np.divide, lambda g, ans, x, y: g / y, lambda g, ans, x, y: -g * ans / y)
+def _same(g: Any) -> Any:
+    return g
+
+
+def _negative(g: Any) -> Any:
+    return -g
+
+
+# The four of arithmetic stand in every formula: each keeps only the arrays that it needs.
+differentiable(
+    np.add, lambda ans, x, y: back_to(x, ans, _same), lambda ans, x, y: back_to(y, ans, _same)
+)
+differentiable(
+    np.subtract,
+    lambda ans, x, y: back_to(x, ans, _same),
+    lambda ans, x, y: back_to(y, ans, _negative),
+)
+differentiable(
+    np.multiply,
+    lambda ans, x, y: back_to(x, ans, lambda g: g * y),
+    lambda ans, x, y: back_to(y, ans, lambda g: g * x),
+)
+differentiable(
+    np.divide,
+    lambda ans, x, y: back_to(x, ans, lambda g: g / y),
+    lambda ans, x, y: back_to(y, ans, lambda g: -g * ans / y),
+)
 _binary(np.power, _power_by_base, _power_by_exponent)
 _binary(
     np.maximum,

@@ -7,8 +7,9 @@ A gradient of a complex number u + iv is held as dL/du - i dL/dv, as autograd do
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, primitive
+from autograd.extend import defvjp
 
+from .._record import primitive
 from .._tape import composed, unbroadcast
 
 

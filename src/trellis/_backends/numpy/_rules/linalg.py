@@ -6,10 +6,11 @@ The formulas for decompositions need distinct eigenvalues or singular values, as
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, primitive
+from autograd.extend import defvjp
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes
+from .._record import primitive
 from .._tape import composed, constant, differentiable, unbroadcast
 
 constant(np.linalg.matrix_rank)

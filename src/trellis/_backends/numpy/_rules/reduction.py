@@ -4,16 +4,21 @@ import math
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, defvjp_argnums, primitive
+from autograd.extend import defvjp, defvjp_argnums
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._tape import array_from, composed, differentiable, refuse_out, unbroadcast
+from .._record import primitive
+from .._tape import TracedArray, array_from, composed, differentiable, refuse_out, unbroadcast
 
 
-def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """A gradient of a reduction, given back the axes that were reduced."""
-    shape = np.shape(x)
+    if axis is None and type(g) is not TracedArray and g.dtype.kind == "f":
+        # What np.broadcast_to does with the one number, without its checks.
+        spread: Any = np.ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
+        spread.flags.writeable = False
+        return spread
     if not keepdims:
         axes = normal_axes(axis, len(shape))
         g = np.reshape(g, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
@@ -22,10 +27,15 @@ def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 @primitive
 def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims)
 
 
-defvjp(_sum, lambda ans, x, axis, keepdims: lambda g: _spread(g, x, axis, keepdims))
+def _sum_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    shape = x.shape  # and not x itself, which nothing else may need any more
+    return lambda g: _spread(g, shape, axis, keepdims)
+
+
+defvjp(_sum, _sum_vjp)
 
 
 def _masked(x: Any, where: Any, value: Any) -> Any:
@@ -112,9 +122,11 @@ def _std(
 
 def _extreme_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """All elements that attain the extreme share its gradient equally."""
-    attains = x == _spread(ans, x, axis, keepdims)
-    count = np.sum(attains, axis=normal_axes(axis, x.ndim), keepdims=True).astype(x.dtype)
-    return lambda g: np.where(attains, _spread(g, x, axis, keepdims) / count, np.zeros((), x.dtype))
+    shape, dtype = x.shape, x.dtype
+    attains = x == _spread(ans, shape, axis, keepdims)
+    count = np.sum(attains, axis=normal_axes(axis, x.ndim), keepdims=True).astype(dtype)
+    zero = np.zeros((), dtype)
+    return lambda g: np.where(attains, _spread(g, shape, axis, keepdims) / count, zero)
 
 
 @primitive

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, defvjp_argnums, primitive
+from autograd.extend import defvjp, defvjp_argnums
 from autograd.tracer import isbox
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
+from .._record import primitive
 from .._tape import RULES, array_from, composed, constant, differentiable, unbroadcast
 
 constant(

@@ -1,0 +1,107 @@
+"""Whole steps of optimizers besides Adam, leaf by leaf: where hundreds of leaves go through one
+operation after another, none is in the cache when the next one needs it.
+
+An update gets the variable, the gradient and the state, then the places of the new variable and the
+new state, which may be those of the old; the last of its numbers is the learning rate. The place of
+the new variable serves as room for what comes before it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ._blocks import Blocks, are_alike, as_number, places
+
+Step = tuple[list[Any], tuple[list[Any], ...]] | None
+
+
+def _step(
+    update: Callable[[Any, Any], None],
+    ws: list[Any],
+    gs: list[Any],
+    slots: tuple[list[Any], ...],
+    lr: Any,
+    numbers: tuple[float, ...],
+    reuse: bool,
+) -> Step:
+    """The new variables and the new state; None where the rules have to do it."""
+    rate = as_number(lr)
+    if rate is None or not are_alike(ws, gs, *slots):
+        return None
+    blocks = Blocks(update, (*numbers, rate))
+    new_ws, new_slots = places(ws), tuple([places(column, reuse) for column in slots])
+    for arrays in zip(ws, gs, *slots, new_ws, *new_slots, strict=True):
+        blocks.run(arrays)
+    return new_ws, new_slots
+
+
+def _momentum(arrays: Any, numbers: Any) -> None:
+    """m = decay * m + g; w - lr * m."""
+    (w, g, m, new_w, new_m), (decay, rate) = arrays, numbers
+    np.multiply(m, decay, new_m)
+    np.add(new_m, g, new_m)
+    np.multiply(new_m, rate, new_w)
+    np.subtract(w, new_w, new_w)
+
+
+def _nesterov(arrays: Any, numbers: Any) -> None:
+    """m = decay * m + g; w - lr * (g + decay * m)."""
+    (w, g, m, new_w, new_m), (decay, rate) = arrays, numbers
+    np.multiply(m, decay, new_m)
+    np.add(new_m, g, new_m)
+    np.multiply(new_m, decay, new_w)
+    np.add(new_w, g, new_w)
+    np.multiply(new_w, rate, new_w)
+    np.subtract(w, new_w, new_w)
+
+
+def _rms(arrays: Any, numbers: Any) -> None:
+    """v = decay * v + (1 - decay) * g**2; w - lr * g / (sqrt(v) + epsilon)."""
+    (w, g, v, new_w, new_v), (decay, share, epsilon, rate) = arrays, numbers
+    np.multiply(g, g, new_w)
+    np.multiply(new_w, share, new_w)
+    np.multiply(v, decay, new_v)
+    np.add(new_v, new_w, new_v)
+    _over_root(w, g, new_v, new_w, epsilon, rate)
+
+
+def _adagrad(arrays: Any, numbers: Any) -> None:
+    """s = s + g**2; w - lr * g / (sqrt(s) + epsilon)."""
+    (w, g, s, new_w, new_s), (epsilon, rate) = arrays, numbers
+    np.multiply(g, g, new_w)
+    np.add(s, new_w, new_s)
+    _over_root(w, g, new_s, new_w, epsilon, rate)
+
+
+def _over_root(w: Any, g: Any, v: Any, new_w: Any, epsilon: Any, rate: Any) -> None:
+    np.sqrt(v, new_w)
+    np.add(new_w, epsilon, new_w)
+    np.divide(g, new_w, new_w)
+    np.multiply(new_w, rate, new_w)
+    np.subtract(w, new_w, new_w)
+
+
+def _adamax(arrays: Any, numbers: Any) -> None:
+    """m = m + (1 - beta1) * (g - m); u = max(beta2 * u, abs(g) + epsilon); w - lr * m / u."""
+    (w, g, m, u, new_w, new_m, new_u), (share, beta2, epsilon, rate) = arrays, numbers
+    np.subtract(g, m, new_w)
+    np.multiply(new_w, share, new_w)
+    np.add(m, new_w, new_m)
+    np.absolute(g, new_w)
+    np.add(new_w, epsilon, new_w)
+    np.multiply(u, beta2, new_u)
+    np.maximum(new_u, new_w, out=new_u)  # of this one NumPy wants the name
+    np.divide(new_m, new_u, new_w)
+    np.multiply(new_w, rate, new_w)
+    np.subtract(w, new_w, new_w)
+
+
+STEP_KERNELS = {
+    "momentum": partial(_step, _momentum),
+    "nesterov": partial(_step, _nesterov),
+    "rms": partial(_step, _rms),
+    "adagrad": partial(_step, _adagrad),
+    "adamax": partial(_step, _adamax),
+}
