@@ -43,6 +43,12 @@ class DataTypes(Protocol):
     ARRAY_TYPES: tuple[type, ...]
     """The array types of the framework, tracers among them; set by `_core.dispatch.register`."""
 
+    STEP_KERNELS: dict[str, Callable[..., Any]]
+    """Whole steps of optimizers that are faster here than their rules, by name; most have none."""
+
+    RECURRENCES: dict[str, Callable[..., Any]]
+    """Recurrent layers over all their steps, by the name of one step; most have none."""
+
     def as_dtype(self, dtype: DTypeLike | None, /) -> Any:
         """The native type for a canonical name or a type of any framework; None stays None."""
 

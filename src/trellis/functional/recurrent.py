@@ -257,7 +257,7 @@ def _run(
         return xp.where(keep, y, h), xp.where(keep, y, xp.zeros_like(y))
 
     # A backend may have a kernel for a whole recurrence, which takes the place of the scan.
-    own = getattr(xp, "RECURRENCES", {}).get(name) if keep is None else None
+    own = xp.RECURRENCES.get(name) if keep is None else None
     done = None if own is None else own(a, h, recurrent_kernel, recurrent_bias)
     if done is not None:
         h, hs = done

@@ -70,7 +70,7 @@ Kernel = Callable[[Now, Leaves, Any, Any, bool], tuple[Leaves, tuple[Leaves, ...
 
 def own_kernel(now: Now, name: str) -> Any:
     """A kernel that only this backend has, or None: the rules do the same in several passes."""
-    return getattr(now.xp, "STEP_KERNELS", {}).get(name)
+    return now.xp.STEP_KERNELS.get(name)
 
 
 class Rule(Generic[S]):

@@ -1,5 +1,6 @@
 """Arithmetic over lists of leaves on JAX: under `jax.jit` XLA fuses each leaf's chain by itself."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,6 +13,9 @@ from ..shared.foreach import foreach_div as foreach_div
 from ..shared.foreach import foreach_lerp as foreach_lerp
 from ..shared.foreach import foreach_mul as foreach_mul
 from ..shared.foreach import spread
+
+# The rules, in operations over all leaves, are as fast here.
+STEP_KERNELS: dict[str, Callable[..., Any]] = {}
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:

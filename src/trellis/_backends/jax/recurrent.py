@@ -1,5 +1,6 @@
 """The LSTM as one compiled loop."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -7,6 +8,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..exports import hand_on
+
+# `scan` over one step serves here.
+RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 
 @jax.jit

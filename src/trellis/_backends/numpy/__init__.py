@@ -38,8 +38,6 @@ from .tracing import *
 
 from . import _register as _register  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
-from ._gru import RECURRENCES as RECURRENCES  # isort: skip
-from ._steps import STEP_KERNELS as STEP_KERNELS  # isort: skip
 
 __array_api_version__ = "2024.12"
 

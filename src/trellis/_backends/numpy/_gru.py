@@ -4,6 +4,7 @@ For the way back, what the gradient of a state is multiplied with is computed fo
 from step to step there is one product and one multiplication left.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,4 +103,4 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
 
 
 _traced = fused(_forward, _backward, _formula)
-RECURRENCES = {"gru_update": gru_recurrence}
+RECURRENCES: dict[str, Callable[..., Any]] = {"gru_update": gru_recurrence}

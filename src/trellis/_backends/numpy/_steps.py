@@ -98,7 +98,7 @@ def _adamax(arrays: Any, numbers: Any) -> None:
     np.subtract(w, new_w, new_w)
 
 
-STEP_KERNELS = {
+STEP_KERNELS: dict[str, Callable[..., Any]] = {
     "momentum": partial(_step, _momentum),
     "nesterov": partial(_step, _nesterov),
     "rms": partial(_step, _rms),

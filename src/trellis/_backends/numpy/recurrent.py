@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from ..exports import hand_on
 from ._fused import fused, is_plain
+from ._gru import RECURRENCES as RECURRENCES
 from ._tape import differentiable
 
 differentiable(expit, lambda ans, x: lambda g: g * ans * (1 - ans))

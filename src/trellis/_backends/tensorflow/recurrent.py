@@ -1,10 +1,14 @@
 """The LSTM, step by step or as a loop in the graph."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ..exports import hand_on
+
+# `scan` over one step serves here.
+RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 # A loop in a graph takes two to three times as long as its steps one after another, which take
 # longer to trace.

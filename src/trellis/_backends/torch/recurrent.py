@@ -1,5 +1,6 @@
 """The LSTM by PyTorch's fused kernel, or by its formula where more derivatives are asked for."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -7,6 +8,9 @@ import torch
 from ..exports import hand_on
 from ._fused import Fused, differentiated, fastest
 from .gradients import compiling_inside
+
+# `scan` over one step serves here.
+RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 
 def lstm(
