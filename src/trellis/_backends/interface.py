@@ -333,6 +333,20 @@ class Kernels(Protocol):
     ) -> Native | None:
         """Normalisation over the last axes in one kernel; None where there is none."""
 
+    def batch_norm(
+        self,
+        x: Native,
+        weight: Native | None,
+        bias: Native | None,
+        /,
+        *,
+        channel: int,
+        epsilon: float,
+    ) -> tuple[Native, Native, Native] | None:
+        """Normalisation by the moments of this batch in one kernel, its mean and its unbiased
+        variance, (channels,) each and without gradients; None where there is no such kernel.
+        """
+
     def class_losses(
         self, logits: Native, targets: Native, /, *, axis: int, reduction: str
     ) -> Native | None:

@@ -150,6 +150,12 @@ def batch_norm(
         if training:
             how = shares()
             count = _count("batch_norm", xp, y, channel, 2 if how is None else 1)
+            done = None if how is not None else _by_kernel(xp, y, weight, bias, channel, epsilon)
+            if done is not None:
+                y, batch_mean, batch_variance = done
+                mean = _blended(xp, mean, batch_mean, momentum)
+                variance = _blended(xp, variance, batch_variance, momentum)
+                return xp.astype(y, kind, copy=False), mean, variance
             if how is None:
                 rough = xp.stop_gradient(xp.mean(y, axis=axes, keepdims=True))
                 y = y - rough
@@ -175,6 +181,13 @@ def batch_norm(
         return xp.astype(y, kind, copy=False), mean, variance
     except Exception as error:
         explain(error, batch_norm)
+
+
+def _by_kernel(xp: Any, x: Any, weight: Any, bias: Any, channel: int, epsilon: float) -> Any:
+    """What the backend's own kernel gives, or None."""
+    weight = None if weight is None else parameter(xp, weight, x)
+    bias = None if bias is None else parameter(xp, bias, x)
+    return xp.batch_norm(x, weight, bias, channel=channel, epsilon=epsilon)
 
 
 def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:

@@ -137,18 +137,17 @@ def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, grou
 
 
 def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+    # Named paddings only: with explicit ones the kernels for two dimensions and their gradients
+    # take four times as long as a copy of the padded input does.
+    name = _named_padding(x, filters, strides, padding)
+    if name is None:
+        x, name = tf.pad(x, [(0, 0), *padding, (0, 0)]), "VALID"
     if len(strides) == 3:
-        name = _named_padding(x, filters, strides, padding)
-        if name is None:
-            x, name = tf.pad(x, [(0, 0), *padding, (0, 0)]), "VALID"
         return tf.nn.conv3d(x, filters, [1, *strides, 1], name)
-    x, padding = _padded_beyond_kernel(x, filters, padding)
     if len(strides) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
-        return tf.squeeze(
-            tf.nn.conv2d(x, filters, [1, 1, *strides, 1], _explicit([(0, 0), *padding])), 1
-        )
-    return tf.nn.conv2d(x, filters, [1, *strides, 1], _explicit(padding))
+        return tf.squeeze(tf.nn.conv2d(x, filters, [1, 1, *strides, 1], name), 1)
+    return tf.nn.conv2d(x, filters, [1, *strides, 1], name)
 
 
 def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
@@ -197,9 +196,13 @@ def _named_padding(x: Any, filters: Any, strides: Any, padding: Any) -> str | No
     """ "VALID" or "SAME" where that is what the pairs say; the native conv3d knows no other."""
     if not any([max(pair) > 0 for pair in padding]):
         return "VALID"
-    outs = [-(-n // s) for n, s in zip(x.shape[1:-1], strides, strict=True)]
-    is_same = _is_same(x.shape[1:-1], filters.shape[:-2], strides, padding, outs)
-    return "SAME" if is_same else None
+    sizes, kernel = x.shape[1:-1], filters.shape[:-2]
+    if max(strides) == 1:
+        sizes = kernel  # what "SAME" adds does not depend on the sizes, which may be unknown
+    elif None in sizes:
+        return None
+    outs = [-(-n // s) for n, s in zip(sizes, strides, strict=True)]
+    return "SAME" if _is_same(sizes, kernel, strides, padding, outs) else None
 
 
 def _is_same(sizes: Any, kernel: Any, strides: Any, padding: Any, outs: Any) -> bool:

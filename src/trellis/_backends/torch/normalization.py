@@ -1,10 +1,12 @@
-"""Layer normalisation by PyTorch's kernel, 3 to 5 times faster than the formula in steps."""
+"""Normalisation by PyTorch's kernels, 3 to 5 times faster than the formulas in steps."""
 
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 
 from ..exports import hand_on
+from .gradients import compiling_inside
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
@@ -28,6 +30,28 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
         # The second derivative of torch's kernel fails with a bias alone.
         return F.layer_norm(x - first, shape, None, None, epsilon) + bias
     return F.layer_norm(x - first, shape, weight, bias, epsilon)
+
+
+def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
+    """Mean 0 and variance 1 for each channel, then times weight plus bias; and the moments."""
+    if (
+        torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+        or compiling_inside
+    ):
+        return None  # the kernel writes the moments into arrays, which transforms do not allow
+    x = x.movedim(channel, 1)
+    # As above: the kernel loses digits where the mean is far from zero.
+    first = x.detach()[(slice(0, 1), slice(None), *[slice(0, 1)] * (x.ndim - 2))]
+    mean, variance = x.new_zeros(x.shape[1]), x.new_zeros(x.shape[1])
+    term = None if weight is None else bias
+    # With a momentum of 1 the running values are those of this batch.
+    y = torch.batch_norm(
+        x - first, weight, term, mean, variance, True, 1.0, epsilon, torch.backends.cudnn.enabled
+    ).movedim(1, channel)
+    if weight is None and bias is not None:
+        y = y + bias.reshape([-1 if i == channel else 1 for i in range(y.ndim)])
+    return y, mean + first.reshape(-1), variance
 
 
 hand_on(globals())
