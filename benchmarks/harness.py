@@ -51,6 +51,7 @@ class Row:
     seconds: dict[str, float]
     spread: dict[str, float]
     limit: float | dict[str, float] | None = None  # on the ratio of Trellis, or of some contestants
+    unit: str = "s"  # or "B": bytes
 
     @property
     def reference(self) -> str:
@@ -143,8 +144,12 @@ def sample(call: Callable[[], Any], repeats: int) -> float:
 def line(row: Row) -> str:
     parts = [f"{row.what:<44}"]
     for name, value in row.seconds.items():
-        parts.append(f"{name} {duration(value)} ({row.ratio(name):.2f}, ±{row.spread[name]:.0%})")
+        parts.append(f"{name} {shown(value, row.unit)} ({row.ratio(name):.2f}, ±{row.spread[name]:.0%})")
     return "  ".join(parts)
+
+
+def shown(value: float, unit: str) -> str:
+    return duration(value) if unit == "s" else f"{value / 1e6:.0f} MB"
 
 
 def duration(seconds: float) -> str:
