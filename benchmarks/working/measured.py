@@ -1,6 +1,6 @@
 """How every contestant is measured: made in a fresh process, checked, and then timed in turns.
 
-`import sizes` and `memory` by their bare names: peers in another environment use this file too.
+`import sizes` and `rss` by their bare names: peers in another environment use this file too.
 """
 
 import gc
@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "peers"), str(HERE)]
 
-import memory
+import rss
 from serve import serve
 
 CHECKED = 3
@@ -20,7 +20,7 @@ CHECKED = 3
 
 def offer(build):
     """Serve `build(name, mode, path, variant)`, which gives a step."""
-    base = memory.held()  # everything is imported
+    base = rss.held()  # everything is imported
 
     def make(work, name, mode, path, variant):
         gc.enable()
@@ -28,9 +28,9 @@ def offer(build):
         start = time.perf_counter()
         losses = [float(step())]
         first = time.perf_counter() - start
-        memory.forget_peak()
+        rss.forget_peak()
         losses += [float(step()) for _ in range(CHECKED - 1)]
-        peak = memory.peak() - base
+        peak = rss.peak() - base
         gc.disable()
         return {"losses": losses, "first": first, "memory": peak}, lambda: float(step())
 
