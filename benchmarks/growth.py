@@ -117,9 +117,7 @@ def main():
             found = {name: exponent(points[-FITTED:]) for name, points in curves.items()}
             fitted = [size for size, _ in curves["native"][-FITTED:]]
             label = f"{backend} {what}, {fitted[0]} to {fitted[-1]}"
-            exponents.append(
-                Row(label, found, dict.fromkeys(found, 0.0), ALLOWED, unit="exponent")
-            )
+            exponents.append(Row(label, found, dict.fromkeys(found, 0.0), ALLOWED, unit="exponent"))
             print(f"{label}: exponent", *[f"{k} {v:.2f}" for k, v in found.items()], flush=True)
             report.notes.append(
                 f"{backend} {what} {sizes[0]} to {sizes[-1]}: over native "

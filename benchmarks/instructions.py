@@ -21,6 +21,8 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
+from harness import trellis_version
+
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "instructions.json"
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")
@@ -126,7 +128,7 @@ def per_call(folder):
 
 
 def versions():
-    found = {"trellis": metadata.version("trellis-ml"), "python": platform.python_version()}
+    found = {"trellis": trellis_version(), "python": platform.python_version()}
     return found | {name: metadata.version(package) for name, package in PACKAGES.items()}
 
 

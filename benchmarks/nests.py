@@ -210,7 +210,7 @@ def main():
     report = Report("nests", "A leaf of a nest, beside a loop over the same calls")
     for what, (make, count) in WORK.items():
         for backend in chosen:
-            seconds, spread = measure(make(backend), rounds=9, budget=1.5)
+            seconds, spread = measure(make(backend), rounds=5, budget=1.0)
             seconds = {name: value / count for name, value in seconds.items()}
             limit = None
             if make is nested_tanh:

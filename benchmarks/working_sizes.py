@@ -1,15 +1,15 @@
 """What does a step cost at working sizes, beside the best native code that we know to write?
 
-A GPT of 10.9 million parameters (8 texts of 256 tokens), ResNet-18 on 32 images of 64 x 64, an LSTM
+A GPT of 10.9 million parameters (8 texts of 256 tokens), ResNet-18 on 16 images of 64 x 64, an LSTM
 of 2 x 512 units over 64 steps; forward, gradients and Adam on two cores. Every contestant has a
 process of its own, made fresh for each row; the losses of three steps are compared before anything
 is timed, and then the processes take turns. Memory is the most that is held in two steps beyond
 what the imports hold; "first call" is the first step, with all that is compiled in it.
 
-Of several native ways the one that was found the best takes part; `--long` measures all of them
-again, and has the rows that take minutes to compile.
+Of several native ways the one that was found the best takes part; `--ways` measures all of them
+again. `--long` adds rows that take minutes: see LONG_ROWS.
 
-    python benchmarks/working_sizes.py [--quick] [--long] [backend ...] [gpt | resnet | lstm ...]
+    python benchmarks/working_sizes.py [--quick | --long] [--ways] [backend ...] [model ...]
 """
 
 import os
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from harness import QUICK, Report, Row, duration, line
 
-LONG = "--long" in sys.argv
+LONG, WAYS = "--long" in sys.argv, "--ways" in sys.argv
 
 import numpy as np
 from peer_process import HAS_PEERS, Peer, PeerError
@@ -29,7 +29,7 @@ from working import sizes
 
 BACKENDS = ("torch", "jax", "tensorflow", "numpy")
 LIMIT, NUMPY_MEMORY = 1.05, 1.5
-ROUNDS = {"eager": 3, "compiled": 5}
+ROUNDS = 3
 # Adam's first steps are as long for a gradient of 1e-9 as for one of 1: rounding decides the sign of
 # some, and the losses part in the third digit.
 RTOL, ATOL = 1e-2, 5e-3
@@ -39,7 +39,7 @@ def cells(backends, names):
     for backend in backends:
         for name in names:
             for mode in ("eager",) if backend == "numpy" else ("eager", "compiled"):
-                if QUICK and (mode == "compiled" and backend == "torch" or name == "gpt"):
+                if QUICK and ((mode == "compiled" and backend == "torch") or name == "gpt"):
                     continue
                 yield backend, name, mode
 
@@ -49,8 +49,8 @@ def processes(backend, name, mode):
     framework = "torch" if backend == "numpy" else backend
     path = "working/worker.py"
     started = {}
-    variants = import_module(f"working.variants").BEST[framework, name, mode]
-    for variant in variants if LONG else variants[:1]:
+    variants = import_module("working.variants").BEST[framework, name, mode]
+    for variant in variants if WAYS else variants[:1]:
         column = "torch" if backend == "numpy" else "native"
         column = column if variant is variants[0] else f"native, {variant}"
         started[column] = Peer(path, "native", framework, mode, is_ours=True), variant
@@ -86,7 +86,7 @@ def measured(what, backend, name, mode, path, notes):
                 answer["losses"], ours, rtol=RTOL, atol=ATOL, err_msg=f"{what}: {column}"
             )
         samples = {column: [] for column in contestants}
-        for _ in range(3 if QUICK else ROUNDS[mode]):
+        for _ in range(ROUNDS):
             for column, contestant in contestants.items():
                 samples[column].append(contestant.sample(1))
     finally:
@@ -151,13 +151,11 @@ def main():
     report.notes += NOTES
     is_partial = len(backends) < len(BACKENDS) or len(names) < len(sizes.NAMES)
     done = {f"{b} {n}" for b in backends for n in names}
-    report.save(
-        keep=(lambda what: what.partition(",")[0] not in done) if is_partial else None
-    )
+    report.save(keep=(lambda what: what.partition(",")[0] not in done) if is_partial else None)
 
 
 NOTES = [
-    "± here is the distance between the fastest and the slowest round, of 3 (eager) or 5.",
+    "± here is the distance between the fastest and the slowest round, of 3.",
 ]
 
 

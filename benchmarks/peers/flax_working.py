@@ -27,7 +27,9 @@ class Gpt(nn.Module):
         for i in range(DEPTH):
             h = nn.LayerNorm(epsilon=1e-5, name=f"norm1_{i}")(x)
             x = x + nn.MultiHeadDotProductAttention(HEADS, name=f"attention_{i}")(h, mask=mask)
-            h = nn.Dense(4 * WIDTH, name=f"up_{i}")(nn.LayerNorm(epsilon=1e-5, name=f"norm2_{i}")(x))
+            h = nn.Dense(4 * WIDTH, name=f"up_{i}")(
+                nn.LayerNorm(epsilon=1e-5, name=f"norm2_{i}")(x)
+            )
             x = x + nn.Dense(WIDTH, name=f"down_{i}")(nn.gelu(h, approximate=False))
         return nn.Dense(WORDS, name="head")(nn.LayerNorm(epsilon=1e-5, name="norm")(x))
 
@@ -84,7 +86,11 @@ def arranged(name, w):
             p[f"up_{i}"], p[f"down_{i}"] = dense(w, f"{at}up"), dense(w, f"{at}down")
         return p | {"norm": norm(w, "norm"), "head": dense(w, "head")}
     if name == "resnet":
-        p = {"head": dense(w, "head"), "conv": {"kernel": w["conv/w"]}, "conv_norm": norm(w, "norm")}
+        p = {
+            "head": dense(w, "head"),
+            "conv": {"kernel": w["conv/w"]},
+            "conv_norm": norm(w, "norm"),
+        }
         for block, *_ in sizes.blocks():
             for i, part in ((1, "conv1"), (2, "conv2"), (3, "short")):
                 if f"{block}/{part}/w" in w:

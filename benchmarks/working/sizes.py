@@ -10,7 +10,7 @@ WORDS, WIDTH, HEADS, DEPTH = 256, 384, 6, 6
 BATCH, LENGTH = 8, 256
 
 # ResNet-18 on images of 64 x 64: 11.2 million parameters.
-CLASSES, SIDE, IMAGES = 10, 64, 32
+CLASSES, SIDE, IMAGES = 10, 64, 16
 STAGES = (64, 128, 256, 512)
 
 # An LSTM of 2 layers with 512 units over 64 steps of 256 channels: 3.7 million parameters.

@@ -117,7 +117,9 @@ def step(name, mode, weights, variant):
     model = {"gpt": Gpt, "resnet": ResNet, "lstm": Lstm}[name]()
     missing, unknown = model.load_state_dict(arranged(name, weights), strict=False)
     assert not unknown, unknown
-    assert all([key.rsplit(".", 1)[1].startswith(("running", "num_", "bias_hh")) for key in missing])
+    assert all(
+        [key.rsplit(".", 1)[1].startswith(("running", "num_", "bias_hh")) for key in missing]
+    )
     x, y = sizes.data(name)
     x = torch.from_numpy(x.transpose(0, 3, 1, 2).copy() if name == "resnet" else x)
     x, y = x.long() if name == "gpt" else x, torch.from_numpy(y).long().flatten()
