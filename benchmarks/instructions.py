@@ -37,8 +37,8 @@ void start(void) { CALLGRIND_START_INSTRUMENTATION; }
 void zero(void) { CALLGRIND_ZERO_STATS; }
 void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
 """
-INSTALL = """Instructions are counted by valgrind, with its headers and a C compiler for a library of
-three lines. Not found: {}. On Debian and Ubuntu: apt-get install valgrind gcc libc6-dev."""
+INSTALL = """Instructions are counted by valgrind, with its headers and a C compiler for a library
+of three lines. Not found: {}. On Debian and Ubuntu: apt-get install valgrind gcc libc6-dev."""
 
 
 def count(backend, library):

@@ -221,9 +221,9 @@ def main():
                   flush=True)  # fmt: skip
     report.notes += [
         "All times are per leaf. The limit of `tanh` is 1 µs a leaf over the calls themselves.",
-        'On JAX, Adam is compiled on both sides ("loop" is optax), the rest runs op by op. The loop '
-        "of torch's Adam is torch.optim.Adam(foreach=True), that of NumPy's value_and_grad HIPS "
-        "autograd; TensorFlow's Adam calls the fused kernel leaf by leaf and writes in place.",
+        'On JAX, Adam is compiled on both sides ("loop" is optax), the rest runs op by op. The '
+        "loop of torch's Adam is torch.optim.Adam(foreach=True), that of NumPy's value_and_grad "
+        "HIPS autograd; TensorFlow's Adam calls the fused kernel leaf by leaf and writes in place.",
     ]
     others = [b for b in BACKENDS if b not in chosen]
     report.save(keep=(lambda what: what.split()[0] in others) if others else None)

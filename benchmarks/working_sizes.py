@@ -30,8 +30,8 @@ from working import sizes
 BACKENDS = ("torch", "jax", "tensorflow", "numpy")
 LIMIT, NUMPY_MEMORY = 1.05, 1.5
 ROUNDS = 3
-# Adam's first steps are as long for a gradient of 1e-9 as for one of 1: rounding decides the sign of
-# some, and the losses part in the third digit.
+# Adam's first steps are as long for a gradient of 1e-9 as for one of 1: rounding decides the sign
+# of some, and the losses part in the third digit.
 RTOL, ATOL = 1e-2, 5e-3
 
 

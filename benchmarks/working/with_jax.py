@@ -50,7 +50,9 @@ def resnet(p, buffers, x, variant):
             x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")
         )
         at = f"{name}norm{number}"
-        mean, variance = jnp.mean(x, (0, 1, 2)), jnp.var(x, (0, 1, 2))
+        # As in Flax: both means in one pass over x.
+        mean = jnp.mean(x, (0, 1, 2))
+        variance = jnp.mean(x * x, (0, 1, 2)) - mean * mean
         count = x.size / x.shape[-1]
         new[f"{at}/mean"] = 0.9 * buffers[f"{at}/mean"] + 0.1 * mean
         new[f"{at}/var"] = 0.9 * buffers[f"{at}/var"] + 0.1 * variance * (count / (count - 1))

@@ -97,8 +97,9 @@ def step(name, mode, weights, variant):
             value = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
         for w, m_i, v_i, g in zip(variables, m, v, tape.gradient(value, variables)):
             tf.raw_ops.ResourceApplyAdam(
-                var=w.handle, m=m_i.handle, v=v_i.handle, beta1_power=powers[0], beta2_power=powers[1],
-                lr=sizes.RATE, beta1=0.9, beta2=0.999, epsilon=1e-8, grad=tf.convert_to_tensor(g),
+                var=w.handle, m=m_i.handle, v=v_i.handle, lr=sizes.RATE,
+                beta1_power=powers[0], beta2_power=powers[1], beta1=0.9, beta2=0.999,
+                epsilon=1e-8, grad=tf.convert_to_tensor(g),
             )  # fmt: skip
         powers[0].assign(powers[0] * 0.9)
         powers[1].assign(powers[1] * 0.999)

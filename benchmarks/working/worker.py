@@ -1,5 +1,6 @@
 """One contestant in our own environment: worker.py native | trellis    backend"""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -14,10 +15,9 @@ import numpy as np
 
 def main(who, backend):
     if backend == "torch" and "compiled" in sys.argv:
-        pass  # what torch.compile imports; no part of a step's memory
+        # What torch.compile imports is no part of a step's memory.
+        importlib.import_module("torch._inductor.compile_fx")
     if who == "native":
-        import importlib
-
         module = importlib.import_module(f"working.with_{backend}")
 
         def build(name, mode, path, variant):
