@@ -72,7 +72,7 @@ def main():
                         calls[name] = call
                     except PeerError as error:
                         failed[f"{name} on {backend}"] = str(error)
-                report.add(f"{backend} {op}", calls, budget=1.0)
+                report.add(f"{backend} {op}", calls, budget=0.8, rounds=9)
     large(report)
     report.notes += [f"{who} does not run: {why}" for who, why in failed.items()]
     if not HAS_PEERS:

@@ -42,7 +42,7 @@ def main():
     over = {1: {}, 2: {}}
     for backend in ("numpy", "jax", "torch", "tensorflow"):
         for op in ARITY:
-            row = report.add(f"{backend} {op}", contestants(backend, op), limit=LIMIT, budget=1.2)
+            row = report.add(f"{backend} {op}", contestants(backend, op), limit=LIMIT, budget=1.0)
             seconds = row.seconds["trellis"] - row.seconds["native"]
             print(f"{'':<44}  over native: {seconds * 1e9:.0f} ns")
             over[ARITY[op]].setdefault(backend, []).append(seconds)

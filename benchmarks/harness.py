@@ -100,7 +100,7 @@ class Report:
 
 
 def measure(
-    contestants: dict[str, Callable[[], Any]], *, rounds: int = 15, budget: float = 2.0
+    contestants: dict[str, Callable[[], Any]], *, rounds: int = 15, budget: float = 1.2
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Median seconds per call of each contestant, and the spread (interquartile range / median).
 

@@ -26,6 +26,7 @@ from harness import trellis_version
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "instructions.json"
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")
+USUAL = BACKENDS[:3]  # TensorFlow takes several minutes to start under valgrind: by name alone
 PACKAGES = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow-cpu", "numpy": "numpy"}
 # Counts of the same program differ by about 0.1 % between runs, on JAX and TensorFlow, whose own
 # threads take part, by 1 %.
@@ -157,7 +158,7 @@ def main():
     if missing:
         print(INSTALL.format(", ".join(missing)))
         return 2
-    chosen = [b for b in BACKENDS if b in sys.argv[1:]] or BACKENDS
+    chosen = [b for b in BACKENDS if b in sys.argv[1:]] or USUAL
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else None
     counts = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -38,6 +38,11 @@ def table(document):
     rows = document["rows"]
     if document["name"] == "growth":  # the other rows are the points of the plots
         rows = [row for row in rows if row["unit"] == "exponent"]
+    if document["name"] == "working_sizes":  # times, memory, first calls; then by their columns
+        kinds = list(dict.fromkeys([row["what"].partition(": ")[2] for row in rows]))
+        rows = sorted(
+            rows, key=lambda r: (kinds.index(r["what"].partition(": ")[2]), list(r["seconds"]))
+        )
     for row in rows:
         names = list(row["seconds"])
         if len(names) > 6:

@@ -1,5 +1,7 @@
 """What is trained: sizes and data. Nothing of a framework, so that peers read it too."""
 
+import os
+
 import numpy as np
 
 NAMES = ("gpt", "resnet", "lstm")
@@ -15,6 +17,10 @@ STAGES = (64, 128, 256, 512)
 
 # An LSTM of 2 layers with 512 units over 64 steps of 256 channels: 3.7 million parameters.
 UNITS, CHANNELS, TIME, SEQUENCES = 512, 256, 64, 32
+
+# A short run tries everything at a size that says nothing about speed.
+if os.environ.get("TRELLIS_BENCH_QUICK"):
+    DEPTH, BATCH, LENGTH, SIDE, IMAGES, TIME, SEQUENCES = 1, 2, 32, 32, 4, 8, 4
 
 
 def data(name):
