@@ -18,7 +18,7 @@ from harness import QUICK, Report, Row, one_core
 
 STEPS = 1_000 if QUICK else 10_000
 # A step of eager JAX and TensorFlow takes some ten milliseconds.
-FEWER = STEPS // 4
+FEWER = STEPS // 2
 SAMPLES = 40
 ALLOWED = 64  # bytes a step
 # torch compiles with "aot_eager": its tracing and its guards are what could hold memory, and
