@@ -3,7 +3,7 @@
 BEST = {
     ("torch", "gpt", "eager"): (None,),
     ("torch", "gpt", "compiled"): (None,),
-    ("torch", "resnet", "eager"): (None, "channels_last"),
+    ("torch", "resnet", "eager"): ("channels_last", None),
     ("torch", "resnet", "compiled"): (None, "channels_last"),
     ("torch", "lstm", "eager"): (None,),
     ("torch", "lstm", "compiled"): (None,),

@@ -50,7 +50,8 @@ def resnet(p, buffers, x):
         return y
 
     x = tf.nn.relu(conv(x, "", "", 2))
-    x = tf.nn.max_pool2d(x, 3, 2, [[0, 0], [1, 1], [1, 1], [0, 0]])
+    # Nothing is below 0 here, so zeros serve; XLA has no pooling with explicit padding.
+    x = tf.nn.max_pool2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), 3, 2, "VALID")
     for name, *_, stride in sizes.blocks():
         y = tf.nn.relu(conv(x, f"{name}/", 1, stride))
         y = conv(y, f"{name}/", 2, 1)
