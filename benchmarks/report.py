@@ -109,6 +109,8 @@ def pictures(documents):
         made["dispatch"] = {"dispatch": picture}
     if "growth" in documents:
         made["growth"] = growth_pictures(documents["growth"]["rows"])
+    for path in PICTURES.glob("growth*.svg"):
+        path.unlink()  # one for each framework that was measured
     for files in made.values():
         for file, picture in files.items():
             (PICTURES / f"{file}.svg").write_text(picture)
