@@ -164,9 +164,11 @@ def main():
 
 NOTES = [
     "± here is the distance between the fastest and the slowest of 3 rounds.",
-    "Native: torch with SDPA, nn.LSTM and the fused Adam, the ResNet channels last; JAX with optax "
-    "in one jit with donated weights and state; TensorFlow with fused batch norm and Adam in one "
-    "tf.function, which beat jit_compile. On NumPy the reference is torch, eager.",
+    "Native: torch with SDPA, nn.LSTM and the fused Adam, the ResNet channels last when eager; JAX "
+    "with optax in one jit with donated weights and state; TensorFlow with fused batch norm and "
+    "Adam in one tf.function. jit_compile took more processor time for the GPT and the ResNet when "
+    "it was tried on one core (1.10 and 1.96 times), and was not tried for the LSTM: `--ways` "
+    "does all. On NumPy the reference is torch, eager.",
     "torch compiled by inductor takes minutes for a GPT: `--long` has these rows, and Keras 3 "
     "compiled on torch and eager on JAX and TensorFlow.",
 ]
