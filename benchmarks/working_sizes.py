@@ -167,7 +167,7 @@ NOTES = [
     "Native: torch with SDPA, nn.LSTM and the fused Adam, the ResNet channels last when eager; JAX "
     "with optax in one jit with donated weights and state; TensorFlow with fused batch norm and "
     "Adam in one tf.function. jit_compile took more processor time for the GPT and the ResNet when "
-    "it was tried on one core (1.10 and 1.96 times), and was not tried for the LSTM: `--ways` "
+    "it was tried on one core (1.1 and 12 times), and was not tried for the LSTM: `--ways` "
     "does all. On NumPy the reference is torch, eager.",
     "torch compiled by inductor takes minutes for a GPT: `--long` has these rows, and Keras 3 "
     "compiled on torch and eager on JAX and TensorFlow.",
