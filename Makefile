@@ -21,7 +21,7 @@ FRAMEWORKS      ?= numpy torch jax tensorflow
 PYTHONS         ?= python3.12 python3.13
 
 .PHONY: demo quick test test-long test-matrices fuzz test-lowest test-python test-alone lint types format coverage \
-	board board-onnx board-others bench bench-quick docs docs-serve docs-data release clean
+	board board-onnx board-others bench bench-quick bench-compare docs docs-serve docs-data release clean
 
 # NumPy only: what `pip install trellis-ml` gives.
 $(VENV)/.base: pyproject.toml $(PINS)
@@ -148,6 +148,11 @@ bench: $(VENV)/.all
 
 bench-quick: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py --quick
+
+# Instructions a call, counted by valgrind, beside those recorded in benchmarks/instructions.json:
+# it fails when a call of ours grew. `python benchmarks/instructions.py --record` records anew.
+bench-compare: $(VENV)/.all
+	$(BIN)/python benchmarks/instructions.py
 
 # The documentation site, into build/site. It fails on a warning, a broken link, a name without a page.
 docs: $(VENV)/.all

@@ -1,83 +1,136 @@
-"""How does the cost grow with batch, width, depth and number of leaves? Overhead must be a constant
-per call.
+"""How does the cost grow with batch, width, depth, sequence length and number of leaves?
 
-A gradient step of an MLP on torch, by hand and with Trellis, and an Adam update; one size grows at
-a time. The plot is log-log: where our line runs into that of the native code, our overhead is a
-constant per call and not a factor.
+Gradients of an MLP and of causal attention, and an Adam update; one size grows at a time. Native
+beside it: torch by hand, JAX compiled by hand and with optax, NumPy with derivatives by hand. The
+plots are log-log; the exponent is the slope of the line through the three largest sizes, where the
+cost is not the constant of a call. Ours may not be more than 0.05 above native's: then what we add
+is a constant, and not a factor that grows.
+
+    python benchmarks/growth.py [--quick] [backend ...]
 """
 
-from harness import QUICK, Report, duration, one_core
+import sys
+from importlib import import_module
+from math import log
+
+from harness import QUICK, Report, Row, duration, one_core
 
 one_core()
 
-import torch
-
 import trellis
 
-FULL = {
-    "batch": (1, 4, 16, 64, 256, 1024),
-    "width": (4, 16, 64, 256, 512),
-    "depth": (1, 2, 4, 8, 16, 32),
-    "leaves": (1, 4, 16, 64, 256),
+BACKENDS = ("torch", "jax", "numpy")
+SIZES = {
+    "batch": (4, 32, 256, 1024, 4096),
+    "width": (8, 32, 128, 256, 512),
+    "depth": (1, 4, 16, 32, 64),
+    "length": (8, 32, 128, 256, 512),
+    "leaves": (1, 8, 64, 128, 256),
 }
-SIZES = {what: sizes[::2] for what, sizes in FULL.items()} if QUICK else FULL
+FITTED = 3
+ALLOWED = 0.05
 
 
-def mlp(batch, width, depth):
-    """Loss and gradients of a tanh network, by hand and by us."""
-    torch.manual_seed(0)
-    ws = [torch.randn(width, width) / width**0.5 for _ in range(depth)]
-    x = torch.randn(batch, width)
-
-    def native():
-        leaves = [w.detach().requires_grad_() for w in ws]
-        h = x
-        for w in leaves:
-            h = torch.tanh(torch.matmul(h, w))
-        value = torch.mean(h * h)
-        return torch.autograd.grad(value, leaves)
-
-    def loss(ws):
-        h = x
-        for w in ws:
-            h = trellis.tanh(trellis.matmul(h, w))
-        return trellis.mean(h * h)
-
-    ours = trellis.value_and_grad(loss)
-    torch.testing.assert_close(native()[0], ours(ws)[1][0])
-    return native, lambda: ours(ws)
+def exponent(points):
+    """The slope of the line of least squares through the logarithms."""
+    xs, ys = [[log(point[i]) for point in points] for i in (0, 1)]
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    above = sum([(x - mean_x) * (y - mean_y) for x, y in zip(xs, ys)])
+    return above / sum([(x - mean_x) ** 2 for x in xs])
 
 
-def adam(leaves):
-    torch.manual_seed(0)
-    ws = [torch.randn(32, 32) for _ in range(leaves)]
-    gs = [torch.randn(32, 32) for _ in range(leaves)]
-    params = [torch.nn.Parameter(w.clone()) for w in ws]
-    for p, g in zip(params, gs):
-        p.grad = g
-    theirs, ours = torch.optim.Adam(params, foreach=True), trellis.optim.Adam(1e-3)
-    state = ours.init(ws)
-    return theirs.step, lambda: ours.update(ws, gs, state)
+def contestants(backend, what, size):
+    """The native call and ours, which give the same."""
+    by_hand = import_module(f"native.growth_in_{backend}")
+    if what == "leaves":
+        native, arrays = by_hand.adam(size)
+        ours = adam(backend, *arrays)
+    elif what == "length":
+        native, arrays = by_hand.attention(size)
+        ours = trellis.value_and_grad(attention_loss)
+        ours = trellis.compile(ours) if backend == "jax" else ours
+        return native, arrays, ours
+    else:
+        native, arrays = by_hand.mlp(**{"batch": 16, "width": 64, "depth": 3, what: size})
+        ours = trellis.value_and_grad(mlp_loss)
+        ours = trellis.compile(ours) if backend == "jax" else ours
+    return native, arrays, ours
+
+
+def mlp_loss(ws, x):
+    for w in ws:
+        x = trellis.tanh(trellis.matmul(x, w))
+    return trellis.mean(x * x)
+
+
+def attention_loss(qkv):
+    y = trellis.scaled_dot_product_attention(*qkv, is_causal=True)
+    return trellis.mean(y * y)
+
+
+def adam(backend, ws, gs):
+    optimizer = trellis.optim.Adam(1e-3)
+    update = trellis.compile(optimizer.update) if backend == "jax" else optimizer.update
+    state = optimizer.init(ws)
+    return lambda ws, gs: update(ws, gs, state)
+
+
+def waited(backend, call, arrays):
+    """JAX returns before the work is done."""
+    if backend != "jax":
+        return lambda: call(*arrays)
+    import jax
+
+    return lambda: jax.block_until_ready(call(*arrays))
+
+
+def check(backend, what, native, ours):
+    """The value and the first gradient, or the first new weight, are the same."""
+    import numpy as np
+
+    a, b = native(), ours()
+    first = 1 if what == "leaves" else 2
+    for x, y in zip(trellis.tree.leaves(a)[:first], trellis.tree.leaves(b)[:first]):
+        x, y = [np.asarray(z.detach() if backend == "torch" else z) for z in (x, y)]
+        np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-5, err_msg=f"{backend} {what}")
 
 
 def main():
-    report = Report("growth", "torch: cost against batch, width, depth and number of leaves")
-    for what, sizes in SIZES.items():
-        overheads = []
-        for size in sizes:
-            if what == "leaves":
-                native, ours = adam(size)
-            else:
-                native, ours = mlp(**{"batch": 16, "width": 64, "depth": 3, what: size})
-            row = report.add(f"{what} {size}", {"native": native, "trellis": ours}, budget=1.0)
-            overheads.append(row.seconds["trellis"] - row.seconds["native"])
-        report.notes.append(
-            f"{what} {sizes[0]} to {sizes[-1]}: over native {duration(max(overheads[0], 0))} at "
-            "first, "
-            f"{duration(max(overheads[-1], 0))} at the end"
-        )
-        print(report.notes[-1])
-    report.save()
+    chosen = [name for name in BACKENDS if name in sys.argv[1:]] or BACKENDS
+    report = Report("growth", "Growth: cost against batch, width, depth, length, leaves")
+    exponents = []
+    for backend in chosen:
+        for what, sizes in SIZES.items():
+            curves, overheads = {"native": [], "trellis": []}, []
+            for size in sizes[::2] if QUICK else sizes:
+                native, arrays, ours = contestants(backend, what, size)
+                native, ours = waited(backend, native, arrays), waited(backend, ours, arrays)
+                check(backend, what, native, ours)
+                row = report.add(
+                    f"{backend} {what} {size}",
+                    {"native": native, "trellis": ours},
+                    budget=0.8,
+                    rounds=9,
+                )
+                overheads.append(row.seconds["trellis"] - row.seconds["native"])
+                for name, seconds in row.seconds.items():
+                    curves[name].append((size, seconds))
+            found = {name: exponent(points[-FITTED:]) for name, points in curves.items()}
+            fitted = [size for size, _ in curves["native"][-FITTED:]]
+            label = f"{backend} {what}, {fitted[0]} to {fitted[-1]}"
+            exponents.append(Row(label, found, dict.fromkeys(found, 0.0), ALLOWED, unit="exponent"))
+            print(f"{label}: exponent", *[f"{k} {v:.2f}" for k, v in found.items()], flush=True)
+            report.notes.append(
+                f"{backend} {what} {sizes[0]} to {sizes[-1]}: over native "
+                f"{signed(overheads[0])} at first, {signed(overheads[-1])} at the end"
+            )
+    report.rows += exponents
+    others = [name for name in BACKENDS if name not in chosen]
+    report.save(keep=(lambda what: what.split()[0] in others) if others else None)
+
+
+def signed(seconds):
+    return f"-{duration(-seconds)}" if seconds < 0 else duration(seconds)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import platform
+import re
 import statistics
 import sys
 import time
@@ -51,6 +52,7 @@ class Row:
     seconds: dict[str, float]
     spread: dict[str, float]
     limit: float | dict[str, float] | None = None  # on the ratio of Trellis, or of some contestants
+    unit: str = "s"  # or "B"; "exponent", whose limit is on the difference; or any other word
 
     @property
     def reference(self) -> str:
@@ -98,7 +100,7 @@ class Report:
 
 
 def measure(
-    contestants: dict[str, Callable[[], Any]], *, rounds: int = 15, budget: float = 2.0
+    contestants: dict[str, Callable[[], Any]], *, rounds: int = 15, budget: float = 1.2
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Median seconds per call of each contestant, and the spread (interquartile range / median).
 
@@ -143,8 +145,17 @@ def sample(call: Callable[[], Any], repeats: int) -> float:
 def line(row: Row) -> str:
     parts = [f"{row.what:<44}"]
     for name, value in row.seconds.items():
-        parts.append(f"{name} {duration(value)} ({row.ratio(name):.2f}, ±{row.spread[name]:.0%})")
+        parts.append(
+            f"{name} {shown(value, row.unit)} ({row.ratio(name):.2f}, ±{row.spread[name]:.0%})"
+        )
     return "  ".join(parts)
+
+
+def shown(value: float, unit: str) -> str:
+    """A number with its unit, as a table shows it."""
+    if unit == "s":
+        return duration(value)
+    return f"{value / 1e6:.0f} MB" if unit == "B" else f"{value:.2f}"
 
 
 def duration(seconds: float) -> str:
@@ -164,9 +175,18 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return {
+        "trellis": trellis_version(),
+        "at": time.strftime("%Y-%m-%d %H:%M"),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": platform.system(),
         "versions": versions,
     }
+
+
+def trellis_version() -> str:
+    """Read and not imported: this file loads no framework."""
+    path = Path(__file__).resolve().parent.parent / "src" / "trellis" / "__init__.py"
+    found = re.search(r'^__version__ = "(.+)"', path.read_text(), re.MULTILINE)
+    return found[1] if found else "unknown"

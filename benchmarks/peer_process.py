@@ -21,11 +21,12 @@ class PeerError(Exception):
 
 
 class Peer:
-    """One process of a script in peers/."""
+    """One process of a script in peers/, or of another one with our own Python."""
 
-    def __init__(self, script, *args, **environment):
+    def __init__(self, script, *args, is_ours=False, **environment):
+        path = HERE / script if is_ours else HERE / "peers" / script
         self._process = subprocess.Popen(
-            [str(PYTHON), str(HERE / "peers" / script), *args],
+            [sys.executable if is_ours else str(PYTHON), str(path), *args],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if "--verbose" in sys.argv else subprocess.DEVNULL,

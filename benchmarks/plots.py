@@ -5,6 +5,15 @@ from xml.sax.saxutils import escape
 
 COLOURS = {"native": "#8a8f98", "trellis": "#1a7f4b", "keras": "#d0443e", "other": "#3b6fb5"}
 FONT = 'font-family="system-ui, sans-serif" font-size="12"'
+# Text, paper and grid follow the reader's light or dark; the colours of the contestants do for both.
+STYLE = """<style>
+.paper { fill: #fff } .ink { fill: #222 } .pale { fill: #777 } .axis { stroke: #222 }
+.frame { stroke: #ccc } .grid { stroke: #eee }
+@media (prefers-color-scheme: dark) {
+.paper { fill: #16181d } .ink { fill: #e4e6ea } .pale { fill: #9aa0aa } .axis { stroke: #e4e6ea }
+.frame { stroke: #4a4f58 } .grid { stroke: #2b2f36 }
+}
+</style>"""
 
 
 def colour(name):
@@ -15,12 +24,12 @@ def svg(width, height, parts):
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'{FONT}>\n<rect width="{width}" height="{height}" fill="white"/>\n{body}\n</svg>\n'
+        f'{FONT}>\n{STYLE}\n<rect class="paper" width="{width}" height="{height}"/>\n{body}\n</svg>\n'
     )
 
 
-def text(x, y, words, anchor="start", fill="#222"):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}">{escape(str(words))}</text>'
+def text(x, y, words, anchor="start", ink="ink"):
+    return f'<text class="{ink}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(str(words))}</text>'
 
 
 def bars(title, rows):
@@ -48,13 +57,14 @@ def bars(title, rows):
         y += gap
     x = left + scale
     parts.append(
-        f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{y}" stroke="#222" stroke-dasharray="3 3"/>'
+        f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{y}" class="axis" stroke-dasharray="3 3"/>'
     )
     return svg(width, y + 10, parts)
 
 
-def lines(title, panels):
-    """Panels of log-log lines: {panel: {name: [(x, seconds), ...]}}, side by side."""
+def lines(title, panels, marks=None):
+    """Panels of log-log lines: {panel: {name: [(x, seconds), ...]}}, side by side; `marks` are
+    words below them."""
     size, pad = 250, 46
     parts = [text(10, 20, title)]
     ys = [y for curves in panels.values() for points in curves.values() for _, y in points]
@@ -72,13 +82,15 @@ def lines(title, panels):
             ) * inner
 
         parts.append(
-            f'<rect x="{left}" y="{top}" width="{inner}" height="{inner}" fill="none" stroke="#ccc"/>'
+            f'<rect x="{left}" y="{top}" width="{inner}" height="{inner}" fill="none" class="frame"/>'
         )
         parts.append(text(left + inner / 2, top + inner + 34, panel, "middle"))
+        words = (marks or {}).get(panel, "")
+        parts.append(text(left + inner / 2, top + inner + 50, words, "middle", "pale"))
         for power in range(low, high + 1):
             y = place(min(xs), 10**power)[1]
             parts.append(
-                f'<line x1="{left}" y1="{y:.1f}" x2="{left + inner}" y2="{y:.1f}" stroke="#eee"/>'
+                f'<line x1="{left}" y1="{y:.1f}" x2="{left + inner}" y2="{y:.1f}" class="grid"/>'
             )
             if i == 0:
                 label = {
@@ -92,7 +104,7 @@ def lines(title, panels):
                 }
                 parts.append(text(left - 4, y + 4, label.get(power, f"1e{power} s"), "end"))
         for x in sorted(set(xs)):
-            parts.append(text(place(x, 10**low)[0], top + inner + 16, x, "middle", "#777"))
+            parts.append(text(place(x, 10**low)[0], top + inner + 16, x, "middle", "pale"))
         for name, points in curves.items():
             path = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in points)
             parts.append(
@@ -104,4 +116,4 @@ def lines(title, panels):
             f'<rect x="{pad + 110 * k}" y="28" width="10" height="10" fill="{colour(name)}"/>'
         )
         parts.append(text(pad + 14 + 110 * k, 37, name))
-    return svg(pad + len(panels) * (size + 24), 50 + size + 10, parts)
+    return svg(pad + len(panels) * (size + 24), 50 + size + 20, parts)

@@ -5,17 +5,26 @@ import json
 from pathlib import Path
 from statistics import geometric_mean
 
-from harness import RESULTS, duration
+from harness import RESULTS, shown
 from plots import bars, lines
 from run import NAMES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = DOCS / "benchmarks"
+RECORDED = Path(__file__).with_name("instructions.json")
 
 
 def ratios(row):
     reference = next(iter(row["seconds"].values()))
     return {name: value / reference for name, value in row["seconds"].items()}
+
+
+def shares(row):
+    """What a limit is on: ratios to the reference; of exponents the difference."""
+    if row["unit"] != "exponent":
+        return ratios(row)
+    reference = next(iter(row["seconds"].values()))
+    return {name: value - reference for name, value in row["seconds"].items()}
 
 
 def limits(row):
@@ -26,74 +35,106 @@ def limits(row):
 def table(document):
     """Rows with the same contestants share a table: time of the reference, then ratios to it."""
     text, columns = [], None
-    for row in document["rows"]:
+    rows = document["rows"]
+    if document["name"] == "growth":  # the other rows are the points of the plots
+        rows = [row for row in rows if row["unit"] == "exponent"]
+    if document["name"] == "working_sizes":  # times, memory, first calls; then by their columns
+        kinds = list(dict.fromkeys([row["what"].partition(": ")[2] for row in rows]))
+        rows = sorted(
+            rows, key=lambda r: (kinds.index(r["what"].partition(": ")[2]), list(r["seconds"]))
+        )
+    for row in rows:
         names = list(row["seconds"])
         if len(names) > 6:
             text += ["", *tall(row), ""]
             columns = None
             continue
-        if names != columns:
-            columns = names
+        if (names, row["unit"]) != columns:
+            columns = names, row["unit"]
             text += ["", f"| | {names[0]} | " + " | ".join(names[1:]) + " | limit |"]
             text.append("|---" * (len(names) + 2) + "|")
-        cells = [f"{duration(row['seconds'][names[0]])} ±{row['spread'][names[0]]:.0%}"]
-        for name, ratio in list(ratios(row).items())[1:]:
-            cells.append(f"{emphasised(name, ratio, row)} ±{row['spread'][name]:.0%}")
+        cells = [shown(row["seconds"][names[0]], row["unit"]) + spread(row, names[0])]
+        for name in names[1:]:
+            cells.append(emphasised(name, row) + spread(row, name))
         allowed = ", ".join(f"{limit:g}" for limit in limits(row).values())
         text.append(f"| {row['what']} | " + " | ".join(cells) + f" | {allowed} |")
     return text
 
 
+def spread(row, name):
+    """Nothing where a number was measured once."""
+    return f" ±{row['spread'][name]:.0%}" if any(row["spread"].values()) else ""
+
+
 def tall(row):
     text = [f"| {row['what']} | time | ratio | limit |", "|---|---|---|---|"]
-    for name, ratio in ratios(row).items():
+    for name in row["seconds"]:
         limit = limits(row).get(name)
-        shown = emphasised(name, ratio, row)
         text.append(
-            f"| {name} | {duration(row['seconds'][name])} | {shown} | "
+            f"| {name} | {shown(row['seconds'][name], row['unit'])} | {emphasised(name, row)} | "
             f"{'' if limit is None else limit} |"
         )
     return text
 
 
-def emphasised(name, ratio, row):
+def emphasised(name, row):
+    """The ratio, or the exponent itself, in bold where it is over its limit."""
     limit = limits(row).get(name)
-    number = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2f}"
-    return f"**{number}** (over)" if limit is not None and ratio > limit else number
+    number = row["seconds"][name] if row["unit"] == "exponent" else ratios(row)[name]
+    number = f"{number:.0f}" if number >= 100 else f"{number:.2f}"
+    return f"**{number}** (over)" if limit is not None and shares(row)[name] > limit else number
 
 
 def pictures(documents):
-    """{document: file name}"""
+    """{document: [file names]}"""
     PICTURES.mkdir(parents=True, exist_ok=True)
     made = {}
-    if "training" in documents:
+    for name in ("training", "working_sizes"):
         rows = [
             (r["what"], ratios(r))
-            for r in documents["training"]["rows"]
-            if not r["what"].startswith("numpy")
+            for r in documents.get(name, {"rows": ()})["rows"]
+            if not r["what"].startswith("numpy") and ":" not in r["what"]
         ]
         if rows:
-            made["training"] = bars(
-                "Training step: time as a multiple of hand-written native code", rows
-            )
+            what = "Training step" if name == "training" else "A step at working sizes"
+            title = f"{what}: time as a multiple of hand-written native code"
+            made[name] = {name: bars(title, rows)}
     if "dispatch" in documents:
         rows = [
             (r["what"], {k: v for k, v in ratios(r).items() if k != "native"})
             for r in documents["dispatch"]["rows"]
             if "trellis" in r["seconds"]
         ]
-        made["dispatch"] = bars("A call on 4 elements, as a multiple of the native call", rows)
+        picture = bars("A call on 4 elements, as a multiple of the native call", rows)
+        made["dispatch"] = {"dispatch": picture}
     if "growth" in documents:
-        panels = {}
-        for row in documents["growth"]["rows"]:
-            what, size = row["what"].split()
-            for name, value in row["seconds"].items():
-                panels.setdefault(what, {}).setdefault(name, []).append((int(size), value))
-        made["growth"] = lines(
-            "Time of a call against its size, on torch (both axes logarithmic)", panels
-        )
-    for name, picture in made.items():
-        (PICTURES / f"{name}.svg").write_text(picture)
+        made["growth"] = growth_pictures(documents["growth"]["rows"])
+    for path in PICTURES.glob("growth*.svg"):
+        path.unlink()  # one for each framework that was measured
+    for files in made.values():
+        for file, picture in files.items():
+            (PICTURES / f"{file}.svg").write_text(picture)
+    return made
+
+
+def growth_pictures(rows):
+    """One for each framework, with a panel for each size that grows and its exponents."""
+    panels, exponents = {}, {}
+    for row in rows:
+        backend, what = row["what"].replace(",", "").split()[:2]
+        if row["unit"] == "exponent":
+            words = [f"{name} {value:.2f}" for name, value in row["seconds"].items()]
+            exponents[backend, what] = ", ".join(words)
+            continue
+        size = int(row["what"].split()[2])
+        for name, value in row["seconds"].items():
+            curves = panels.setdefault(backend, {}).setdefault(what, {})
+            curves.setdefault(name, []).append((size, value))
+    made = {}
+    for backend, found in panels.items():
+        marks = {what: exponents.get((backend, what), "") for what in found}
+        title = f"{backend}: time of a call against its size, logarithmic, with exponents"
+        made[f"growth-{backend}"] = lines(title, found, marks)
     return made
 
 
@@ -102,7 +143,7 @@ def over_limit(documents):
     for name, document in documents.items():
         for row in document["rows"]:
             for contestant, limit in limits(row).items():
-                ratio = ratios(row).get(contestant, 0)
+                ratio = shares(row).get(contestant, 0)
                 if ratio > limit:
                     found.append(
                         f"| {name} | {row['what']} | {contestant} | {ratio:.2f} | {limit:g} |"
@@ -132,12 +173,44 @@ def beside_keras(document):
     return [*head, "| backend | mode | mean | least | most |", "|---|---|---|---|---|", *text]
 
 
+def stamp(documents):
+    """Which version was measured, and when: one run of one version, or else it says so."""
+    versions = {d["machine"].get("trellis", "unknown") for d in documents.values()}
+    times = sorted([d["machine"].get("at", "unknown") for d in documents.values()])
+    text = [f"Trellis {', '.join(sorted(versions))}, measured {times[0]} to {times[-1]} (UTC)."]
+    if len(versions) > 1:
+        text += ["", "**These figures are of several versions.**"]
+    return text
+
+
+def instructions():
+    """What is recorded in instructions.json; `make bench-compare` counts anew."""
+    if not RECORDED.exists():
+        return []
+    document = json.loads(RECORDED.read_text())
+    counts = document["instructions"]
+    text = [
+        "", "## Instructions a call, arrays of 4 elements", "",
+        "`benchmarks/instructions.py`, counted by callgrind with Trellis "
+        f"{document['versions']['trellis']}; `make bench-compare` counts again and compares.", "",
+        "| | native | trellis | over native |", "|---|---|---|---|",
+    ]  # fmt: skip
+    for name, native in counts.items():
+        row, _, who = name.partition(": ")
+        if who == "native":
+            ours = counts[f"{row}: trellis"]
+            text.append(f"| {row} | {native:,} | {ours:,} | {ours - native:,} |")
+    return text
+
+
 def main():
     documents = {}
     for name in NAMES:
         path = RESULTS / f"{name}.json"
         if path.exists():
             documents[name] = json.loads(path.read_text())
+            for row in documents[name]["rows"]:
+                row.setdefault("unit", "s")
     made = pictures(documents)
     machine = next(iter(documents.values()))["machine"]
     versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items())
@@ -149,6 +222,8 @@ def main():
         "the quartiles; ratios are to the first column. Where it says so in the file, all run on "
         "one core and the time is that of",
         "the processor. Outputs were compared before anything was timed.",
+        "",
+        *stamp(documents),
         "",
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}, Python "
         f"{machine['python']}; {versions}.",
@@ -166,12 +241,13 @@ def main():
             "",
             f"`benchmarks/{name}.py`" + (", short run" if document["quick"] else ""),
         ]
-        if name in made:
-            text += ["", f"![{document['question']}](benchmarks/{name}.svg)"]
+        for file in made.get(name, ()):
+            text += ["", f"![{document['question']}](benchmarks/{file}.svg)"]
         text += table(document)
         if name == "training":
             text += beside_keras(document)
         text += ["", *[f"- {note}" for note in document["notes"]]]
+    text += instructions()
     (DOCS / "benchmarks.md").write_text("\n".join(text).rstrip() + "\n")
     print(
         "docs/benchmarks.md:",

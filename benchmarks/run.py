@@ -18,13 +18,16 @@ NAMES = (
     "dispatch",
     "array_ops",
     "gradients",
+    "nests",
     "training",
+    "working_sizes",
     "compile_time",
     "convert",
     "optimizers",
     "layers",
     "random_numbers",
     "growth",
+    "memory",
     "loss_curves",
     "interchange",
     "checkpoints",
@@ -33,7 +36,7 @@ NAMES = (
     "board_overhead",
 )
 # A short run has fewer rows and rounds, and leaves these out.
-LONG = ("loss_curves", "compile_time", "distributed")
+LONG = ("loss_curves", "compile_time", "distributed", "working_sizes", "memory", "growth")
 QUICK_LIMIT = 175
 
 

@@ -21,7 +21,7 @@ from peer_process import HAS_PEERS, Peer, PeerError
 
 import models
 
-LIMITS = {"eager": 1.25, "compiled": 1.1}
+LIMITS = {"eager": 1.1, "compiled": 1.1}
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")
 # Compiling takes most of the time of a short run.
 QUICK_CELLS = {("mlp", "eager"), ("mlp", "compiled")}
@@ -122,7 +122,7 @@ def measure(report, backend, keras, folder):
             except PeerError as error:
                 report.notes.append(f"{what}: Keras 3 {error}")
         limit = None if backend == "numpy" else LIMITS[mode]
-        report.add(what, contestants, limit=limit, budget=6.0, rounds=11)
+        report.add(what, contestants, limit=limit, budget=3.0, rounds=9)
 
 
 def main():

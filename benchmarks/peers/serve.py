@@ -7,7 +7,7 @@ import sys
 import time
 
 
-def serve(make):
+def serve(make, clock=time.process_time):
     """`make(work, **options)` gives `(result, call)`: a result to compare, and the function to be
     timed."""
     answers = os.fdopen(os.dup(1), "w")
@@ -22,10 +22,10 @@ def serve(make):
                 answer = {"result": result}
             else:
                 call, repeats = calls[message["work"]], range(message["repeats"])
-                start = time.process_time()
+                start = clock()
                 for _ in repeats:
                     call()
-                answer = {"seconds": (time.process_time() - start) / message["repeats"]}
+                answer = {"seconds": (clock() - start) / message["repeats"]}
                 gc.collect()
         except Exception as error:
             import traceback
