@@ -64,7 +64,6 @@ def pytest_unconfigure(config):
     programs.remove()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(config, items):
     alone = config.getoption("--alone")
     chosen = [alone] if alone else config.getoption("--backend") or BACKENDS
@@ -85,9 +84,6 @@ def pytest_collection_modifyitems(config, items):
         if name in chosen:
             rows[item.path, item.originalname] = row + 1
         (kept if is_kept else dropped).append(item)
-        # A file's tests of one backend share what was compiled, so they stay in one process.
-        group = f"{item.path.stem}-{params.get('backend', 'all')}"
-        item.add_marker(pytest.mark.xdist_group(group))
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     items[:] = rows_together(kept)
