@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from xdist.remote import Producer
 
-from scheduling import ORDER, ByBackend, backend_of
+from scheduling import ORDER, ByBackend, backend_of, group_of
 
 
 class Node:
@@ -34,7 +34,7 @@ def run():
         nodes = [Node("a"), Node("b")]
         for node in nodes:
             scheduler.add_node(node)
-        tests = [f"test_{i}@{group}" for group in groups for i in range(3)]
+        tests = [f"{file}::test_{i}[{b}]" for file, b in groups for i in range(3)]
         for node in nodes:
             scheduler.add_node_collection(node, tests)
         scheduler.schedule()
@@ -46,7 +46,7 @@ def run():
                 if done[k] < len(node.given):
                     scheduler.mark_test_complete(node, node.given[done[k]])
                     done[k] += 1
-        found = [[backend_of(tests[i]) for i in node.given] for node in nodes]
+        found = [[backend_of(group_of(tests[i])) for i in node.given] for node in nodes]
         assert sum(map(len, found)) == len(tests)
         return found
 
@@ -54,18 +54,20 @@ def run():
 
 
 def test_each_worker_keeps_to_its_framework(run):
-    groups = [f"test_{file}-{b}" for file in "abcd" for b in ("numpy", "jax", "tensorflow")]
+    groups = [(file, b) for file in "abcd" for b in ("numpy", "jax", "tensorflow")]
     first, second = run(groups)
     assert first[:12] == ["jax"] * 12 and second[:12] == ["tensorflow"] * 12
     assert set(first[12:]) | set(second[12:]) == {"numpy"}
 
 
 def test_a_free_worker_helps_the_other(run):
-    first, second = run([f"test_{file}-jax" for file in "abcdefgh"])
+    first, second = run([(file, "jax") for file in "abcdefgh"])
     assert abs(len(first) - len(second)) <= 3
 
 
 def test_every_group_has_a_place():
-    assert backend_of("test_cases.py::test_value@test_cases-numpy") == "numpy"
-    assert backend_of("jax_test_train-all") == "all" and backend_of("migration") == "all"
+    """By file and backend; a name that only looks like one is none."""
+    assert group_of("tests/test_cases.py::test_value[numpy-abs]") == "tests/test_cases.py@numpy"
+    assert group_of("tests/test_cases.py::test_value[row-torch]") == "tests/test_cases.py@torch"
+    assert group_of("tests/test_jax.py::test_jax") == "tests/test_jax.py@all"
     assert {"numpy", "jax", "torch", "tensorflow", "all"} == set(ORDER)

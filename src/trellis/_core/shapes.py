@@ -154,7 +154,8 @@ def broadcast_shapes(*shapes: Sequence[Any], function: str = "") -> tuple[Any, .
     >>> broadcast_shapes((None, 1), (5, 4))
     (5, 4)
     """
-    rank = max([len(shape) for shape in shapes], default=0)
+    # Without `default=`: Dynamo has processes in which it does not know it.
+    rank = max([0, *[len(shape) for shape in shapes]])
     result = [1] * rank
     for shape in shapes:
         for i, size in enumerate(shape, start=rank - len(shape)):
