@@ -51,7 +51,7 @@ def trellis_steps(backend, is_compiled):
     import trellis
     from trellis.distributed._group import group
     from trellis.train._distributed_step import DistributedStep
-    from trellis.train._step import no_scale, training_step
+    from trellis.train._step import Parts, no_scale, training_step
 
     nn, F = trellis.nn, trellis.functional
 
@@ -77,9 +77,9 @@ def trellis_steps(backend, is_compiled):
     optimizer = trellis.optim.SGD(lr=RATE)
     model = model_of()
     key = trellis.random.key(0, backend=backend)
-    options = {"backend": backend, "is_compiled": is_compiled, "precision": None}
-    two = DistributedStep(model, loss, optimizer, {}, is_synchronized=False, **options)
-    one = training_step(model, loss, optimizer, {}, **options)
+    parts = Parts(model, loss, optimizer, {}, backend)
+    two = DistributedStep(parts, is_compiled=is_compiled, is_synchronized=False)
+    one = training_step(parts, is_compiled=is_compiled)
     state = {2: (model.v, model.buffers, optimizer.init(model.v), no_scale())}
     state[1] = state[2]
     x, y = data()
