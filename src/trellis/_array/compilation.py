@@ -9,6 +9,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.kinds import check_arguments
+from .._core.leafwise import is_of_one_type
 from .._core.settings import Setting
 
 _is_on: Setting[bool] = Setting(
@@ -47,12 +48,6 @@ class Compiled:
         done = [name.rpartition(".")[2] for name in self._by_backend]
         name = getattr(self._fn, "__name__", self._fn)
         return f"<compiled {name!s} for {', '.join(done) or 'nothing yet'}>"
-
-
-def is_of_one_type(xs: list[Any]) -> bool:
-    """Whether all have exactly the type of the first."""
-    first = type(xs[0])
-    return all([type(x) is first for x in xs])
 
 
 def compile(

@@ -138,7 +138,7 @@ def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             return _gather([], spec)
         fn = leaf.function_for([*[column[0] for column in columns], *kwargs.values()])
         # One loop for each way to call, since what it does for a leaf is most of what it costs.
-        if not all([_is_of_one_type(column) for column in columns]):
+        if not all([is_of_one_type(column) for column in columns]):
             results = [leaf(*row, **kwargs) for row in zip(*columns, strict=True)]
         elif kwargs:
             results = [fn(*row, **kwargs) for row in zip(*columns, strict=True)]
@@ -153,6 +153,7 @@ def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         explain(error, call_leafwise, {})
 
 
-def _is_of_one_type(column: list[Any]) -> bool:
+def is_of_one_type(column: list[Any]) -> bool:
+    """Whether all have exactly the type of the first; there is one at least."""
     kind = type(column[0])
     return not [1 for x in column if type(x) is not kind]
