@@ -58,10 +58,8 @@ def pytest_configure(config):
     alone = config.getoption("--alone")
     if alone:
         hide_others(alone)
-
-
-def pytest_unconfigure(config):
-    programs.remove()
+    if not hasattr(config, "workerinput"):  # workers share what the run began with
+        programs.stay_few()
 
 
 def pytest_collection_modifyitems(config, items):

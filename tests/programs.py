@@ -1,33 +1,32 @@
-"""What JAX compiled in one test is there for the next.
+"""What JAX compiled in one test is there for the next, and for the next run.
 
 The tests make some thirty thousand programs, most of them a line long; one in three was compiled
 before, by another worker or before a worker forgot what it had (memory.py). JAX's own cache gives
-them back in a sixth of the time. Its folder lives as long as the run, unless the environment names
-one that stays.
+them back in a sixth of the time. Its key has the program, the flags and the versions in it; its
+folder is build/jax-programs, unless the environment names another.
 """
 
 import functools
 import os
 import shutil
-import tempfile
 import threading
+from pathlib import Path
 
 FOLDER = "JAX_COMPILATION_CACHE_DIR"
-_made_here = []
+HERE = Path(__file__).resolve().parent.parent / "build" / "jax-programs"
+# A run leaves about 20,000 programs. JAX's own limit takes a lock at each of them.
+MOST = 100_000
 
-if FOLDER not in os.environ:
-    # Workers are started by this process and find the variable set.
-    _made_here.append(tempfile.mkdtemp(prefix="trellis-tests-"))
-    os.environ[FOLDER] = _made_here[0]
+os.environ.setdefault(FOLDER, str(HERE))
 # By default only what takes a second to compile is kept.
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
-def remove():
-    """The folder, by the process that made it."""
-    for folder in _made_here:
-        shutil.rmtree(folder, ignore_errors=True)
+def stay_few():
+    """Begin anew when many versions of the programs have come together."""
+    if HERE.is_dir() and sum(1 for _ in os.scandir(HERE)) > MOST:
+        shutil.rmtree(HERE, ignore_errors=True)
 
 
 @functools.cache

@@ -15,11 +15,7 @@ PAIRS = [(source, target) for source in BACKENDS for target in BACKENDS if sourc
 
 
 def pairs():
-    cases = []
-    for source, target in PAIRS:
-        marks = pytest.mark.xdist_group(target)
-        cases.append(pytest.param(source, target, marks=marks, id=f"{source}-{target}"))
-    return pytest.mark.parametrize(("source", "backend"), cases)
+    return pytest.mark.parametrize(("source", "backend"), PAIRS)
 
 
 def aligned(shape, dtype="float32"):

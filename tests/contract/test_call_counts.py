@@ -132,9 +132,7 @@ def training_step(module, optimizer, traces):
     return step
 
 
-@pytest.mark.parametrize(
-    "backend", [pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in ("jax", "tensorflow")]
-)
+@pytest.mark.parametrize("backend", ["jax", "tensorflow"])
 def test_one_trace_for_each_shape(backend):
     module, optimizer, traces = model(backend), optim.Adam(1e-2), []
     step = training_step(module, optimizer, traces)
@@ -145,7 +143,6 @@ def test_one_trace_for_each_shape(backend):
     assert len(traces) == 2
 
 
-@pytest.mark.xdist_group("torch")
 def test_torch_compiles_once_without_graph_breaks():
     import torch
     from torch._dynamo.utils import counters
@@ -181,7 +178,6 @@ def test_torch_compiles_once_without_graph_breaks():
 OPERATIONS = {"SGD": (2, 0), "Adam": (4, 0), "AdamW": (4, 0), "RMSprop": (9, 0), "Lion": (4, 3)}
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("name", list(OPERATIONS))
 @pytest.mark.parametrize("leaves", [3, 30])
 def test_torch_operations_of_an_optimizer_step(name, leaves):
@@ -210,7 +206,6 @@ def test_torch_operations_of_an_optimizer_step(name, leaves):
 OPERATIONS_IN_A_GRAPH = 31
 
 
-@pytest.mark.xdist_group("tensorflow")
 @pytest.mark.parametrize("leaves", [3, 30])
 def test_tensorflow_operations_of_a_compiled_step(leaves):
     import tensorflow as tf
@@ -230,7 +225,6 @@ def test_tensorflow_operations_of_a_compiled_step(leaves):
     assert found.count("Sqrt") == 2  # of the leaves, and of the correction
 
 
-@pytest.mark.xdist_group("tensorflow")
 def test_calls_of_a_compiled_function():
     """A call that was traced: taking apart, the table of graphs, putting together."""
     import tensorflow as tf

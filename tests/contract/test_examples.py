@@ -64,7 +64,6 @@ def test_example(backend, name, capsys):
     assert any([number == pytest.approx(loss, abs=1e-3) for number in printed]), printed
 
 
-@pytest.mark.xdist_group("numpy")
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
@@ -88,7 +87,6 @@ def test_example_is_a_page_long(name):
 # The demo -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.xdist_group("numpy")
 def test_demo_reads_digits(tmp_path, capsys):
     picture = tmp_path / "curves.svg"
     accuracies = demo.main(["--epochs", "2", "--picture", str(picture)])

@@ -353,7 +353,7 @@ def foreign_layer(backend):
     return tf.keras.layers.Dense(2)
 
 
-LIBRARIES = [pytest.param(b, marks=pytest.mark.xdist_group(b)) for b in ("torch", "tensorflow")]
+LIBRARIES = ("torch", "tensorflow")
 
 
 @pytest.mark.parametrize("backend", LIBRARIES)

@@ -237,7 +237,7 @@ def test_calls_inside_calls_under_the_compiler(backend, array, compiled):
     assert_close(own, np.array([countdown_by_hand(1.0, 1)], "float32"))
 
 
-ONLY_TORCH = [pytest.param("torch", marks=pytest.mark.xdist_group("torch"))]
+ONLY_TORCH = ["torch"]
 
 
 @pytest.mark.parametrize("backend", ONLY_TORCH)

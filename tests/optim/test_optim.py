@@ -183,7 +183,6 @@ def test_many_leaves_equal_few(array):
 
 
 @pytest.mark.needs("tensorflow", "torch")
-@pytest.mark.xdist_group("tensorflow")
 @pytest.mark.parametrize("decay", [0.0, 0.01])
 def test_small_leaves_together_equal_single_ones(decay):
     """In a graph of TensorFlow small leaves go through Adam as one array; torch's as they are."""

@@ -122,7 +122,7 @@ print(rows)
     assert rows == run(program)
 
 
-@pytest.mark.parametrize("backend", [pytest.param("torch", marks=pytest.mark.xdist_group("torch"))])
+@pytest.mark.parametrize("backend", ["torch"])
 def test_workers_of_a_data_loader(backend):
     program = """
 import torch

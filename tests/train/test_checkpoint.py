@@ -145,7 +145,6 @@ def test_integers_of_the_same_framework_must_agree(path):
         load_checkpoint(path, {"n": np.array([0], "int32")})
 
 
-@pytest.mark.xdist_group("jax")
 def test_integers_of_another_framework_must_fit(path):
     like = {"n": trellis.asarray(np.zeros(1, "int32"), backend="jax")}
     save_checkpoint(path, {"n": np.array([3], "int64")})
@@ -338,8 +337,6 @@ def begun(tmp_path_factory):
     return folder, _train("numpy", None, 4, resume=False)
 
 
-# One process: it has all four frameworks loaded, and the runs that the pairs begin with.
-@pytest.mark.xdist_group("migration")
 @pytest.mark.parametrize(
     ("first", "second"), [(a, b) for a in BACKENDS for b in BACKENDS if a != b]
 )

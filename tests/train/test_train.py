@@ -305,7 +305,6 @@ def test_several_inputs_and_no_target(backend):
         assert moved > 0, f"{chain} was not trained"
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("model_backend", ["torch", "numpy"])
 def test_torch_data_loader(model_backend):
     import torch
@@ -330,7 +329,6 @@ def test_torch_data_loader(model_backend):
         fit(linear(model_backend), mean_squared, dataset, optimizer=trellis.optim.SGD(0.1), **QUIET)
 
 
-@pytest.mark.xdist_group("tensorflow")
 @pytest.mark.parametrize("model_backend", ["tensorflow", "numpy"])
 def test_tf_data(model_backend):
     import tensorflow as tf
@@ -365,7 +363,6 @@ def test_data_are_cast_to_the_variables(backend):
     assert str(trellis.dtype(model.v.w)) == "float32"
 
 
-@pytest.mark.xdist_group("jax")
 def test_integers_that_jax_cannot_hold_raise():
     x, _ = classes()
     model = Net(backend="jax")

@@ -51,6 +51,15 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
     )
 
 
+def are_complex(x1: Any, x2: Any) -> bool:
+    """Of the two that `pair` gives. `jnp.result_type` takes as long as the operation itself."""
+    return _is_complex(x1) or _is_complex(x2)
+
+
+def _is_complex(x: Any) -> bool:
+    return type(x) is complex if type(x) in _numbers else x.dtype.kind == "c"
+
+
 def common(xs: Any) -> list[Any]:
     """Several arrays, and Python numbers among them, in the type in which they all meet."""
     dtype = None

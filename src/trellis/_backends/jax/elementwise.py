@@ -15,7 +15,7 @@ from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ..exports import hand_on
 from . import _complex
-from ._promotion import floating, floating_pair, pair, promote, refuse_others
+from ._promotion import are_complex, floating, floating_pair, pair, promote, refuse_others
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
 # while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
@@ -178,7 +178,7 @@ def add(x1: Any, x2: Any, /) -> Any:
 
 def atan2(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise DtypeError("atan2() is for real numbers, got an array of complex ones.")
     return jnp.atan2(x1, x2)
 
@@ -244,14 +244,14 @@ def _fmod(x1: Any, x2: Any) -> Any:
 
 def greater(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("greater")
     return jnp.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("greater_equal")
     return jnp.greater_equal(x1, x2)
 
@@ -269,21 +269,21 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 def less(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("less")
     return jnp.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("less_equal")
     return jnp.less_equal(x1, x2)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
     return jnp.logaddexp(x1, x2)
 
@@ -314,14 +314,14 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 def maximum(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("maximum")
     return jnp.maximum(x1, x2)
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("minimum")
     return jnp.minimum(x1, x2)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from ..._core.guards import not_bools, unordered
 from ..exports import hand_on
 from ._helpers import refuse_abstract
-from ._promotion import common, pair
+from ._promotion import are_complex, common, pair
 from .casting import default_int
 
 
@@ -38,18 +38,18 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     x1, x2 = pair(x1, x2)
-    if jnp.result_type(x1, x2).kind == "c":
+    if are_complex(x1, x2):
         raise unordered("searchsorted")
     return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 
 def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
-    if x.dtype.kind == "c":
-        raise unordered("topk")
     """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower
     position.
     """
-    if largest and x.dtype.kind != "c":
+    if x.dtype.kind == "c":
+        raise unordered("topk")
+    if largest:
         values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
         indices = indices.astype(default_int())
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis)
