@@ -138,7 +138,7 @@ def step(backend, name, mode, variant=None):
         return v, buffers, state, value
 
     if mode == "compiled":
-        update = trellis.compile(update)
+        update = trellis.compile(update, donate_argnums=(0, 1, 2))
     state = optimizer.init(model.v)
 
     def one():

@@ -302,6 +302,32 @@ def test_strict_gives_plain_arrays(array, backend):
         )
 
 
+# Giving memory away
+# --------------------------------------------------------------------------------------
+
+
+def test_donated_arguments(backend, array):
+    """Results are the same everywhere; JAX alone takes the memory, and says so when it is asked."""
+
+    def step(v, x):
+        return {"w": v["w"] - 0.5 * x}, trellis.sum(x)
+
+    given = trellis.compile(step, donate_argnums=0)
+    v, x = {"w": array([4.0, 2.0, 1.0])}, array([1.0, 2.0, 3.0])
+    old = v["w"]
+    for left in ([3.5, 1.0, -0.5], [3.0, 0.0, -2.0]):
+        v, total = given(v, x)
+        np.testing.assert_array_equal(trellis.to_numpy(v["w"]), np.array(left, "float32"))
+        assert float(total) == 6.0
+    if backend == "jax":
+        with pytest.raises(trellis.errors.ArgumentError, match="deleted"):
+            trellis.to_numpy(old)
+    else:
+        np.testing.assert_array_equal(trellis.to_numpy(old), np.array([4.0, 2.0, 1.0], "float32"))
+    with pytest.raises(trellis.errors.ArgumentError, match="argument 0 in static_argnums and in"):
+        trellis.compile(step, static_argnums=(1, 0), donate_argnums=(0,))
+
+
 # Switching it off
 # --------------------------------------------------------------------------------------
 

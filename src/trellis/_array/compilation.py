@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import tree
 from .._core.dispatch import xp_of, xp_of_any
+from .._core.errors import ArgumentError
 from .._core.kinds import check_arguments
 from .._core.leafwise import is_of_one_type
 from .._core.settings import Setting
@@ -55,6 +56,7 @@ def compile(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
     strict: bool = False,
 ) -> Compiled:
     """The same function, compiled by the framework of the arrays it is called with.
@@ -68,6 +70,11 @@ def compile(
     as under every compiler. `strict` adds, there, what only a compiler would notice otherwise:
     Python code that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
 
+    A step that gives new weights for old ones holds both while it runs. `donate_argnums` names
+    arguments by position that are not looked at after the call: JAX writes results of the same
+    shape over their arrays, and raises if one is used again. The other frameworks' compilers have
+    no such thing, and leave the arrays as they are.
+
     To debug with prints and breakpoints, switch compilation off: `TRELLIS_COMPILE=0` in the
     environment, or `with trellis.using_compilation(False):`.
 
@@ -79,7 +86,15 @@ def compile(
     check_arguments(compile, locals())
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Compiled(fn, {"static_argnums": nums, "static_argnames": names, "strict": strict})
+    given = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+    both = sorted({*nums} & {*given})
+    if both:
+        raise ArgumentError(
+            f"compile() got argument {both[0]} in static_argnums and in donate_argnums: a static "
+            "argument is a Python value, whose memory no result can use. Name it in one of the two."
+        )
+    options = {"static_argnums": nums, "static_argnames": names, "donate_argnums": given}
+    return Compiled(fn, {**options, "strict": strict})
 
 
 def using_compilation(is_on: bool, /) -> AbstractContextManager[None]:

@@ -105,11 +105,13 @@ class Compilation(Protocol):
         *,
         static_argnums: tuple[int, ...],
         static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...] = (),
         strict: bool = False,
         carry: int | None = None,
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
-        would be. The argument number `carry` comes back, changed, as the last of several results:
+        would be. Results may be written over the arrays of the arguments `donate_argnums`, where
+        the framework finds the pairs by itself. The argument number `carry` comes back, changed, as the last of several results:
         its memory may be used for that, and the caller must not look at it again.
         """
 

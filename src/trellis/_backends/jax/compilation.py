@@ -16,12 +16,18 @@ def compile_function(
     *,
     static_argnums: tuple[int, ...],
     static_argnames: tuple[str, ...],
+    donate_argnums: tuple[int, ...] = (),
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
     if carry is not None:
         return _carrying(fn, carry)
-    return jax.jit(fn, static_argnums=static_argnums, static_argnames=static_argnames)
+    return jax.jit(
+        fn,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        donate_argnums=donate_argnums,
+    )
 
 
 def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ def compile_function(
     *,
     static_argnums: tuple[int, ...],
     static_argnames: tuple[str, ...],
+    donate_argnums: tuple[int, ...] = (),
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
