@@ -111,8 +111,9 @@ class Compilation(Protocol):
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
         would be. Results may be written over the arrays of the arguments `donate_argnums`, where
-        the framework finds the pairs by itself. The argument number `carry` comes back, changed, as the last of several results:
-        its memory may be used for that, and the caller must not look at it again.
+        the framework finds the pairs by itself. The argument number `carry` comes back, changed, as
+        the last of several results: its memory may be used for that, and the caller must not look
+        at it again.
         """
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
