@@ -1,8 +1,8 @@
 """How does the cost grow with batch, width, depth, sequence length and number of leaves?
 
 Gradients of an MLP and of causal attention, and an Adam update; one size grows at a time. Native
-beside it: torch by hand, JAX compiled by hand and with optax, NumPy with derivatives by hand. The
-plots are log-log; the exponent is the slope of the line through the three largest sizes, where the
+beside it: torch by hand, JAX and TensorFlow compiled by hand (JAX's Adam is optax's), NumPy with
+derivatives by hand. The plots are log-log; the exponent is the slope of the line through the three largest sizes, where the
 cost is not the constant of a call. Ours may not be more than 0.05 above native's: then what we add
 is a constant, and not a factor that grows.
 
@@ -19,7 +19,8 @@ one_core()
 
 import trellis
 
-BACKENDS = ("torch", "jax", "numpy")
+BACKENDS = ("torch", "jax", "tensorflow", "numpy")
+COMPILED = ("jax", "tensorflow")
 SIZES = {
     "batch": (4, 32, 256, 1024, 4096),
     "width": (8, 32, 128, 256, 512),
@@ -48,12 +49,12 @@ def contestants(backend, what, size):
     elif what == "length":
         native, arrays = by_hand.attention(size)
         ours = trellis.value_and_grad(attention_loss)
-        ours = trellis.compile(ours) if backend == "jax" else ours
+        ours = trellis.compile(ours) if backend in COMPILED else ours
         return native, arrays, ours
     else:
         native, arrays = by_hand.mlp(**{"batch": 16, "width": 64, "depth": 3, what: size})
         ours = trellis.value_and_grad(mlp_loss)
-        ours = trellis.compile(ours) if backend == "jax" else ours
+        ours = trellis.compile(ours) if backend in COMPILED else ours
     return native, arrays, ours
 
 
@@ -70,7 +71,7 @@ def attention_loss(qkv):
 
 def adam(backend, ws, gs):
     optimizer = trellis.optim.Adam(1e-3)
-    update = trellis.compile(optimizer.update) if backend == "jax" else optimizer.update
+    update = trellis.compile(optimizer.update) if backend in COMPILED else optimizer.update
     state = optimizer.init(ws)
     return lambda ws, gs: update(ws, gs, state)
 

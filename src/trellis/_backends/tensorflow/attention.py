@@ -32,10 +32,11 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
         keep = mask if keep is None else mask & keep
     elif mask is not None:
         logits = logits + tf.cast(mask, logits.dtype)
-    if keep is None and mask is None:
-        return tf.cast(softmax(logits, axis=-1), dtype)
     if keep is not None:
         logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
+    if mask is None:
+        # With is_causal alone every row sees the first key.
+        return tf.cast(softmax(logits, axis=-1), dtype)
     # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
     # afterwards.
     zero = tf.zeros((), logits.dtype)

@@ -88,6 +88,9 @@ class _Function:
             return outputs
 
         traced = tf.function(flat, autograph=False)
+        # It warns of functions that are traced at nearly every call, and sees of ours the calls
+        # that trace alone.
+        traced._omit_frequent_tracing_warning = True
         results = traced(
             *tensors
         )  # asked for the concrete function first, tf.function would trace twice
