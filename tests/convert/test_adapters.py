@@ -479,7 +479,9 @@ def converted(backend):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_converted_models_are_moved(backend, host):
-    y = HOSTS[host](converted(backend))
+    model = converted(backend)
+    assert_close(model.v["encoder/w"], np.ones((3, 4), "float32"), backend=backend)
+    y = HOSTS[host](model)
     expected = X.sum(axis=1, keepdims=True) + np.arange(3, dtype="float32") + 5
     assert_close(y, expected.astype("float32"), backend=FRAMEWORKS.get(host, host))
 
@@ -550,7 +552,9 @@ class WithTable(trellis.Module):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_arrays_in_attributes_are_moved(backend, host):
-    y = HOSTS[host](WithTable(backend))
+    model = WithTable(backend)
+    assert_close(model.table, np.full(3, 2.0, "float32"), backend=backend)
+    y = HOSTS[host](model)
     assert_close(y, np.full((16, 3), 5.0, "float32"), backend=FRAMEWORKS.get(host, host))
 
 

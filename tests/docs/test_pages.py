@@ -41,12 +41,13 @@ def name_of(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_runs(page, request, tmp_path, monkeypatch):
     alone = request.config.getoption("--alone")
+    blocks = [b for b in code_blocks.blocks(page.read_text()) if b.language != "setup"]
     without = set()
     if alone:
-        asked = {name for block in code_blocks.blocks(page.read_text()) for name in block.needs}
+        asked = {name for block in blocks for name in block.needs}
         without = {name for name in asked if framework_of(name) not in (None, alone)}
     monkeypatch.chdir(tmp_path)  # what a page writes is gone afterwards
-    code_blocks.run(page, without)
+    assert code_blocks.run(page, without) == sum(not without & {*b.needs} for b in blocks)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -62,9 +63,8 @@ def test_no_code_escapes(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_needs_are_known(page):
-    for block in code_blocks.blocks(page.read_text()):
-        for name in block.needs:
-            assert framework_of(name) in BACKENDS, f"{name} in {page.name}:{block.line}"
+    asked = [(n, b.line) for b in code_blocks.blocks(page.read_text()) for n in b.needs]
+    assert [(name, line) for name, line in asked if framework_of(name) not in BACKENDS] == []
 
 
 def test_a_wrong_output_is_found(tmp_path):

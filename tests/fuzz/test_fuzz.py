@@ -33,10 +33,9 @@ def test_every_public_function_is_drawn_or_says_why_not():
 
 def test_every_allowed_difference_has_a_reason():
     names = [*STRATEGIES, *[f"torch:{name}" for name in RULES]]
-    for entry in ALLOWED:
-        assert len(entry.reason.split()) > 4, entry
-        for pattern in entry.ops.split():
-            assert fnmatch.filter(names, pattern), f"nothing is called {pattern}"
+    assert [entry for entry in ALLOWED if len(entry.reason.split()) <= 4] == []
+    patterns = [pattern for entry in ALLOWED for pattern in entry.ops.split()]
+    assert [pattern for pattern in patterns if not fnmatch.filter(names, pattern)] == []
 
 
 FAULTS = {

@@ -33,9 +33,9 @@ def test_outputs_on_numpy(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("backend", ["jax", "torch", "tensorflow"])
 def test_outputs(name, backend, tmp_path):
-    if backend != "numpy":
-        compare_outputs(name, backend, tmp_path)
+    compare_outputs(name, backend, tmp_path)
 
 
 @pytest.mark.long
