@@ -166,17 +166,12 @@ def test_no_framework_is_loaded(tmp_path):
     assert "w: float32 (1, 2)" in done.stdout
 
 
-def test_a_truncated_file_of_each_format(tmp_path):
-    """Every cut of a good file is refused, or says less; none raises anything else."""
+def test_a_truncated_file_of_weights(tmp_path):
+    """Every cut of a good file is refused as such."""
     path = tmp_path / "weights.safetensors"
     nn.Linear(2, 1, backend="numpy").save_weights(path)
-    whole, said, refused = path.read_bytes(), export.describe(path), 0
-    cuts = range(1, len(whole), 7)
-    for cut in cuts:
+    whole = path.read_bytes()
+    for cut in range(1, len(whole)):
         path.write_bytes(whole[:cut])
-        try:
-            assert export.describe(path) != said
-        except errors.ArgumentError:
-            refused += 1
-    header = 8 + int.from_bytes(whole[:8], "little")  # what is left of the arrays is not read
-    assert refused == len([cut for cut in cuts if cut < header])
+        with pytest.raises(errors.ArgumentError, match="weights.safetensors"):
+            export.describe(path)

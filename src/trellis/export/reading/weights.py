@@ -28,16 +28,21 @@ def read_weights(path: Path) -> Description:
     if not isinstance(header, dict):
         raise Damaged("its header has no names.")
     metadata = header.pop("__metadata__", {})
-    ports = []
+    size, ports = path.stat().st_size, []
     for name, entry in sorted(header.items()):
         if not isinstance(entry, dict) or not isinstance(entry.get("shape"), list):
             raise Damaged(f"its header does not say the shape of {name!r}.")
         kind = str(entry.get("dtype"))
+        offsets = entry.get("data_offsets")
+        if not isinstance(offsets, list) or not all(isinstance(end, int) for end in offsets):
+            raise Damaged(f"its header does not say where {name!r} is.")
+        if 8 + length + max(offsets, default=0) > size:
+            raise Damaged(f"it ends before {name!r} does: it is cut off.")
         ports.append(Port(name, tuple(entry["shape"]), _TYPES.get(kind, kind)))
     return Description(
         str(path),
         "safetensors",
-        path.stat().st_size,
+        size,
         weights=tuple(ports),
         metadata={str(key): str(value) for key, value in dict(metadata).items()},
     )
