@@ -173,5 +173,5 @@ def test_a_truncated_file_of_weights(tmp_path):
     whole = path.read_bytes()
     for cut in range(1, len(whole)):
         path.write_bytes(whole[:cut])
-        with pytest.raises(errors.ArgumentError, match="weights.safetensors"):
+        with pytest.raises(errors.ArgumentError, match=r"weights\.safetensors"):
             export.describe(path)
