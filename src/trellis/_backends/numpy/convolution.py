@@ -15,7 +15,7 @@ from autograd.extend import defvjp
 from numpy.lib.stride_tricks import as_strided
 
 from ..exports import hand_on
-from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ..shared.convolution import ConvSpec, TransposedConvSpec, laid_like, laid_out_filters
 from ._fused import fused
 from ._record import primitive
 

@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..exports import hand_on
-from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ..shared.convolution import ConvSpec, TransposedConvSpec, laid_like, laid_out_filters
 from ._helpers import may_differentiate
 
 

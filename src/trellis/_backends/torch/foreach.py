@@ -12,6 +12,7 @@ import torch
 
 from ..exports import hand_on
 from ..shared import foreach as plain
+from .convolution import laid_like
 from .gradients import compiling_inside
 
 # The rules, in operations over all leaves, are as fast here.
@@ -156,28 +157,25 @@ def fused_adam(
     With `reuse`, the moments are overwritten.
     """
     first = ws[0]
-    # The kernel walks through memory: all four must lie there in the same order.
-    gs = [g.contiguous() for g in gs]
     everything = [*ws, *gs, *ms, *vs]
     if (
         torch.compiler.is_compiling()
         or torch._C._functorch.peek_interpreter_stack() is not None
         or first.device.type not in ("cpu", "cuda")
         or not first.is_floating_point()
-        or any([x.requires_grad or not x.is_contiguous() for x in everything])
+        or any([x.requires_grad for x in everything])
         or any([x.dtype is not first.dtype or x.device != first.device for x in everything])
         or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
     ):
         return None
     ws = _copies(ws)
-    if not reuse:
-        ms, vs = _copies(ms), _copies(vs)
+    # The kernel walks through memory: all four must lie there in the same order, which is that of
+    # the weights, so that filters stay as convolutions want them. Copies have no gaps.
+    gs = _laid_like(gs, ws)
+    ms, vs = [_laid_like(xs if reuse else _copies(xs), ws) for xs in (ms, vs)]
     kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
     kernel(
-        ws,
-        gs,
-        ms,
-        vs,
+        *[_flat(xs) for xs in (ws, gs, ms, vs)],
         [],
         [step.to(torch.float32)] * len(ws),
         lr=lr,
@@ -197,6 +195,16 @@ _clone = getattr(torch, "_foreach_clone", None)
 def _copies(xs: list[Any]) -> list[Any]:
     # Multiplying by one takes a third longer; older versions of torch have no other way.
     return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
+
+
+def _laid_like(xs: list[Any], ws: list[Any]) -> list[Any]:
+    """Copies, where the strides differ from those of the weights, in their order."""
+    return [x if x.stride() == w.stride() else laid_like(x, w) for x, w in zip(xs, ws, strict=True)]
+
+
+def _flat(xs: list[Any]) -> list[Any]:
+    """Views without axes of what is not contiguous: of that the kernel would copy a part."""
+    return [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
 
 
 hand_on(globals())
