@@ -100,7 +100,11 @@ class Optimizer:
 
         It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
         """
-        state = self._state if len(self._state) else self.init(v)  # type: ignore[arg-type]
+        rules = self.transformation.rules
+        if len(self._state):  # type: ignore[arg-type]
+            state = self._state
+        else:
+            state = self.init(v) if rules is None else rules.begin(v)
         new_v, self._state = self._updated(v, grads, state, True)
         return new_v
 
