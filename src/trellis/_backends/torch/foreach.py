@@ -171,11 +171,23 @@ def fused_adam(
     ws = _copies(ws)
     # The kernel walks through memory: all four must lie there in the same order, which is that of
     # the weights, so that filters stay as convolutions want them. Copies have no gaps.
-    gs = _laid_like(gs, ws)
-    ms, vs = [_laid_like(xs if reuse else _copies(xs), ws) for xs in (ms, vs)]
+    if not reuse:
+        ms, vs = _copies(ms), _copies(vs)
+    strides = [w.stride() for w in ws]
+    gs, ms, vs = [
+        xs
+        if [x.stride() for x in xs] == strides
+        else [laid_like(x, w) for x, w in zip(xs, ws, strict=True)]
+        for xs in (gs, ms, vs)
+    ]
+    # Of a tensor that is not contiguous the kernel would copy a part: it gets the bare memory.
+    walked = [
+        [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
+        for xs in (ws, gs, ms, vs)
+    ]
     kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
     kernel(
-        *[_flat(xs) for xs in (ws, gs, ms, vs)],
+        *walked,
         [],
         [step.to(torch.float32)] * len(ws),
         lr=lr,
@@ -195,16 +207,6 @@ _clone = getattr(torch, "_foreach_clone", None)
 def _copies(xs: list[Any]) -> list[Any]:
     # Multiplying by one takes a third longer; older versions of torch have no other way.
     return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
-
-
-def _laid_like(xs: list[Any], ws: list[Any]) -> list[Any]:
-    """Copies, where the strides differ from those of the weights, in their order."""
-    return [x if x.stride() == w.stride() else laid_like(x, w) for x, w in zip(xs, ws, strict=True)]
-
-
-def _flat(xs: list[Any]) -> list[Any]:
-    """Views without axes of what is not contiguous: of that the kernel would copy a part."""
-    return [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
 
 
 hand_on(globals())
