@@ -100,11 +100,10 @@ class Optimizer:
 
         It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
         """
-        rules = self.transformation.rules
-        if len(self._state):  # type: ignore[arg-type]
-            state = self._state
-        else:
-            state = self.init(v) if rules is None else rules.begin(v)
+        rules, state = self.transformation.rules, self._state
+        if not len(state):
+            begin = self.init if rules is None else rules.begin
+            state = begin(v)  # type: ignore[arg-type]
         new_v, self._state = self._updated(v, grads, state, True)
         return new_v
 

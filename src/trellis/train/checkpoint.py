@@ -263,7 +263,7 @@ def _is_integer_that_fits(found: Any, name: str, wanted: str) -> bool:
 
 
 def _like(found: Any, needed: Any) -> Any:
-    """A leaf of the file in the framework, data type, device and memory order of what it replaces."""
+    """A leaf of the file in the framework, data type, device and memory order of the one here."""
     if not hasattr(needed, "dtype"):
         return found
     if isinstance(needed, np.generic):
