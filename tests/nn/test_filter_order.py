@@ -91,6 +91,28 @@ def test_the_order_changes_no_value(name, how):
     assert stepped.w.is_contiguous()
 
 
+@pytest.mark.parametrize("name", ["conv1d", "conv2d", "conv3d", "transposed"])
+def test_filters_in_transforms(name):
+    """Over many filters at once, forward, and twice differentiated: as one after the other."""
+    layer, x = made(name, "channel_last")
+    w = layer.v.w
+    many = trellis.stack([w, 2 * w, w - 1])
+
+    def loss(w):
+        return trellis.mean(layer(x, v={**layer.v, "w": w}) ** 2)
+
+    for fn in (
+        loss,
+        trellis.grad(loss),
+        trellis.grad(lambda w: trellis.sum(trellis.grad(loss)(w))),
+    ):
+        # Batched kernels sum in another order.
+        assert_close(trellis.vmap(fn)(many), trellis.stack([fn(w) for w in many]), rtol=1e-4)
+    at, slope = trellis.jvp(loss, (w,), (w,))
+    assert_close(at, loss(w), rtol=1e-5)
+    assert_close(slope, trellis.sum(trellis.grad(loss)(w) * w), rtol=1e-4)
+
+
 def test_the_first_filters_are_those_of_every_backend(backend):
     for name, make in LAYERS.items():
         for how in FORMATS:

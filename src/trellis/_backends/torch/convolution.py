@@ -84,16 +84,14 @@ def laid_like(x: Any, model: Any) -> Any:
     return torch.empty_like(model, dtype=x.dtype).copy_(x)
 
 
-_LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
-
-
 def _to_first_filters(filters: Any, dims: int) -> Any:
     """Copied unless they lie as `laid_out_filters` puts them.
 
     Some backward kernels of PyTorch refuse other orders, and others are slow with them.
     """
     first = filters.permute(dims + 1, dims, *range(dims))
-    if first.is_contiguous() or (dims > 1 and first.is_contiguous(memory_format=_LAST[dims])):
+    # Whether the channels are last in memory, in words that vmap understands.
+    if first.is_contiguous() or (dims > 1 and first.movedim(1, -1).is_contiguous()):
         return first
     return first.clone(memory_format=torch.contiguous_format)
 
