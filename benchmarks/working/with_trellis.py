@@ -147,4 +147,14 @@ def step(backend, name, mode, variant=None):
         model.v, model.buffers, state, value = update(model.v, model.buffers, state, x, y)
         return value
 
-    return one
+    def eager():
+        # As the guide writes it where nothing is compiled: the optimizer keeps its state.
+        def loss(v):
+            logits, new = model.apply(v, model.buffers, x)
+            return F.cross_entropy(logits, y), new
+
+        (value, model.buffers), grads = trellis.value_and_grad(loss, has_aux=True)(model.v)
+        model.v = optimizer.step(model.v, grads)
+        return value
+
+    return one if mode == "compiled" else eager

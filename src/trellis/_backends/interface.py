@@ -297,6 +297,12 @@ class Kernels(Protocol):
     ) -> Native:
         """The transpose of `conv`: the window of the full result that `spec` names."""
 
+    def laid_out_filters(self, filters: Native, dims: int, channel_first: bool) -> Native:
+        """The channel-last filters of a layer, in the order in memory that `conv` need not copy."""
+
+    def laid_like(self, x: Native, model: Native) -> Native:
+        """The array, in the order in memory of another one of its shape."""
+
     def max_pool(self, x: Native, spec: WindowSpec, *, indices: bool) -> tuple[Native, Any]:
         """Maxima over windows, and their flat positions in the plane, or None if nobody asked."""
 

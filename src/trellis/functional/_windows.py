@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from .._core.errors import ArgumentError, ShapeError
-from ._arguments import per_axis, whole_number
+from ._arguments import MOST, per_axis, whole_number
 
 # "SAME", "VALID", one int for all sides, or one (low, high) pair per spatial axis.
 Padding: TypeAlias = str | int | Sequence[tuple[int, int]]
@@ -89,6 +89,8 @@ def _pairs(
 
 def padding_kind(name: str, padding: Any, dims: int) -> str | Pairs:
     """ "SAME", "VALID", or one (low, high) pair per axis."""
+    if type(padding) is int and 0 <= padding <= MOST:
+        return ((padding, padding),) * dims
     if isinstance(padding, str):
         kind = padding.upper()
         if kind not in ("SAME", "VALID"):

@@ -152,6 +152,16 @@ class RuleChain:
                 state[name] = rebuild(column)
         return Container(state)
 
+    def begin(self, params: Nest) -> Container | PrivateState:
+        """`init` for somebody who keeps the state to himself: a step may write over it."""
+        state = self.init(params)
+        flat = [name for own in self.names for name in own]
+        is_eager = xp_of(state["step"]).is_concrete(state["step"])
+        columns, _, outline = aligned([params, *[state[name] for name in flat]], is_eager)
+        if outline is None:
+            return state
+        return PrivateState(state["step"], dict(zip(flat, columns[1:], strict=True)), outline)
+
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         """The updates and the new state."""
         lists = open_nests(self.names, grads, state, params)

@@ -100,7 +100,10 @@ class Optimizer:
 
         It is a constant for any enclosing gradient: to differentiate through a step, use `update`.
         """
-        state = self._state if len(self._state) else self.init(v)  # type: ignore[arg-type]
+        rules, state = self.transformation.rules, self._state
+        if not len(state):
+            begin = self.init if rules is None else rules.begin
+            state = begin(v)  # type: ignore[arg-type]
         new_v, self._state = self._updated(v, grads, state, True)
         return new_v
 

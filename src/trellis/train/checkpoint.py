@@ -263,20 +263,21 @@ def _is_integer_that_fits(found: Any, name: str, wanted: str) -> bool:
 
 
 def _like(found: Any, needed: Any) -> Any:
-    """A leaf of the file in the framework, data type and device of the leaf it replaces."""
+    """A leaf of the file in the framework, data type, device and memory order of the one here."""
     if not hasattr(needed, "dtype"):
         return found
     if isinstance(needed, np.generic):
         return np.asarray(found).astype(needed.dtype)[()]
     if is_key(needed):
         return xp_of(needed).random.make_key(int(found[0]), int(found[1]), device_of(needed))
-    return asarray(
+    new = asarray(
         found,
         dtype=str(dtype_of(needed)),
         backend=backend_of(needed),
         device=device_of(needed),
         copy=True,
     )
+    return xp_of(needed).laid_like(new, needed)
 
 
 def _kind(x: Any) -> str:

@@ -16,6 +16,8 @@ import tensorflow as tf
 
 from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ..shared.convolution import laid_like as laid_like
+from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._helpers import may_differentiate
 
 

@@ -68,11 +68,32 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
     return y if channel_first else y.movedim(1, -1)
 
 
+def laid_out_filters(filters: Any, dims: int, channel_first: bool) -> Any:
+    """Over memory in the order (out, in, *kernel) of torch, or (out, *kernel, in) beside data whose
+    channels are last; only the strides change.
+    """
+    kernel, inner = [*range(dims)], [*range(dims, filters.ndim - 1)]
+    order = [filters.ndim - 1, *(inner + kernel if channel_first or dims == 1 else kernel + inner)]
+    back = sorted(range(filters.ndim), key=order.__getitem__)
+    return filters.permute(order).contiguous().permute(back)
+
+
+def laid_like(x: Any, model: Any) -> Any:
+    if x.stride() == model.stride() or x.device != model.device:
+        return x
+    return torch.empty_like(model, dtype=x.dtype).copy_(x)
+
+
 def _to_first_filters(filters: Any, dims: int) -> Any:
-    # A copy: some backward kernels of PyTorch refuse permuted filters, others are slow with them.
-    return filters.permute(dims + 1, dims, *range(dims)).clone(
-        memory_format=torch.contiguous_format
-    )
+    """Copied unless they lie as `laid_out_filters` puts them.
+
+    Some backward kernels of PyTorch refuse other orders, and others are slow with them.
+    """
+    first = filters.permute(dims + 1, dims, *range(dims))
+    # Whether the channels are last in memory, in words that vmap understands.
+    if first.is_contiguous() or (dims > 1 and first.movedim(1, -1).is_contiguous()):
+        return first
+    return first.clone(memory_format=torch.contiguous_format)
 
 
 def _flat(pairs: Any) -> list[int]:

@@ -12,6 +12,7 @@ import torch
 
 from ..exports import hand_on
 from ..shared import foreach as plain
+from .convolution import laid_like
 from .gradients import compiling_inside
 
 # The rules, in operations over all leaves, are as fast here.
@@ -156,28 +157,37 @@ def fused_adam(
     With `reuse`, the moments are overwritten.
     """
     first = ws[0]
-    # The kernel walks through memory: all four must lie there in the same order.
-    gs = [g.contiguous() for g in gs]
     everything = [*ws, *gs, *ms, *vs]
     if (
         torch.compiler.is_compiling()
         or torch._C._functorch.peek_interpreter_stack() is not None
         or first.device.type not in ("cpu", "cuda")
         or not first.is_floating_point()
-        or any([x.requires_grad or not x.is_contiguous() for x in everything])
+        or any([x.requires_grad for x in everything])
         or any([x.dtype is not first.dtype or x.device != first.device for x in everything])
         or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
     ):
         return None
     ws = _copies(ws)
+    # The kernel walks through memory: all four must lie there in the same order, which is that of
+    # the weights, so that filters stay as convolutions want them. Copies have no gaps.
     if not reuse:
         ms, vs = _copies(ms), _copies(vs)
+    strides = [w.stride() for w in ws]
+    gs, ms, vs = [
+        xs
+        if [x.stride() for x in xs] == strides
+        else [laid_like(x, w) for x, w in zip(xs, ws, strict=True)]
+        for xs in (gs, ms, vs)
+    ]
+    # Of a tensor that is not contiguous the kernel would copy a part: it gets the bare memory.
+    walked = [
+        [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
+        for xs in (ws, gs, ms, vs)
+    ]
     kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
     kernel(
-        ws,
-        gs,
-        ms,
-        vs,
+        *walked,
         [],
         [step.to(torch.float32)] * len(ws),
         lr=lr,

@@ -40,18 +40,34 @@ def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: floa
         or compiling_inside
     ):
         return None  # the kernel writes the moments into arrays, which transforms do not allow
-    x = x.movedim(channel, 1)
-    # As above: the kernel loses digits where the mean is far from zero.
-    first = x.detach()[(slice(0, 1), slice(None), *[slice(0, 1)] * (x.ndim - 2))]
-    mean, variance = x.new_zeros(x.shape[1]), x.new_zeros(x.shape[1])
-    term = None if weight is None else bias
-    # With a momentum of 1 the running values are those of this batch.
-    y = torch.batch_norm(
-        x - first, weight, term, mean, variance, True, 1.0, epsilon, torch.backends.cudnn.enabled
-    ).movedim(1, channel)
+    x = x if channel == 1 else x.movedim(channel, 1)
+    done = None
+    if x.is_cpu and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack():
+        done = _normalised(x, weight, bias, epsilon)
+        if not bool((done[1] * done[1] <= _NEAR * done[2]).all()):
+            done = None
+    if done is None:
+        # As above: the kernel loses digits where the mean is far from zero.
+        first = x.detach()[(slice(0, 1), slice(None), *[slice(0, 1)] * (x.ndim - 2))]
+        y, mean, variance = _normalised(x - first, weight, bias, epsilon)
+        done = y, mean + first.reshape(-1), variance
+    y, mean, variance = done
+    y = y if channel == 1 else y.movedim(1, channel)
     if weight is None and bias is not None:
         y = y + bias.reshape([-1 if i == channel else 1 for i in range(y.ndim)])
-    return y, mean + first.reshape(-1), variance
+    return y, mean, variance
+
+
+# The square of a mean, in variances, that costs the kernel no more than three bits.
+_NEAR = 64
+
+
+def _normalised(x: Any, weight: Any, bias: Any, epsilon: float) -> tuple[Any, Any, Any]:
+    """By the kernel, with the moments of this batch, as running values with a momentum of 1."""
+    mean, variance = x.new_zeros(x.shape[1]), x.new_zeros(x.shape[1])
+    term, is_cudnn = None if weight is None else bias, torch.backends.cudnn.enabled
+    y = torch.batch_norm(x, weight, term, mean, variance, True, 1.0, epsilon, is_cudnn)
+    return y, mean, variance
 
 
 hand_on(globals())

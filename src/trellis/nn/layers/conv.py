@@ -3,6 +3,7 @@
 import math
 from typing import Any, ClassVar, Unpack
 
+from ..._core.dispatch import xp_of
 from ..._core.typing import A, Device, DTypeLike
 from ...functional._windows import Padding, Steps
 from ...functional.convolution import conv_general_dilated
@@ -63,9 +64,12 @@ class Convolution(Layer):
         area = math.prod(self._kernel)
         fans = [area * channels // self._groups for channels in self._channels]
         out = self._channels[1] if self._with_bias else None
-        return weight_and_bias(
+        v = weight_and_bias(
             self._initializers, self._filter_shape(), (fans[0], fans[1]), out, device, dtype
         )
+        w = v["w"]
+        is_first = self._format == "channel_first"
+        return {**v, "w": xp_of(w).laid_out_filters(w, self.dims, is_first)}
 
     def _common(self) -> dict[str, Any]:
         """The options that the functions of both directions take."""

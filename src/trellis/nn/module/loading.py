@@ -8,7 +8,7 @@ from ..._array.casting import astype, dtype
 from ..._array.creation import asarray
 from ..._array.device import device as device_of
 from ..._core.container import Container
-from ..._core.dispatch import backend_of
+from ..._core.dispatch import backend_of, xp_of
 from ..._core.dtypes import COMPLEX, FLOATING, INTEGER
 from ..._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .buffers import buffers, set_buffers
@@ -238,8 +238,9 @@ def put(node: Node, arrays: Mapping[str, Any]) -> None:
 
 
 def like(x: Any, model: Any) -> Any:
-    """A NumPy array in the framework and on the device of another array."""
-    return asarray(x, backend=backend_of(model), device=device_of(model), copy=True)
+    """A NumPy array in the framework, on the device and in the memory order of another array."""
+    new = asarray(x, backend=backend_of(model), device=device_of(model), copy=True)
+    return xp_of(model).laid_like(new, model)
 
 
 def refuse(report: WeightsReport, owner: object, source: str, what: str) -> None:
