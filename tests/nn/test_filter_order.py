@@ -10,8 +10,6 @@ import trellis
 from trellis import nn, optim, train
 from trellis.testing import assert_close
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 LAYERS = {
     "conv1d": lambda how: nn.Conv1D(4, 6, 3, 1, "SAME", data_format=how),
     "conv2d": lambda how: nn.Conv2D(4, 6, 3, 2, 1, data_format=how),
