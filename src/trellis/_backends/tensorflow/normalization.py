@@ -5,20 +5,49 @@ from typing import Any
 import tensorflow as tf
 
 from ..exports import hand_on
+from ._recorded import Backward, recorded
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
     """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
+    x = tf.convert_to_tensor(x)
+    affine = [None if p is None else tf.convert_to_tensor(p) for p in (weight, bias)]
+    sizes = [] if weight is None and bias is None else [x.shape[axis] for axis in axes]
+    shape = [sizes.pop(0) if i in axes and sizes else 1 for i in range(len(x.shape))]
+    others = [i for i in range(len(x.shape)) if i not in axes]
+
+    def formula(x: Any, *given: Any) -> Any:
+        return _scaled(_normal(x, axes, epsilon)[0], given)
+
+    def forward(x: Any, *given: Any) -> tuple[Any, Backward]:
+        normal, factor = _normal(x, axes, epsilon)
+
+        def backward(g: Any) -> list[Any]:
+            found = []
+            if weight is not None:
+                found.append(tf.reduce_sum(g * normal, others))
+            if bias is not None:
+                found.append(tf.reduce_sum(g, others))
+            h = g if weight is None else g * tf.reshape(given[0], shape)
+            along = normal * tf.reduce_mean(h * normal, axes, True)
+            return [(h - tf.reduce_mean(h, axes, True) - along) * factor, *found]
+
+        return _scaled(normal, given), backward
+
+    def _scaled(y: Any, given: tuple[Any, ...]) -> Any:
+        y = y if weight is None else y * tf.reshape(given[0], shape)
+        return y if bias is None else y + tf.reshape(given[-1], shape)
+
+    return recorded(formula, forward, x, *[p for p in affine if p is not None])
+
+
+def _normal(x: Any, axes: tuple[int, ...], epsilon: float) -> tuple[Any, Any]:
+    """Mean 0 and variance 1, and the factor that made it 1."""
     # Two passes: what the rounded mean leaves is subtracted again.
     away = x - tf.stop_gradient(tf.reduce_mean(x, axes, True))
     away = away - tf.reduce_mean(away, axes, True)
-    y = away * tf.math.rsqrt(tf.reduce_mean(away * away, axes, True) + epsilon)
-    sizes = (
-        [] if weight is None and bias is None else list((bias if weight is None else weight).shape)
-    )
-    shape = [sizes.pop(0) if i in axes and sizes else 1 for i in range(len(x.shape))]
-    y = y if weight is None else y * tf.reshape(weight, shape)
-    return y if bias is None else y + tf.reshape(bias, shape)
+    factor = tf.math.rsqrt(tf.reduce_mean(away * away, axes, True) + epsilon)
+    return away * factor, factor
 
 
 def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
