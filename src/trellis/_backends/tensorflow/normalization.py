@@ -55,23 +55,54 @@ def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: floa
     rank = len(x.shape)
     if x.dtype is not tf.float32 or channel != rank - 1 or _has_gpu or x.shape[-1] is None:
         return None
+    x, channels = tf.convert_to_tensor(x), x.shape[-1]
+    weight = tf.ones(channels) if weight is None else tf.convert_to_tensor(weight)
+    bias = tf.zeros(channels) if bias is None else tf.convert_to_tensor(bias)
+    moments = []
+
+    def formula(x: Any, weight: Any, bias: Any) -> Any:
+        y, mean, variance, *_ = _fused(_near_zero(x, tf.stop_gradient(_first(x))), weight, bias)
+        moments[:] = tf.stop_gradient(mean), tf.stop_gradient(variance), _first(x)
+        return y if rank == 4 else tf.reshape(y, tf.shape(x))
+
+    def forward(x: Any, weight: Any, bias: Any) -> tuple[Any, Backward]:
+        first = _first(x)
+        images, shape = _near_zero(x, first), None if rank == 4 else tf.shape(x)
+        y, mean, variance, *kept = _fused(images, weight, bias)
+        moments[:] = mean, variance, first
+
+        def backward(g: Any) -> list[Any]:
+            g = g if rank == 4 else tf.reshape(g, [-1, 1, 1, channels])
+            by_x, by_weight, by_bias, *_ = tf.raw_ops.FusedBatchNormGradV3(
+                y_backprop=g,
+                x=images,
+                scale=weight,
+                reserve_space_1=kept[0],
+                reserve_space_2=kept[1],
+                reserve_space_3=kept[2],
+                epsilon=epsilon,
+            )
+            return [by_x if rank == 4 else tf.reshape(by_x, shape), by_weight, by_bias]
+
+        return y if rank == 4 else tf.reshape(y, shape), backward
+
+    def _first(x: Any) -> Any:
+        return tf.slice(x, [0] * rank, [1] * channel + [channels])
+
     # The kernel's mean is rounded: far from zero that costs digits. Any element is near enough to
     # the mean of its channel to take its place.
-    first = tf.stop_gradient(x[(*[slice(0, 1)] * channel, slice(None))])
-    away = x - first
-    channels = x.shape[-1]
-    images = away if rank == 4 else tf.reshape(away, [-1, 1, 1, channels])
-    y, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
-        x=images,
-        scale=tf.ones(channels) if weight is None else weight,
-        offset=tf.zeros(channels) if bias is None else bias,
-        mean=[],
-        variance=[],
-        epsilon=epsilon,
-    )
-    y = y if rank == 4 else tf.reshape(y, tf.shape(x))
-    mean = tf.stop_gradient(mean) + tf.reshape(first, [-1])
-    return y, mean, tf.stop_gradient(variance)
+    def _near_zero(x: Any, first: Any) -> Any:
+        away = x - first
+        return away if rank == 4 else tf.reshape(away, [-1, 1, 1, channels])
+
+    def _fused(images: Any, weight: Any, bias: Any) -> Any:
+        return tf.raw_ops.FusedBatchNormV3(
+            x=images, scale=weight, offset=bias, mean=[], variance=[], epsilon=epsilon
+        )
+
+    y = recorded(formula, forward, x, weight, bias)
+    mean, variance, first = moments
+    return y, mean + tf.stop_gradient(tf.reshape(first, [-1])), variance
 
 
 # There the kernel has a least epsilon, and formats of its own.
