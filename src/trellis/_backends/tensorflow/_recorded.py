@@ -18,34 +18,39 @@ try:
 except ImportError:  # TensorFlow has no public name for it
     record = None
 
-# What a function gives, and the map from the gradient of that to one for each input.
-Backward = Callable[[Any], list[Any]]
+# The map from the gradients of what a function gives to one for each input.
+Backward = Callable[..., list[Any]]
 
 
 def recorded(
     formula: Callable[..., Any], forward: Callable[..., tuple[Any, Backward]], *xs: Any
 ) -> Any:
-    """`formula(*xs)` of floating-point tensors; `forward` gives the same, and its backward pass."""
+    """`formula(*xs)` of floating-point tensors, a tensor or a list of them; `forward` gives the
+    same, and its backward pass.
+    """
     if record is None or not record.should_record_backprop(xs):
         return formula(*xs)
     with record.stop_recording():
         y, backward = forward(*xs)
 
-    def pull(g: Any) -> list[Any]:
-        g = tf.convert_to_tensor(g)  # gathers answer with IndexedSlices
-        return _pulled(formula, xs, g) if is_recording() else backward(g)
+    def pull(*gs: Any) -> list[Any]:
+        gs = tuple([tf.convert_to_tensor(g) for g in gs])  # gathers answer with IndexedSlices
+        return _pulled(formula, xs, gs) if is_recording() else backward(*gs)
 
-    record.record_operation("Recorded", [y], list(xs), pull)
+    record.record_operation("Recorded", y if isinstance(y, list) else [y], list(xs), pull)
     return y
 
 
-def _pulled(formula: Callable[..., Any], xs: tuple[Any, ...], g: Any) -> list[Any]:
+def _pulled(formula: Callable[..., Any], xs: tuple[Any, ...], gs: tuple[Any, ...]) -> list[Any]:
     """The gradients by the operations, for somebody who differentiates them again."""
     copies = [tf.identity(x) for x in xs]  # one tensor may be given twice
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(copies)
         y = formula(*copies)
     found: list[Any] = tape.gradient(
-        y, copies, output_gradients=g, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        y if isinstance(y, list) else [y],
+        copies,
+        output_gradients=list(gs),
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
     return found
