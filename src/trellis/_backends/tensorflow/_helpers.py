@@ -42,7 +42,8 @@ def may_differentiate() -> bool:
     return not tf.executing_eagerly() or is_recording()
 
 
-Eager: Any = type(tf.constant(0))
+with tf.init_scope():  # this file may be read for the first time while a graph is made
+    Eager: Any = type(tf.constant(0))
 FLOAT32_ENUM = FLOAT32.as_datatype_enum
 
 
