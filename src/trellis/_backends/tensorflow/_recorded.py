@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from ._helpers import is_recording
 
-record: Any
 try:
     from tensorflow.python.eager import record
 except ImportError:  # TensorFlow has no public name for it

@@ -58,7 +58,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: floa
     x, channels = tf.convert_to_tensor(x), x.shape[-1]
     weight = tf.ones(channels) if weight is None else tf.convert_to_tensor(weight)
     bias = tf.zeros(channels) if bias is None else tf.convert_to_tensor(bias)
-    moments = []
+    moments = []  # type: ignore[var-annotated]
 
     def formula(x: Any, weight: Any, bias: Any) -> Any:
         y, mean, variance, *_ = _fused(_near_zero(x, tf.stop_gradient(_first(x))), weight, bias)
