@@ -42,8 +42,9 @@ def may_differentiate() -> bool:
     return not tf.executing_eagerly() or is_recording()
 
 
-Eager: Any = type(tf.constant(0))
-_float32 = FLOAT32.as_datatype_enum
+with tf.init_scope():  # this file may be read for the first time while a graph is made
+    Eager: Any = type(tf.constant(0))
+FLOAT32_ENUM = FLOAT32.as_datatype_enum
 
 
 def is_plain_pair(x1: Any, x2: Any) -> bool:
@@ -55,9 +56,14 @@ def is_plain_pair(x1: Any, x2: Any) -> bool:
     return (
         type(x1) is Eager
         and type(x2) is Eager
-        and x1._datatype_enum() == _float32 == x2._datatype_enum()
+        and x1._datatype_enum() == FLOAT32_ENUM == x2._datatype_enum()
         and not is_recording()
     )
+
+
+def is_plain(x: Any) -> bool:
+    """Whether it is a float32 tensor with values."""
+    return type(x) is Eager and x._datatype_enum() == FLOAT32_ENUM
 
 
 def default_float() -> Any:
@@ -189,6 +195,8 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def floating(x: Any) -> Any:
     """`x` itself where it is floating-point or complex, else in the default float."""
+    if is_plain(x):
+        return x
     dtype = x.dtype
     # Identity first: TensorFlow's data types are hashed in Python.
     return x if dtype is FLOAT32 or dtype in INEXACT else tf.cast(x, default_float())

@@ -8,6 +8,7 @@ import tensorflow as tf
 from ..._core.shapes import normal_axes
 from ..exports import hand_on
 from ._helpers import rank
+from ._recorded import Backward, recorded
 
 
 def relu(x: Any, /) -> Any:
@@ -27,10 +28,38 @@ def softplus(x: Any, /) -> Any:
 
 
 def gelu(x: Any, /, *, approximate: bool = False) -> Any:
-    # Not tf.nn.gelu, whose constants have the precision of float32 in float64 too.
-    if approximate:
-        return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
+    return recorded(*(_GELU_BY_TANH if approximate else _GELU), tf.convert_to_tensor(x))
+
+
+# Not tf.nn.gelu, whose constants have the precision of float32 in float64 too. The derivative is
+# made together with the value: it is all that the backward pass needs.
+
+
+def _gelu(x: Any) -> Any:
     return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_and_slope(x: Any) -> tuple[Any, Backward]:
+    twice = 1 + tf.math.erf(x * math.sqrt(0.5))
+    slope = 0.5 * twice + x * (tf.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
+    return 0.5 * x * twice, lambda g: [g * slope]
+
+
+def _gelu_by_tanh(x: Any) -> Any:
+    return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
+
+
+def _gelu_by_tanh_and_slope(x: Any) -> tuple[Any, Backward]:
+    square = 0.044715 * (x * x)
+    y = tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + square)))
+    half = 0.5 * x
+    inner = (1 + 3 * square) * math.sqrt(2 / math.pi)
+    slope = 0.5 * (1 + y) + half * (1 - y * y) * inner
+    return half * (1 + y), lambda g: [g * slope]
+
+
+_GELU = (_gelu, _gelu_and_slope)
+_GELU_BY_TANH = (_gelu_by_tanh, _gelu_by_tanh_and_slope)
 
 
 def elu(x: Any, /, *, alpha: float, scale: float) -> Any:

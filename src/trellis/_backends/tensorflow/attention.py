@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..exports import hand_on
+from ._recorded import Backward, recorded
 from .activation import softmax
 
 
@@ -13,8 +14,38 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
     if dtype.size < 4:
         # Weights and products in float32, rounded once at the end.
         query, key, value = [tf.cast(x, tf.float32) for x in (query, key, value)]
-    weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
-    return tf.cast(tf.matmul(weights, value), dtype)
+    query, key, value = [tf.convert_to_tensor(x) for x in (query, key, value)]
+
+    def formula(query: Any, key: Any, value: Any) -> Any:
+        weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+        return tf.matmul(weights, value)
+
+    def forward(query: Any, key: Any, value: Any) -> tuple[Any, Backward]:
+        weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
+
+        def backward(g: Any) -> list[Any]:
+            by_value = tf.matmul(weights, g, transpose_a=True)
+            by_logits = _through_softmax(weights, tf.matmul(g, value, transpose_b=True))
+            by_query = tf.matmul(by_logits, key) * scale
+            by_key = tf.matmul(by_logits, query, transpose_a=True) * scale
+            return [by_query, by_key, by_value]
+
+        return tf.matmul(weights, value), backward
+
+    if _is_even(query, key, value) and (mask is None or mask.dtype == tf.bool):
+        return tf.cast(recorded(formula, forward, query, key, value), dtype)
+    return tf.cast(formula(query, key, value), dtype)
+
+
+def _is_even(query: Any, key: Any, value: Any) -> bool:
+    """Whether no batch axis is broadcast, and so none is to be summed in a derivative."""
+    batch = query.shape[:-2]
+    is_known = batch.rank is not None and batch.is_fully_defined()
+    return is_known and batch == key.shape[:-2] == value.shape[:-2]
+
+
+def _through_softmax(weights: Any, g: Any) -> Any:
+    return (g - tf.reduce_sum(g * weights, -1, keepdims=True)) * weights
 
 
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:

@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..exports import hand_on
-from ._helpers import is_recording
+from ._helpers import Eager, is_recording
 
-_Tensor = type(tf.constant(0))
+_Tensor = Eager
 _static_types = (bool, int, float, complex, str)
 
 

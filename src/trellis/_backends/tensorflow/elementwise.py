@@ -11,6 +11,7 @@ from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FLOAT32,
+    FLOAT32_ENUM,
     FLOATING,
     SCALARS,
     SIGNED,
@@ -475,6 +476,8 @@ def cosh(x: Any, /) -> Any:
 
 
 def tanh(x: Any, /) -> Any:
+    if type(x) is Eager and x._datatype_enum() == FLOAT32_ENUM:  # `is_plain`, without the call
+        return _raw.Tanh(x=x)
     x = floating(x)
     y = _raw.Tanh(x=x)
     return y if x.dtype is FLOAT32 or x.dtype in FLOATING else _complex_tanh(x, y)

@@ -9,6 +9,7 @@ compile.
 from math import prod
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from ..._core.threefry import (
@@ -90,7 +91,8 @@ class _Keys(tf.__internal__.SymbolicTensor):
 
 
 def fold_in(key: Any, data: Any) -> Any:
-    count = _u32(data) if isinstance(data, int) else tf.cast(data, tf.uint32)
+    # As an array: TensorFlow keeps a tensor of every Python number that it is ever given.
+    count = tf.constant(np.uint32(data)) if isinstance(data, int) else tf.cast(data, tf.uint32)
     x0, x1 = _hash(key[..., 0], key[..., 1], tf.zeros_like(count), count)
     return tf.stack([x0, x1], axis=-1)
 
