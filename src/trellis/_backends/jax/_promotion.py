@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError
+from ..._core.guards import unordered
 from .casting import as_dtype, default_of, lookup
 
 _numbers = (bool, int, float, complex)
@@ -53,11 +54,19 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 def are_complex(x1: Any, x2: Any) -> bool:
     """Of the two that `pair` gives. `jnp.result_type` takes as long as the operation itself."""
-    return _is_complex(x1) or _is_complex(x2)
+    kinds = [x.dtype.kind if hasattr(x, "dtype") else type(x) for x in (x1, x2)]
+    return "c" in kinds or complex in kinds
 
 
-def _is_complex(x: Any) -> bool:
-    return type(x) is complex if type(x) in _numbers else x.dtype.kind == "c"
+def ordered_pair(function: str, x1: Any, x2: Any) -> tuple[Any, Any]:
+    """`pair` for functions that need an order, which complex numbers do not have."""
+    dtype = getattr(x1, "dtype", None)
+    if dtype is not None and dtype.kind == "f" and dtype == getattr(x2, "dtype", None):
+        return x1, x2
+    x1, x2 = pair(x1, x2)
+    if are_complex(x1, x2):
+        raise unordered(function)
+    return x1, x2
 
 
 def common(xs: Any) -> list[Any]:

@@ -15,7 +15,15 @@ from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ..exports import hand_on
 from . import _complex
-from ._promotion import are_complex, floating, floating_pair, pair, promote, refuse_others
+from ._promotion import (
+    are_complex,
+    floating,
+    floating_pair,
+    ordered_pair,
+    pair,
+    promote,
+    refuse_others,
+)
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
 # while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
@@ -243,16 +251,12 @@ def _fmod(x1: Any, x2: Any) -> Any:
 
 
 def greater(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("greater")
+    x1, x2 = ordered_pair("greater", x1, x2)
     return jnp.greater(x1, x2)
 
 
 def greater_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("greater_equal")
+    x1, x2 = ordered_pair("greater_equal", x1, x2)
     return jnp.greater_equal(x1, x2)
 
 
@@ -268,16 +272,12 @@ def _hypot(x1: Any, x2: Any) -> Any:
 
 
 def less(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("less")
+    x1, x2 = ordered_pair("less", x1, x2)
     return jnp.less(x1, x2)
 
 
 def less_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("less_equal")
+    x1, x2 = ordered_pair("less_equal", x1, x2)
     return jnp.less_equal(x1, x2)
 
 
@@ -313,16 +313,12 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 
 def maximum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("maximum")
+    x1, x2 = ordered_pair("maximum", x1, x2)
     return jnp.maximum(x1, x2)
 
 
 def minimum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("minimum")
+    x1, x2 = ordered_pair("minimum", x1, x2)
     return jnp.minimum(x1, x2)
 
 

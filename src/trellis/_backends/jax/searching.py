@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from ..._core.guards import not_bools, unordered
 from ..exports import hand_on
 from ._helpers import refuse_abstract
-from ._promotion import are_complex, common, pair
+from ._promotion import common, ordered_pair
 from .casting import default_int
 
 
@@ -37,9 +37,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    x1, x2 = pair(x1, x2)
-    if are_complex(x1, x2):
-        raise unordered("searchsorted")
+    x1, x2 = ordered_pair("searchsorted", x1, x2)
     return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 

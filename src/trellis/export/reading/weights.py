@@ -34,7 +34,7 @@ def read_weights(path: Path) -> Description:
             raise Damaged(f"its header does not say the shape of {name!r}.")
         kind = str(entry.get("dtype"))
         offsets = entry.get("data_offsets")
-        if not isinstance(offsets, list) or not all(isinstance(end, int) for end in offsets):
+        if not isinstance(offsets, list) or not all([isinstance(end, int) for end in offsets]):
             raise Damaged(f"its header does not say where {name!r} is.")
         if 8 + length + max(offsets, default=0) > size:
             raise Damaged(f"it ends before {name!r} does: it is cut off.")
