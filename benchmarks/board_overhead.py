@@ -89,7 +89,7 @@ def main() -> None:
                 "trellis": Session(folder, *plugin, "--board", "board.sqlite"),
             },
             limit=1.1,
-            rounds=5,
+            rounds=3,
         )
         report.save()
 

@@ -22,9 +22,9 @@ from importlib import import_module
 from harness import QUICK, Report, Row, one_core
 
 BACKENDS = ("torch", "jax", "tensorflow")
-NAMES = ("mlp", "cnn", "gpt")
+NAMES = ("mlp", "gpt")
 # Minutes of torch's compiler.
-LONG_NAMES = ("deep_transformer", "gpt without dropout", "gpt without clipping")
+LONG_NAMES = ("cnn", "deep_transformer", "gpt without dropout", "gpt without clipping")
 LIMIT = 1.2
 LONG = "--long" in sys.argv
 

@@ -16,7 +16,8 @@ import numpy as np
 from harness import QUICK, Report
 
 # The same program as in the short test.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "train")]
 from test_loss_curves import OPTIMIZERS, TOLERANCES, curve
 
 BACKENDS = ("numpy", "jax", "torch", "tensorflow")

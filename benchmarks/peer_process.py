@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,6 +32,7 @@ class Peer:
             stdout=subprocess.PIPE,
             stderr=None if "--verbose" in sys.argv else subprocess.DEVNULL,
             text=True,
+            cwd=None if is_ours else tempfile.gettempdir(),  # Ivy writes a log where it runs
             env={**os.environ, **environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
 

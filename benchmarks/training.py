@@ -122,7 +122,7 @@ def measure(report, backend, keras, folder):
             except PeerError as error:
                 report.notes.append(f"{what}: Keras 3 {error}")
         limit = None if backend == "numpy" else LIMITS[mode]
-        report.add(what, contestants, limit=limit, budget=3.0, rounds=9)
+        report.add(what, contestants, limit=limit, budget=1.5, rounds=9)
 
 
 def main():

@@ -33,15 +33,13 @@ def numbers(pattern):
 
 def test_cost_of_a_call():
     section = "Cost of a call over the native call, arrays of 4 elements"
-    one, first, second = numbers(
-        r"`exp\(x\)` costs ([\d.]+) µs over the framework's own, one such as `add\(x, y\)` "
-        r"([\d.]+) and ([\d.]+) µs"
+    said = numbers(
+        r"`exp\(x\)` costs ([\d.]+) and ([\d.]+) µs over the framework's own, one such as "
+        r"`add\(x, y\)` ([\d.]+) and ([\d.]+) µs"
     )
-    # Two figures of the README in one digit each: half a digit either way.
-    assert over_native(section, "numpy exp") == pytest.approx(one, abs=0.015)
-    assert over_native(section, "torch exp") == pytest.approx(one, abs=0.015)
-    assert over_native(section, "numpy add") == pytest.approx(first, abs=0.05)
-    assert over_native(section, "torch add") == pytest.approx(second, abs=0.05)
+    rows = ("numpy exp", "torch exp", "numpy add", "torch add")
+    # One digit each: half a digit either way.
+    assert said == pytest.approx([over_native(section, row) for row in rows], abs=0.05)
 
 
 def training_rows():
@@ -67,6 +65,23 @@ def test_a_training_step_beside_keras():
     ratios = {label: row["keras"] / row["trellis"] for label, row in training_rows().items()}
     assert round(ratios.pop("jax lstm, eager")) == most
     assert (round(min(ratios.values()), 1), round(max(ratios.values()), 1)) == (low, high)
+
+
+def working_rows(ending):
+    rows = charts.ratios("Working sizes: a step of a GPT, a ResNet-18 and an LSTM")
+    rows = {label: row["trellis"] for label, row in rows if label.endswith(ending)}
+    return {label: ratio for label, ratio in rows.items() if not label.startswith("numpy")}
+
+
+def test_a_step_at_working_sizes():
+    said = numbers(
+        r"a step takes ([\d.]+) to ([\d.]+) times the best native code that we know to write, "
+        r"and ([\d.]+) to ([\d.]+) times its memory \(ResNet-18 on TensorFlow, [^)]* ([\d.]+) times\)"
+    )
+    times = working_rows((", eager", ", compiled")).values()
+    memory = working_rows(": memory")
+    most = [memory.pop(f"tensorflow resnet, {mode}: memory") for mode in ("eager", "compiled")]
+    assert said == [min(times), max(times), min(memory.values()), max(memory.values()), max(most)]
 
 
 def test_numpy_beside_torch():
