@@ -76,7 +76,8 @@ def working_rows(ending):
 def test_a_step_at_working_sizes():
     said = numbers(
         r"a step takes ([\d.]+) to ([\d.]+) times the best native code that we know to write, "
-        r"and ([\d.]+) to ([\d.]+) times its memory \(ResNet-18 on TensorFlow, [^)]* ([\d.]+) times\)"
+        r"and ([\d.]+) to ([\d.]+) times its memory "
+        r"\(ResNet-18 on TensorFlow, [^)]* ([\d.]+) times\)"
     )
     times = working_rows((", eager", ", compiled")).values()
     memory = working_rows(": memory")
