@@ -10,7 +10,7 @@ import trellis
 from trellis import functional as F
 from trellis import optim
 
-pytestmark = [pytest.mark.needs("tensorflow"), pytest.mark.xdist_group("tensorflow")]
+pytestmark = pytest.mark.needs("tensorflow")
 
 ROWS, WIDTH = 37, 41  # a shape that no other test leaves in memory
 

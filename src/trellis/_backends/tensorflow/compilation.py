@@ -9,7 +9,6 @@ from ..._core import tree
 from ..exports import hand_on
 from ._helpers import Eager, is_recording
 
-_Tensor = Eager
 _static_types = (bool, int, float, complex, str)
 
 
@@ -48,12 +47,12 @@ class _Function:
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         """The call for arguments that are taken apart already."""
         tensors, statics = leaves, tuple(leaves[:0])
-        if not all([type(x) is _Tensor for x in leaves]):
-            tensors = [x for x in leaves if type(x) is _Tensor]
-            if not all([type(x) is _Tensor or type(x) in _static_types for x in leaves]):
+        if not all([type(x) is Eager for x in leaves]):
+            tensors = [x for x in leaves if type(x) is Eager]
+            if not all([type(x) is Eager or type(x) in _static_types for x in leaves]):
                 # Symbolic tensors of an enclosing function, variables, arrays of NumPy.
                 return self._whole(*args, **kwargs)
-            statics = tuple([None if type(x) is _Tensor else (type(x), x) for x in leaves])
+            statics = tuple([None if type(x) is Eager else (type(x), x) for x in leaves])
         # Numbers and tuples of numbers are compared in C, unlike `x.dtype` and `x.shape`.
         key = (
             spec,
@@ -80,7 +79,7 @@ class _Function:
 
         def flat(*tensors: Any) -> list[Any]:
             remaining = list(tensors)
-            filled = [remaining.pop(0) if type(x) is _Tensor else x for x in leaves]
+            filled = [remaining.pop(0) if type(x) is Eager else x for x in leaves]
             args, kwargs = tree.unflatten(spec, filled)
             outputs, out_spec = tree.flatten(self._fn(*args, **kwargs))
             out_specs.append(out_spec)
