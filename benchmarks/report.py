@@ -2,6 +2,8 @@
 is written by hand."""
 
 import json
+import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -12,6 +14,7 @@ from run import NAMES
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = DOCS / "benchmarks"
 RECORDED = Path(__file__).with_name("instructions.json")
+BOUNDS = Path(__file__).with_name("bounds.toml")
 
 
 def ratios(row):
@@ -138,15 +141,26 @@ def growth_pictures(rows):
     return made
 
 
+def why_over(bounds, name, what, ratio):
+    """What bounds a row, from bounds.toml: the first entry that fits, as far as it goes."""
+    for bound in bounds:
+        fits = bound["benchmark"] == name and fnmatchcase(what, bound["row"])
+        if fits and ratio <= bound["up_to"]:
+            return bound["why"]
+    return "**not explained yet**"
+
+
 def over_limit(documents):
+    bounds = tomllib.loads(BOUNDS.read_text())["bound"]
     found = []
     for name, document in documents.items():
         for row in document["rows"]:
             for contestant, limit in limits(row).items():
                 ratio = shares(row).get(contestant, 0)
                 if ratio > limit:
+                    why = why_over(bounds, name, row["what"], ratio)
                     found.append(
-                        f"| {name} | {row['what']} | {contestant} | {ratio:.2f} | {limit:g} |"
+                        f"| {name} | {row['what']} | {contestant} | {ratio:.2f} | {limit:g} | {why} |"
                     )
     return found
 
@@ -231,7 +245,8 @@ def main():
     over = over_limit(documents)
     text += ["", "## Over their limits", ""]
     if over:
-        text += ["| benchmark | row | contestant | ratio | limit |", "|---|---|---|---|---|", *over]
+        head = "| benchmark | row | contestant | ratio | limit | what bounds it |"
+        text += [head, "|---" * 6 + "|", *over]
     else:
         text.append("None.")
     for name, document in documents.items():

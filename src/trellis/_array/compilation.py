@@ -71,9 +71,10 @@ def compile(
     Python code that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
 
     A step that gives new weights for old ones holds both while it runs. `donate_argnums` names
-    arguments by position that are not looked at after the call: JAX writes results of the same
-    shape over their arrays, and raises if one is used again. The other frameworks' compilers have
-    no such thing, and leave the arrays as they are.
+    arguments by position that are not looked at after the call: results are written over their
+    arrays. JAX deletes these; on torch and TensorFlow the dicts and lists that they came in let go
+    of them, and one that somebody holds elsewhere stays as it is. Whoever uses what was given away
+    is told so. NumPy, without a compiler, leaves everything as it was.
 
     To debug with prints and breakpoints, switch compilation off: `TRELLIS_COMPILE=0` in the
     environment, or `with trellis.using_compilation(False):`.

@@ -110,8 +110,8 @@ class Compilation(Protocol):
         carry: int | None = None,
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
-        would be. Results may be written over the arrays of the arguments `donate_argnums`, where
-        the framework finds the pairs by itself. The argument number `carry` comes back, changed, as
+        would be. Results may be written over the arrays of the arguments `donate_argnums`, and the
+        nests that held them emptied. The argument number `carry` comes back, changed, as
         the last of several results: its memory may be used for that, and the caller must not look
         at it again.
         """
@@ -298,7 +298,9 @@ class Kernels(Protocol):
         """The transpose of `conv`: the window of the full result that `spec` names."""
 
     def laid_out_filters(self, filters: Native, dims: int, channel_first: bool) -> Native:
-        """The channel-last filters of a layer, in the order in memory that `conv` need not copy."""
+        """The channel-last filters of a layer, in the order in memory that `conv` need not copy;
+        without spatial axes the matrices of an LSTM.
+        """
 
     def laid_like(self, x: Native, model: Native) -> Native:
         """The array, in the order in memory of another one of its shape."""

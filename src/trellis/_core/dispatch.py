@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from .container import Container
+from .donation import GivenAway, gone
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
 from .leafwise import LeafwiseBackend
 from .settings import Setting
@@ -94,6 +95,8 @@ def _resolve(x: Any) -> "Backend":
     for backend in imported_backends():
         if issubclass(cls, backend.ARRAY_TYPES):
             return backend
+    if cls is GivenAway:
+        raise gone()
     raise ArgumentTypeError(
         f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."

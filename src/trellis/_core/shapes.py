@@ -38,6 +38,8 @@ def normal_axis(axis: int, ndim: int) -> int:
     >>> normal_axis(-1, 3)
     2
     """
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise ArgumentTypeError(
             f"An axis is an integer, got {axis!r} of type {type(axis).__name__}."

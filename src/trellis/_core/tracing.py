@@ -7,6 +7,7 @@ from typing import Any
 
 from .dispatch import BACKENDS, load, xp_of
 from .errors import ArgumentTypeError
+from .leafwise import is_of_one_type
 
 # A function that only runs as if a compiler traced it, and must refuse the same: what
 # `trellis.compile` gives on NumPy, and the second run that explains an error of torch.compile.
@@ -38,6 +39,17 @@ def lasts(x: Any) -> bool:
     except ArgumentTypeError:  # not an array: a specification of one, a quantised weight, ...
         return True
     return is_lasting
+
+
+def all_last(values: list[Any]) -> bool:
+    """`lasts` of each; arrays of one type, the usual case, look for their backend once."""
+    if values and hasattr(values[0], "dtype") and is_of_one_type(values):
+        try:
+            last = xp_of(values[0]).lasts
+        except ArgumentTypeError:
+            return True
+        return all([last(x) for x in values])
+    return all([lasts(x) for x in values])
 
 
 def tracing() -> str | None:

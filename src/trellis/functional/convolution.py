@@ -214,7 +214,9 @@ def _convolved(
             f"have shape {wanted_filters(found, channels // groups, found.outer)}."
         )
     check_bias(name, bias, found.outer)
-    spread = tuple([(n - 1) * step + 1 for n, step in zip(found.sizes, x_dilations, strict=True)])
+    spread = found.sizes
+    if max(x_dilations) > 1:
+        spread = tuple([(n - 1) * step + 1 for n, step in zip(spread, x_dilations, strict=True)])
     windows = windows_on(name, spread, found.kernel, found.strides, given.padding, found.dilations)
     x, filters, bias = as_floats(name, xp, x, filters, bias)
     spec = ConvSpec(

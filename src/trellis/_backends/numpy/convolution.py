@@ -21,9 +21,9 @@ from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._fused import fused
 from ._record import primitive
 
-# Windows are copied for one block of rows at a time: small enough to stay in the cache, large
-# enough for BLAS.
-_BLOCK_BYTES = 1 << 20
+# Windows are copied for one block of rows at a time: small enough to stay in the cache together
+# with the block before, whose memory is still held; large enough for BLAS.
+_BLOCK_BYTES = 1 << 19
 
 
 class _Geometry(NamedTuple):
@@ -104,7 +104,7 @@ def _output(x: Any, w: Any, geo: _Geometry) -> Any:
             y += padded[window] * w[offset][0]
         return y.astype(dtype, copy=False)
     matrices = _filter_matrices(w, geo)
-    for block, columns in _columns(padded, geo):
+    for block, columns in _columns(padded, geo, w.shape[-1]):
         if geo.groups == 1:
             np.matmul(columns[0], matrices[0], out=y[block].reshape(-1, y.shape[-1]))
             continue
@@ -117,24 +117,54 @@ def _input_gradient(g: Any, w: Any, geo: _Geometry) -> Any:
     dtype, g, w = _computable(g, w)
     in_group = w.shape[-2]
     channels = in_group * geo.groups
-    padded = np.zeros((g.shape[0], *_lengths(geo), channels), g.dtype)
+    lengths = geo.sizes if _is_plain(geo) else _lengths(geo)
+    padded = np.zeros((g.shape[0], *lengths, channels), g.dtype)
     if _is_depthwise(w, geo):
         for offset, window in _offsets(geo):
             padded[window] += g * w[offset][0]
         return _unpadded(padded, geo).astype(dtype, copy=False)
-    matrices = np.ascontiguousarray(_filter_matrices(w, geo).transpose(0, 2, 1))
+    matrices = _filter_matrices(w, geo).transpose(0, 2, 1)  # BLAS reads them as they lie
     row = math.prod(geo.kernel) * channels * g.itemsize
-    for block in _blocks(g.shape[0], geo.outs, row):
+    for block in _blocks(g.shape[0], geo.outs, row, w.shape[-1] // geo.groups):
         columns = np.matmul(_to_groups(g[block], geo.groups), matrices)
         rows = g[block].shape[:-1]
         columns = columns.reshape(geo.groups, *rows, *geo.kernel, in_group)
         # The block's own part of the buffer: whole samples, or some rows of one sample.
-        top = block[1].start * geo.strides[0]
+        own = padded[block[0]][:, block[1].start * geo.strides[0] :]
+        if geo.groups == 1 and geo.dilations[-1] == 1:
+            _add_runs(own, columns[0], geo)
+            continue
         for offset, window in _offsets(geo, rows[1]):
             part = columns[(slice(None),) * (1 + len(rows)) + offset]
-            target = padded[block[0]][:, top:][window]
+            target = own[window]
             target += np.moveaxis(part, 0, -2).reshape(target.shape)
     return _unpadded(padded, geo).astype(dtype, copy=False)
+
+
+def _add_runs(padded: Any, columns: Any, geo: _Geometry) -> None:
+    """Add windows (rows, kernel, channels) to the places that they were taken from.
+
+    Along the last axis all of a window lies in one run of memory, which is added at once: few
+    channels at a time would take longer to find than to add. Windows that overlap take turns.
+    """
+    lead, length = len(geo.kernel) - 1, geo.kernel[-1] * padded.shape[-1]
+    stride, turns = geo.strides[-1], -(-geo.kernel[-1] // geo.strides[-1])
+    runs = columns.reshape(*columns.shape[:-2], length)
+    step, item = padded.strides[-2:]
+    outer = geo._replace(
+        kernel=geo.kernel[:-1],
+        outs=geo.outs[:-1],
+        strides=geo.strides[:-1],
+        dilations=geo.dilations[:-1],
+    )
+    for offset, window in _offsets(outer, runs.shape[1] if lead else None):
+        for turn in range(min(turns, runs.shape[lead + 1])):
+            part = runs[(slice(None),) * (lead + 1) + (slice(turn, None, turns), *offset)]
+            lines = padded[window][..., turn * stride :, :]
+            target = as_strided(
+                lines, part.shape, (*lines.strides[:-2], turns * stride * step, item)
+            )
+            target += part
 
 
 @primitive
@@ -150,7 +180,7 @@ def _filter_gradient(x: Any, g: Any, geo: _Geometry) -> Any:
             w[offset][0] = np.einsum(f"{axes},{axes}->c", padded[window], g)
         return w.astype(dtype, copy=False)
     total = np.zeros((geo.groups, math.prod(geo.kernel) * in_group, out_group), x.dtype)
-    for block, columns in _columns(padded, geo):
+    for block, columns in _columns(padded, geo, out_channels):
         total += np.matmul(columns.transpose(0, 2, 1), _to_groups(g[block], geo.groups))
     w = total.reshape(geo.groups, *geo.kernel, in_group, out_group)
     return (
@@ -204,8 +234,9 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
 
 
 def _sum_to_channels(g: Any) -> Any:
+    # By BLAS: `sum` along the first axis goes row by row, and the rows are short.
     rows = math.prod(g.shape[:-1])
-    return np.add.reduce(g.reshape(rows, g.shape[-1]), axis=0)
+    return np.matmul(np.ones(rows, g.dtype), g.reshape(rows, g.shape[-1]))
 
 
 _with_bias = fused(_forward, _backward, _formula)
@@ -243,16 +274,17 @@ def _placement(geo: _Geometry) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
 
 
 def _is_plain(geo: _Geometry) -> bool:
-    """Whether the windows touch the input exactly as it is."""
-    return _lengths(geo) == geo.sizes and max(geo.lows) == 0 and max(geo.x_dilations) == 1
+    """Whether the windows lie in the input as it is; they may leave some of its end alone."""
+    if any(geo.lows) or max(geo.x_dilations) > 1:
+        return False
+    return all([used <= n for used, n in zip(_lengths(geo), geo.sizes, strict=True)])
 
 
 def _padded(x: Any, geo: _Geometry) -> Any:
-    lengths = _lengths(geo)
     if _is_plain(geo):
         return x
     taken, places = _placement(geo)
-    padded = np.zeros((x.shape[0], *lengths, x.shape[-1]), x.dtype)
+    padded = np.zeros((x.shape[0], *_lengths(geo), x.shape[-1]), x.dtype)
     padded[places] = x[taken]
     return padded
 
@@ -278,17 +310,26 @@ def _offsets(
         yield offset, tuple(window)
 
 
-def _blocks(batch: int, outs: tuple[int, ...], row_bytes: int) -> Iterator[tuple[slice, slice]]:
-    """Parts of (batch, first spatial axis): several whole samples, or some rows of one."""
+def _blocks(
+    batch: int, outs: tuple[int, ...], row_bytes: int, least: int
+) -> Iterator[tuple[slice, slice]]:
+    """Parts of (batch, first spatial axis): several whole samples, or some rows of one.
+
+    About `least` positions or more: with as many as there are filters, the columns are no smaller
+    than the filters, all of which are read again for every block.
+    """
+    size = max(_BLOCK_BYTES, row_bytes * least)
     line = max(1, row_bytes * math.prod(outs[1:]))
-    samples = max(1, _BLOCK_BYTES // (line * outs[0]))
-    lines = min(outs[0], max(1, _BLOCK_BYTES // line))
+    samples = max(1, size // (line * outs[0]))
+    lines = min(outs[0], max(1, size // line))
     for n in range(0, batch, samples):
         for i in range(0, outs[0], lines):
             yield slice(n, min(n + samples, batch)), slice(i, min(i + lines, outs[0]))
 
 
-def _columns(padded: Any, geo: _Geometry) -> Iterator[tuple[tuple[slice, slice], Any]]:
+def _columns(
+    padded: Any, geo: _Geometry, out_channels: int
+) -> Iterator[tuple[tuple[slice, slice], Any]]:
     """Windows of blocks of positions as matrices (groups, positions, kernel * channels)."""
     batch, channels = padded.shape[0], padded.shape[-1]
     in_group = channels // geo.groups
@@ -307,7 +348,8 @@ def _columns(padded: Any, geo: _Geometry) -> Iterator[tuple[tuple[slice, slice],
         writeable=False,
     )
     width = math.prod(geo.kernel) * in_group
-    for block in _blocks(batch, geo.outs, math.prod(geo.kernel) * channels * padded.itemsize):
+    row = math.prod(geo.kernel) * channels * padded.itemsize
+    for block in _blocks(batch, geo.outs, row, out_channels // geo.groups):
         yield block, windows[:, block[0], block[1]].reshape(geo.groups, -1, width)
 
 

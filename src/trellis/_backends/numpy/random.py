@@ -62,7 +62,8 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     k0, k1, c0, c1 = np.broadcast_arrays(*[np.asarray(x, _U32) for x in (k0, k1, c0, c1)])
     shape = k0.shape
     k0, k1 = k0.reshape(-1), k1.reshape(-1)
-    x0, x1 = c0.reshape(-1) + k0, c1.reshape(-1) + k1
+    x1 = c1.reshape(-1) + k1
+    x0 = c0.reshape(-1) + k0 + x1  # which begins the first round
     schedule = (k0, k1, k0 ^ k1 ^ _U32(PARITY))
     injected = [(schedule[(i + 1) % 3], schedule[(i + 2) % 3] + _U32(i + 1)) for i in range(5)]
     blocks.rounds(x0, x1, np.empty_like(x0), injected)
@@ -192,9 +193,7 @@ class _Ops:
 
     @staticmethod
     def uniform_of(keys: Any, like: Any) -> Any:
-        return blocks.fractions(
-            *_hash(keys[:, 0], keys[:, 1], 0, 0), like.dtype, np.empty_like(like)
-        )
+        return blocks.fractions(*_hash(keys[:, 0], keys[:, 1], 0, 0), np.empty_like(like))
 
     @staticmethod
     def normal_of(keys: Any, like: Any) -> Any:

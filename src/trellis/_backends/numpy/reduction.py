@@ -84,10 +84,16 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+# What `np.sum` calls on a plain array, after as much Python as the rest of a call takes.
+_np_add_reduce = np.add.reduce
+
+
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if dtype is None and x.dtype is FLOAT32:
+        if type(x) is np.ndarray:
+            return _np_add_reduce(x, axis=axis, keepdims=keepdims)
         return np.sum(x, axis=axis, keepdims=keepdims)
     dtype = as_dtype(dtype)
     if _accumulates_bfloat16(x, dtype):

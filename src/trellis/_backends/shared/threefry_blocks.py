@@ -27,7 +27,7 @@ from ..._core.threefry import (
 )
 
 _BLOCK = 32768  # divides 2**32, so the low counter word never wraps inside a block
-_THREADS = min(4, os.cpu_count() or 1)
+_THREADS = 4  # at most
 _U32, _U64 = np.uint32, np.uint64
 _SQRT2 = 2.0**0.5
 
@@ -37,7 +37,9 @@ def _u32(value: int) -> Any:
     return np.array(value & MASK, _U32)
 
 
-_SHIFTS = {r: (_u32(r), _u32(32 - r)) for group in ROTATIONS for r in group}
+_NINE, _BITS_OF_ONE, _ONE = _u32(9), _u32(0x3F800000), np.array(1, np.float32)
+# How far the two halves of a rotation go up and down, round by round, in five groups of four.
+_SHIFTS = [[(_u32(r), _u32(32 - r)) for r in ROTATIONS[i % 2]] for i in range(5)]
 
 
 def pairs(key: Words, size: int) -> Any:
@@ -86,24 +88,25 @@ def uniform(key: Words, size: int, dtype: Any) -> Any:
     out = np.empty(size, dtype)
 
     def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        fractions(x0, x1, dtype, out[start:stop])
+        fractions(x0, x1, out[start:stop])
 
     _hash_counters(key, size, write)
     return out
 
 
-def fractions(x0: Any, x1: Any, dtype: Any, out: Any) -> Any:
-    name = np.dtype(dtype).name
-    if name == "float32":
+def fractions(x0: Any, x1: Any, out: Any) -> Any:
+    """Two words each as a number in [0, 1) of the dtype of `out`; the words are overwritten."""
+    dtype = out.dtype
+    if dtype == np.float32:  # its name would take as long to find as a pass over a block
         np.bitwise_xor(x0, x1, x0)
-        np.right_shift(x0, _u32(9), x0)
-        np.bitwise_or(x0, _u32(0x3F800000), x0)
-        return np.subtract(x0.view(np.float32), np.float32(1), out)
-    if name == "float64":
+        np.right_shift(x0, _NINE, x0)
+        np.bitwise_or(x0, _BITS_OF_ONE, x0)
+        return np.subtract(x0.view(np.float32), _ONE, out)
+    if dtype == np.float64:
         wide = x0.astype(_U64) << _U64(32) | x1
         wide = wide >> _U64(12) | _U64(0x3FF0000000000000)
         return np.subtract(wide.view(np.float64), np.float64(1), out)
-    shift, mask, one = (6, 0xFFFF, 0x3C00) if name == "float16" else (1, 0xFF, 0x3F80)
+    shift, mask, one = (6, 0xFFFF, 0x3C00) if dtype == np.float16 else (1, 0xFF, 0x3F80)
     half = (((x0 ^ x1) & _U32(mask)) >> _U32(shift) | _U32(one)).astype(np.uint16)
     return np.subtract(half.view(dtype), np.ones((), dtype), out)
 
@@ -113,7 +116,7 @@ def normal(key: Words, size: int, dtype: Any) -> Any:
     out = np.empty(size, dtype)
 
     def write(start: int, stop: int, x0: Any, x1: Any, scratch: Any) -> None:
-        u = fractions(x0, x1, dtype, out[start:stop])
+        u = fractions(x0, x1, out[start:stop])
         if u.dtype == np.float32:
             _normals_32(u, x0.view(np.float32), x1.view(np.float32))
         else:
@@ -220,15 +223,15 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
         for start in starts:
             stop = min(start + _BLOCK, size)
             x0, x1, scratch = [buffer[: stop - start] for buffer in buffers]
-            x0.fill((k0 + (start >> 32)) & MASK)
             np.add(counters[: stop - start], _u32(start + k1), x1)
+            np.add(x1, _u32(k0 + (start >> 32)), x0)
             rounds(x0, x1, scratch, injected)
             write(start, stop, x0, x1, scratch)
 
     # NumPy lets go of the interpreter inside each pass, so a few threads share the blocks of a
     # large draw.
     starts = range(0, size, _BLOCK)
-    number = min(_THREADS, len(starts) // 4)
+    number = min(_THREADS, len(starts) // 4, _cores()) if len(starts) >= 8 else 1
     if number < 2:
         work(starts)
         return
@@ -236,18 +239,32 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
         list(pool.map(work, [starts[i::number] for i in range(number)]))
 
 
+def _cores() -> int:
+    """How many cores this process may use: on fewer than there are threads they only wait for each
+    other.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def rounds(x0: Any, x1: Any, scratch: Any, injected: list[tuple[Any, Any]]) -> None:
-    """The twenty rounds, in place; five pairs of key words are injected on the way."""
+    """The twenty rounds, in place; five pairs of key words are injected on the way.
+
+    A round begins with x0 + x1. The first one is the caller's: he saves a pass, since he makes x0
+    out of x1 and one number.
+    """
     add, left, right, xor = np.add, np.left_shift, np.right_shift, np.bitwise_xor
-    for i in range(5):
-        for r in ROTATIONS[i % 2]:
-            up, down = _SHIFTS[r]
-            add(x0, x1, x0)
+    is_added = True
+    for shifts, (word0, word1) in zip(_SHIFTS, injected, strict=True):
+        for up, down in shifts:
+            if not is_added:
+                add(x0, x1, x0)
+            is_added = False
             left(x1, up, scratch)
             right(x1, down, x1)
-            add(
-                x1, scratch, x1
-            )  # the bits are disjoint, and `add` is faster here than `bitwise_or`
+            # The bits are disjoint, and `add` is faster here than `bitwise_or`.
+            add(x1, scratch, x1)
             xor(x1, x0, x1)
-        add(x0, injected[i][0], x0)
-        add(x1, injected[i][1], x1)
+        add(x0, word0, x0)
+        add(x1, word1, x1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .compilation import compile_function
+from .compilation import compile_function, owns_arguments
 
 
 def fused_adam(
@@ -41,12 +41,34 @@ def fused_adam(
         with tf.control_dependencies([tf.group(*gs)]):
             return _all_leaves(ws, gs, ms, vs, tf.cast(step, first), rate, *numbers)
     key = (first, *[w.shape for w in ws])
-    _steps_seen[key] = _steps_seen.get(key, 0) + 1
-    if _steps_seen[key] < 3 and not any([_is_large(w, w, w) for w in ws]):
+    seen = _seen.get(key)
+    if seen is None:
+        seen = _seen[key] = _Seen([i for i, w in enumerate(ws) if _is_large(w, w, w)])
+    seen.steps += 1
+    if seen.steps < 3 and not seen.large:
         return None
     # tf.cast would make a number float32 on its way.
     rate = tf.cast(lr, first) if hasattr(lr, "dtype") else tf.constant(lr, first)
-    return _in_graph(ws, gs, ms, vs, tf.cast(step, first), rate, *numbers)
+    t = tf.cast(step, first)
+    if not reuse or not seen.large:
+        return _in_graph(ws, gs, ms, vs, t, rate, *numbers)
+    # Leaf by leaf, so that the old moments of one are gone when those of the next are made.
+    small = [i for i in range(len(ws)) if i not in seen.large]
+    new = list(ws)
+    parts = [[i] for i in seen.large]
+    for part in [small, *parts] if small else parts:
+        columns = [[xs[i] for i in part] for xs in (ws, gs, ms, vs)]
+        done = _in_graph(*columns, t, rate, *numbers)
+        for i, w, m, v in zip(part, *done, strict=True):
+            new[i], ms[i], vs[i] = w, m, v
+    return new, ms, vs
+
+
+class _Seen:
+    """What is known of leaves of some shapes: how many steps they have had, which are large."""
+
+    def __init__(self, large: list[int]):
+        self.steps, self.large = 0, large
 
 
 # Up to here an operation takes longer to start than to run.
@@ -93,7 +115,8 @@ def _each_leaf(
     scalars = (c1 / tf.sqrt(c2), epsilon * c1, lr)
     new = []
     for w, g, m, v in zip(ws, gs, ms, vs, strict=True):
-        one = _one_pass if _is_large(w, g, m) and _has_one_pass() else _one_leaf
+        is_one_pass = _is_large(w, g, m) and not owns_arguments() and _has_one_pass()
+        one = _one_pass if is_one_pass else _one_leaf
         new.append(one(w, g, m, v, *scalars, beta1, beta2, weight_decay))
     return [w for w, _, _ in new], [m for _, m, _ in new], [v for _, _, v in new]
 
@@ -113,7 +136,8 @@ def _one_leaf(
 
 
 # XLA makes one loop of it: a third of the way through memory that the operations take one by one,
-# and nothing between them. It is compiled once for each shape.
+# and nothing between them. It is compiled once for each shape. Where the graph owns what it reads,
+# the operations one by one write over that, which XLA does not.
 _one_pass: Callable[..., Any] = tf.function(_one_leaf, autograph=False, jit_compile=True)
 _found: list[bool] = []
 
@@ -156,4 +180,4 @@ def _unpacked(
 
 
 _in_graph = compile_function(_all_leaves, static_argnums=(), static_argnames=())
-_steps_seen: dict[Any, int] = {}
+_seen: dict[Any, _Seen] = {}

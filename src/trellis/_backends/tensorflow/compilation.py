@@ -1,11 +1,13 @@
 """Compilation on TensorFlow. Python values are static by themselves: each gets its own trace."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from ..._core import tree
+from ..._core.donation import give_away, places
 from ..exports import hand_on
 from ._helpers import Eager, is_recording
 
@@ -21,7 +23,7 @@ def compile_function(
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
-    return _Function(fn)
+    return _Donating(fn, donate_argnums) if donate_argnums else _Function(fn)
 
 
 class _Function:
@@ -86,39 +88,51 @@ class _Function:
             counts.append(len(outputs))
             return outputs
 
-        traced = tf.function(flat, autograph=False)
-        # It warns of functions that are traced at nearly every call, and sees of ours the calls
-        # that trace alone.
-        traced._omit_frequent_tracing_warning = True
+        traced = _traced(flat)
         results = traced(
             *tensors
         )  # asked for the concrete function first, tf.function would trace twice
-        signature = [tf.TensorSpec(x.shape, x.dtype) for x in tensors]
-        concrete = traced.get_concrete_function(*signature)
-        call_flat = getattr(concrete, "_call_flat", None)
-        if call_flat is None or len(concrete.outputs) != counts[-1]:
-            # Ragged or sparse results are several tensors each.
-            return results, _Graph(out_specs[-1], lambda arrays: traced(*arrays))
-        # The signature was compared above; ConcreteFunction.__call__ would do it again, 20 µs a
-        # tensor.
-        graph = _Graph(out_specs[-1], lambda arrays: call_flat(arrays, concrete.captured_inputs))
-        inner = _attribute(concrete, "_inference_function")
-        context = _attribute(inner, "_bound_context")
-        captured = _attribute(concrete, "_captured_inputs")
-        is_plain = (
-            len(concrete.outputs) > 0
-            and captured is not None
-            and not any([callable(x) for x in captured])  # asked for anew at each call
-            and not any([y.dtype in (tf.resource, tf.variant) for y in concrete.outputs])
+        concrete = traced.get_concrete_function(*_signature(tensors))
+        return results, _graph_of(traced, concrete, out_specs[-1], counts[-1])
+
+
+def _graph_of(traced: Any, concrete: Any, spec: Any, count: int) -> "_Graph":
+    call_flat = _attribute(concrete, "_call_flat")
+    if call_flat is None or len(concrete.outputs) != count:
+        # Ragged or sparse results are several tensors each.
+        return _Graph(spec, lambda arrays: traced(*arrays))
+    # The signature was compared before; ConcreteFunction.__call__ would do it again, 20 µs a
+    # tensor.
+    graph = _Graph(spec, lambda arrays: call_flat(arrays, concrete.captured_inputs))
+    inner = _attribute(concrete, "_inference_function")
+    context = _attribute(inner, "_bound_context")
+    captured = _attribute(concrete, "_captured_inputs")
+    is_plain = (
+        len(concrete.outputs) > 0
+        and captured is not None
+        and not any([callable(x) for x in captured])  # asked for anew at each call
+        and not any([y.dtype in (tf.resource, tf.variant) for y in concrete.outputs])
+    )
+    if is_plain and hasattr(context, "call_function") and hasattr(inner, "name"):
+        graph = graph._replace(
+            execute=context.call_function,
+            name=inner.name,
+            captured=list(concrete.captured_inputs),
+            returns=len(concrete.outputs),
         )
-        if is_plain and hasattr(context, "call_function") and hasattr(inner, "name"):
-            graph = graph._replace(
-                execute=context.call_function,
-                name=inner.name,
-                captured=list(concrete.captured_inputs),
-                returns=len(concrete.outputs),
-            )
-        return results, graph
+    return graph
+
+
+def _signature(tensors: list[Any]) -> list[Any]:
+    return [tf.TensorSpec(x.shape, x.dtype) for x in tensors]
+
+
+def _traced(flat: Callable[..., Any]) -> Any:
+    traced = tf.function(flat, autograph=False)
+    # It warns of functions that are traced at nearly every call, and sees of ours the calls that
+    # trace alone.
+    traced._omit_frequent_tracing_warning = True
+    return traced
 
 
 def _attribute(x: Any, name: str) -> Any:
@@ -140,6 +154,118 @@ class _Graph(NamedTuple):
     name: Any = None
     captured: Any = ()
     returns: int = 0
+
+
+# Giving memory away -------------------------------------------------------------------------------
+
+
+class _Donating:
+    """`fn` in a graph that alone holds the tensors of some arguments.
+
+    A graph lets go of a tensor, or writes a result over it, once nothing needs it any more; but its
+    arguments belong to the caller until it ends. So these tensors do not come as arguments: they
+    are put into a map of TensorFlow's, from which the graph takes them out, and what holds them in
+    Python lets go of them. Whoever still has one keeps it as it is: TensorFlow counts its owners.
+    """
+
+    def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):
+        self._fn, self._argnums = fn, argnums
+        self._plain = _Function(fn)
+        # Graphs, with what the map wants to know of their tensors.
+        self._graphs: dict[Any, tuple[_Graph, Any, list[Any]]] = {}
+        self._map = f"trellis_donated_{id(self)}"
+        # The keys of the map, each for one call at a time: a new number at every call would stay
+        # in TensorFlow's cache of constants.
+        self._free_keys: list[Any] = []
+        self._count = itertools.count()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, spec = tree.flatten((args, kwargs))
+        return self.on_leaves(leaves, spec, args, kwargs)
+
+    def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
+        """The call for arguments that are taken apart already."""
+        at = places(spec, self._argnums)
+        is_eager = tf.executing_eagerly() and not is_recording()
+        if not at or not is_eager or not all([type(x) is Eager for x in leaves]):
+            return self._plain.on_leaves(leaves, spec, args, kwargs)
+        key = (spec, *[x._datatype_enum() for x in leaves], *[x._shape_tuple() for x in leaves])
+        if key not in self._graphs:
+            indices = tf.range(len(at))
+            self._graphs[key] = (
+                self._trace(leaves, spec, at),
+                indices,
+                [leaves[i].dtype for i in at],
+            )
+        graph, indices, dtypes = self._graphs[key]
+        given, kept = _apart(leaves, at)
+        try:
+            number = self._free_keys.pop()
+        except IndexError:
+            number = tf.constant(next(self._count), tf.int64)
+        tf.raw_ops.MapStage(
+            key=number,
+            indices=indices,
+            values=given,
+            dtypes=dtypes,
+            shared_name=self._map,
+        )
+        leaves.clear()
+        given.clear()
+        for n in self._argnums:
+            if n < len(args):
+                give_away(args[n])
+        # Once alone, also where it raises: the tensors are not in the map any more.
+        if graph.execute is None:
+            results = graph.call([number, *kept])
+        else:
+            results = graph.execute(graph.name, [number, *kept, *graph.captured], graph.returns)
+        self._free_keys.append(number)
+        return tree.unflatten(graph.spec, results)
+
+    def _trace(self, leaves: list[Any], spec: Any, at: list[int]) -> "_Graph":
+        """From the number under which the tensors lie, and the other arguments, to the results."""
+        given, kept = _apart(leaves, at)
+        kinds, count = _signature(given), len(leaves)
+        out_specs, counts = [], []
+
+        def flat(number: Any, *kept: Any) -> list[Any]:
+            tf.compat.v1.add_to_collection(_OWNING, True)
+            taken = tf.raw_ops.MapUnstage(
+                key=number,
+                indices=range(len(at)),
+                dtypes=[kind.dtype for kind in kinds],
+                shared_name=self._map,
+            )
+            remaining = list(kept)
+            filled: list[Any] = [None] * count
+            for i, x, kind in zip(at, taken, kinds, strict=True):
+                x.set_shape(kind.shape)
+                filled[i] = x
+            filled = [remaining.pop(0) if x is None else x for x in filled]
+            args, kwargs = tree.unflatten(spec, filled)
+            outputs, out_spec = tree.flatten(self._fn(*args, **kwargs))
+            out_specs.append(out_spec)
+            counts.append(len(outputs))
+            return outputs
+
+        traced = _traced(flat)
+        concrete = traced.get_concrete_function(tf.TensorSpec((), tf.int64), *_signature(kept))
+        return _graph_of(traced, concrete, out_specs[-1], counts[-1])
+
+
+_OWNING = "trellis_owning"
+
+
+def owns_arguments() -> bool:
+    """Whether the graph that is being made may write over the large tensors that came into it."""
+    return bool(tf.compat.v1.get_collection(_OWNING))
+
+
+def _apart(leaves: list[Any], at: list[int]) -> tuple[list[Any], list[Any]]:
+    """The leaves at these places, and the others."""
+    chosen = set(at)
+    return [leaves[i] for i in at], [x for i, x in enumerate(leaves) if i not in chosen]
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:

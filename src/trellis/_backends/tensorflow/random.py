@@ -157,7 +157,7 @@ def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     size = prod(shape)
     half = (size + 1) // 2
     known = _words_of(key)
-    if known is not None and half < _SMALL:
+    if known is not None and (half < _SMALL or _is_rare(_keep, None, half)):
         return tf.reshape(tf.constant(blocks.keep(known, size, threshold)), shape)
     length = half if known is None else _roomy(half)
     sampler = _keep if known is None and size < 4096 else _compiled(_keep, None)
@@ -195,11 +195,23 @@ def _draw(sampler: Any, by_blocks: Any, key: Any, shape: tuple[int, ...], dtype:
     known = _words_of(key)
     if known is None:
         draws = _compiled(sampler, dtype)(key, size) if size >= 4096 else sampler(key, size, dtype)
-    elif size < _SMALL:
+    elif size < _SMALL or (sampler is not _normal and _is_rare(sampler, dtype, size)):
         draws = tf.constant(by_blocks(known, size, dtype.as_numpy_dtype))
     else:
         draws = _compiled(sampler, dtype)(key, _roomy(size))[:size]
     return tf.reshape(draws, shape)
+
+
+# How often a kind of draw has come up, of those that both ways give alike to the last bit (the
+# others, normals, must not change from one call to the next).
+_seen: dict[Any, int] = {}
+
+
+def _is_rare(sampler: Any, dtype: Any, size: int) -> bool:
+    """Whether compiling would not pay yet: first weights are drawn once for each shape."""
+    kind = (sampler, dtype, _roomy(size))
+    _seen[kind] = _seen.get(kind, 0) + 1
+    return _seen[kind] < 3
 
 
 _compiled_samplers: dict[Any, Any] = {}

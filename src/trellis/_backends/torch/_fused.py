@@ -64,3 +64,8 @@ def differentiated(xs: Any, ys: Any, gs: Any, is_needed: Any) -> list[Any]:
     for i, grad in zip(needed, found, strict=True):
         grads[i] = grad
     return grads
+
+
+def has_arguments(op: Any, count: int) -> bool:
+    """Whether an operation of torch that is not documented is there, in the form we know."""
+    return op is not None and len(op.default._schema.arguments) == count

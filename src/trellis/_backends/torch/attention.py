@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ..exports import hand_on
-from ._fused import fastest
+from ._fused import Fused, differentiated, fastest, has_arguments
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -31,7 +31,54 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
     def fused(query: Any, key: Any, value: Any, mask: Any) -> Any:
         return _fused_attention(query, key, value, mask, scale, is_causal)
 
-    return fastest(fused, formula, query, key, value, mask)
+    def recorded(query: Any, key: Any, value: Any, mask: Any) -> Any:
+        if mask is None and _is_flash(query, key, value, scale, is_causal):
+            return _Flash.apply(formula, scale, is_causal, query, key, value)
+        return Fused.apply(fused, formula, query, key, value, mask)
+
+    return fastest(fused, formula, query, key, value, mask, recorded=recorded)
+
+
+# The kernel that torch chooses on the CPU, and its backward pass.
+_forward: Any = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+_backward: Any = getattr(
+    torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu_backward", None
+)
+_choice: Any = getattr(torch, "_fused_sdp_choice", None)
+_has_kernel = has_arguments(_forward, 7) and has_arguments(_backward, 10) and _choice is not None
+_FLASH = 1  # among the kernels
+
+
+def _is_flash(query: Any, key: Any, value: Any, scale: float, is_causal: bool) -> bool:
+    if not _has_kernel or not query.is_cpu or not query.ndim == key.ndim == value.ndim == 4:
+        return False
+    chosen = _choice(query, key, value, None, 0.0, is_causal, scale=scale)
+    return bool(chosen == _FLASH)
+
+
+class _Flash(torch.autograd.Function):
+    """The kernel without the graph that `Fused` makes of it and walks in a pass of its own."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, formula: Any, scale: float, is_causal: bool, query: Any, key: Any, value: Any
+    ) -> Any:
+        y, sums = _forward(query, key, value, 0.0, is_causal, scale=scale)
+        ctx.formula, ctx.scale, ctx.is_causal = formula, scale, is_causal
+        ctx.save_for_backward(query, key, value, y, sums)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        query, key, value, y, sums = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            xs = (query, key, value)
+            found = differentiated(xs, ctx.formula(*xs, None), gs, ctx.needs_input_grad[3:])
+        else:
+            found = _backward(
+                gs[0], query, key, value, y, sums, 0.0, ctx.is_causal, scale=ctx.scale
+            )
+        return (None, None, None, *found)
 
 
 def _fused_attention(

@@ -1,12 +1,16 @@
 """Compilation on torch. Python values are static by themselves: Dynamo guards on them."""
 
 import functools
+import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from ..._core import tree
+from ..._core.donation import give_away, places
 from ..._core.tracing import pretending
 from ..exports import hand_on
 
@@ -21,19 +25,107 @@ def compile_function(
     carry: int | None = None,
 ) -> Callable[..., Any]:
     """`fn` compiled whole; `strict` is what torch.compile with one graph is already."""
+    if donate_argnums:
+        return _Donating(fn, donate_argnums)
     compiled = torch.compile(fn if carry is None else _carrying(fn, carry), fullgraph=True)
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return compiled(*args, **kwargs)
-        except Exception as error:
-            # Asked by name: importing torch._dynamo takes a second that only compiling is worth.
-            if type(error).__module__ != "torch._dynamo.exc":
-                raise
-            raise _explained(fn, args, kwargs, error) from None
+        return _run(compiled, fn, args, kwargs)
 
     return called
+
+
+def _run(
+    compiled: Callable[..., Any],
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    try:
+        return compiled(*args, **kwargs)
+    except Exception as error:
+        # Asked by name: importing torch._dynamo takes a second that only compiling is worth.
+        if type(error).__module__ != "torch._dynamo.exc":
+            raise
+        raise _explained(fn, args, kwargs, error) from None
+
+
+# Giving memory away -------------------------------------------------------------------------------
+
+
+class _Donating:
+    """`fn` with its results written over the tensors of some arguments.
+
+    A tensor that may share its memory with anything else is copied first: one that did not come
+    out of the last call (it may be a file in memory, or an array of NumPy), and one that somebody
+    else still holds, or a view of it.
+    """
+
+    def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):
+        self._fn, self._argnums = fn, argnums
+        self._compiled = torch.compile(_overwriting(fn, argnums), fullgraph=True)
+        self._last: dict[int, weakref.ref[Any]] = {}  # the tensors of the last call's results
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, spec = tree.flatten((args, kwargs))
+        return self.on_leaves(leaves, spec, args, kwargs)
+
+    def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
+        """The call for arguments that are taken apart already."""
+        last, is_copied = self._last, False
+        for i in places(spec, self._argnums):
+            x = leaves[i]
+            # References of ours: the nest's, the list's, `x`, and that of the question itself.
+            if id(x) in last and last[id(x)]() is x and sys.getrefcount(x) == 4 and _is_alone(x):
+                continue
+            if isinstance(x, torch.Tensor):
+                leaves[i], is_copied = x.detach().clone(), True
+        given, kw = tree.unflatten(spec, leaves) if is_copied else (args, kwargs)
+        results = _run(self._compiled, self._fn, given, kw)
+        for n in self._argnums:
+            if n < len(args):
+                give_away(args[n])
+        tensors = [y for y in tree.leaves(results) if isinstance(y, torch.Tensor)]
+        self._last = {id(y): weakref.ref(y) for y in tensors}
+        return results
+
+
+_storage_count: Any = getattr(torch._C, "_storage_Use_Count", None)
+
+
+def _is_alone(x: Any) -> bool:
+    """Whether no other tensor lies in the same memory. The storage is held by `x`, and by the
+    object that asks.
+    """
+    return _storage_count is not None and _storage_count(x.untyped_storage()._cdata) == 2
+
+
+def _overwriting(fn: Callable[..., Any], argnums: tuple[int, ...]) -> Callable[..., Any]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        results, spec = tree.flatten(fn(*args, **kwargs))
+        olds = tree.leaves([args[n] for n in argnums if n < len(args)])
+        return tree.unflatten(spec, _overwritten(olds, results))
+
+    return _of_its_own(called)
+
+
+def _overwritten(olds: list[Any], news: list[Any]) -> list[Any]:
+    """Each new tensor in the memory of an old one of its shape and dtype: the first with the
+    first, as where a step gives new weights for old ones.
+    """
+    free: dict[Any, list[Any]] = {}
+    for x in olds:
+        if isinstance(x, torch.Tensor):
+            free.setdefault((*x.shape, x.dtype, x.device), []).append(x)
+    pairs = []
+    for y in news:
+        is_tensor = isinstance(y, torch.Tensor)
+        same = free.get((*y.shape, y.dtype, y.device)) if is_tensor else None
+        x = same.pop(0) if same else None
+        # A result may be a view of an old tensor: all are copies before the first is written.
+        pairs.append((x, y.clone() if is_tensor and x is not y else y))
+    return [y if x is None or x is y else x.copy_(y) for x, y in pairs]
 
 
 def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
@@ -43,9 +135,14 @@ def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
         results = fn(*args)
         return (*results[:-1], _written(args[carry], results[-1]))
 
-    # Dynamo limits the compilations of one piece of code: with a copy, each function has its own.
-    code = called.__code__.replace()
-    return types.FunctionType(code, called.__globals__, "called", None, called.__closure__)
+    return _of_its_own(called)
+
+
+def _of_its_own(fn: Any) -> Callable[..., Any]:
+    """Dynamo limits the compilations of one piece of code: with a copy, each function has its
+    own.
+    """
+    return types.FunctionType(fn.__code__.replace(), fn.__globals__, "called", None, fn.__closure__)
 
 
 def _written(old: Any, new: Any) -> Any:

@@ -156,16 +156,18 @@ def fused_adam(
     It reads and writes each element once, which takes half the time of the operations one by one.
     With `reuse`, the moments are overwritten.
     """
-    first = ws[0]
     everything = [*ws, *gs, *ms, *vs]
+    dtype, device = ws[0].dtype, ws[0].device
+    # Lists are compared as wholes: leaf by leaf, these questions take as long as small leaves do.
     if (
         torch.compiler.is_compiling()
         or torch._C._functorch.peek_interpreter_stack() is not None
-        or first.device.type not in ("cpu", "cuda")
-        or not first.is_floating_point()
-        or any([x.requires_grad for x in everything])
-        or any([x.dtype is not first.dtype or x.device != first.device for x in everything])
-        or any([w.shape != g.shape for w, g in zip(ws, gs, strict=True)])
+        or device.type not in ("cpu", "cuda")
+        or not dtype.is_floating_point
+        or True in [x.requires_grad for x in everything]
+        or [x.dtype for x in everything].count(dtype) != len(everything)
+        or [x.device for x in everything].count(device) != len(everything)
+        or [w.shape for w in ws] != [g.shape for g in gs]
     ):
         return None
     ws = _copies(ws)
@@ -180,11 +182,13 @@ def fused_adam(
         else [laid_like(x, w) for x, w in zip(xs, ws, strict=True)]
         for xs in (gs, ms, vs)
     ]
-    # Of a tensor that is not contiguous the kernel would copy a part: it gets the bare memory.
-    walked = [
-        [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
-        for xs in (ws, gs, ms, vs)
-    ]
+    walked = [ws, gs, ms, vs]
+    if False in [w.is_contiguous() for w in ws]:
+        # Of a tensor that is not contiguous the kernel would copy a part: it gets the bare memory.
+        walked = [
+            [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
+            for xs in walked
+        ]
     kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
     kernel(
         *walked,

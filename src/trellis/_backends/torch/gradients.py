@@ -91,8 +91,11 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]
     leaves = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in xs]
     _nesting.depth = depth + 1
     try:
-        with torch.enable_grad():
+        if torch.is_grad_enabled():
             outputs, aux = fn(leaves)
+        else:
+            with torch.enable_grad():
+                outputs, aux = fn(leaves)
     finally:
         _nesting.depth = depth
 
@@ -113,7 +116,7 @@ def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]
 
     if is_inner:
         return outputs, aux, pull
-    return [y.detach() for y in outputs], _detached(aux), pull
+    return [y.detach() for y in outputs], None if aux is None else _detached(aux), pull
 
 
 def _detached(aux: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from ..exports import hand_on
-from ._fused import Fused, differentiated, fastest
+from ._fused import Fused, differentiated, fastest, has_arguments
 from .gradients import compiling_inside
 
 # `scan` over one step serves here.
@@ -48,14 +48,10 @@ _backward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer_backward", None)
 _LSTM = 2  # among the kinds of layers
 
 
-def _has_arguments(op: Any, count: int) -> bool:
-    return op is not None and len(op.default._schema.arguments) == count
-
-
 _has_layer = (
     torch.backends.mkldnn.is_available()
-    and _has_arguments(_forward, 16)
-    and _has_arguments(_backward, 23)
+    and has_arguments(_forward, 16)
+    and has_arguments(_backward, 23)
 )
 
 

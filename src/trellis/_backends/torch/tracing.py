@@ -27,7 +27,9 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     # The tensors of torch.compile do not show that they are traced; those of torch.func do.
-    if is_tracing():
+    # `is_tracing`, written out, since every variable is asked at every step; and first, since
+    # torch.compile cannot trace the other question.
+    if torch.compiler.is_compiling() or tracing.is_pretended("torch"):
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(x)
 

@@ -71,19 +71,19 @@ class Convolution(Layer):
         is_first = self._format == "channel_first"
         return {**v, "w": xp_of(w).laid_out_filters(w, self.dims, is_first)}
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self, v: Any) -> dict[str, Any]:
         """The options that the functions of both directions take."""
         return {
             "dims": self.dims,
             "data_format": self._format,
             "feature_group_count": self._groups,
             "dilations": self._dilations,
-            "bias": self.v["b"] if self._with_bias else None,
+            "bias": v["b"] if self._with_bias else None,
         }
 
     def _forward(self, x: A) -> A:
-        w = self.v["w"]
-        return conv_general_dilated(x, w, self._strides, self._padding, **self._common())
+        v = self.v
+        return conv_general_dilated(x, v["w"], self._strides, self._padding, **self._common(v))
 
     def extra_repr(self) -> str:
         channels, kernel = self._channels, self._kernel

@@ -57,8 +57,9 @@ class TransposedConvolution(Convolution):
         return (*self._kernel, fan_out // self._groups, fan_in)
 
     def _forward(self, x: A) -> A:
-        options = {**self._common(), "output_shape": self._output_shape}
-        return conv_general_transpose(x, self.v["w"], self._strides, self._padding, **options)
+        v = self.v
+        options = {**self._common(v), "output_shape": self._output_shape}
+        return conv_general_transpose(x, v["w"], self._strides, self._padding, **options)
 
 
 class Conv1DTranspose(TransposedConvolution):

@@ -132,9 +132,11 @@ class _Recurrent(Layer):
                     kind.append(state)
                 number += 1
             x = outputs[0] if len(outputs) == 1 else concat(outputs, axis=-1)
-        stacked = [stack(kind, axis=0) for kind in last]
         result: Any = x if self._return_sequence else self._last(last[0])
-        return (result, tuple(stacked) if many else stacked[0]) if self._return_state else result
+        if not self._return_state:
+            return result
+        stacked = [stack(kind, axis=0) for kind in last]
+        return result, tuple(stacked) if many else stacked[0]
 
     def _run_backwards(
         self, x: Any, states: list[Any], part: Any, lengths: Any, mask: Any
@@ -166,9 +168,15 @@ class _Recurrent(Layer):
         return hidden[-1] if n == 1 else concat(hidden[-n:], axis=-1)
 
     def _zeros(self, x: Any, part: Any) -> list[Any]:
-        # By broadcasting: the batch may have sizes that are not known while tracing.
-        column = sum_of(zeros_like(x[..., :1]), axis=self._time_axis)
-        state = add(column, zeros_like(part.r[:, 0]))
+        xp, r = xp_of(x), part.r
+        if x.dtype == r.dtype and type(x) is type(r) and xp.is_concrete(x):
+            shape = tuple(x.shape)
+            batch = shape[1:-1] if self._time_axis == 0 else shape[:-2]
+            state = xp.zeros((*batch, r.shape[0]), dtype=x.dtype, device=xp.device(x))
+        else:
+            # By broadcasting: the batch may have sizes that are not known while tracing.
+            column = sum_of(zeros_like(x[..., :1]), axis=self._time_axis)
+            state = add(column, zeros_like(r[:, 0]))
         return [state] * len(self.state_names)
 
     def _bias(self, part: Any, name: str) -> Any:
@@ -192,6 +200,14 @@ class LSTM(_Recurrent):
 
     gates = 4
     state_names = ("h", "c")
+
+    def _create_variables(self, *, device: Device, dtype: DTypeLike) -> dict[str, Any]:
+        v = super()._create_variables(device=device, dtype=dtype)
+        for part in v.values():
+            for name in ("w", "r"):
+                # To a backend they are filters without spatial axes, in the same order in memory.
+                part[name] = xp_of(part[name]).laid_out_filters(part[name], 0, True)
+        return v
 
     def _run(
         self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, TracingError
-from ..._core.tracing import lasts
+from ..._core.tracing import all_last
 from .call import Call, call_with, here
 from .node import Link, Node, as_container, way_up, without_empty
 
@@ -144,7 +144,7 @@ def check_lasting(node: Node, nest: Any, name: str) -> None:
     """Refuse to keep on a module what is gone when the running function ends."""
     if node.is_temporary:
         return
-    if all([lasts(leaf) for leaf in tree.leaves(nest)]):
+    if all_last(tree.leaves(nest)):
         return
     raise TracingError(
         f"{type(node.owner).__name__} would keep values of the function that is being compiled or "
