@@ -50,10 +50,10 @@ def waited(backend, x):
 
 
 def names_for(backend):
-    """Ivy takes a millisecond a call, and half a minute to start: on two backends that is seen."""
+    """Ivy takes a millisecond a call, and half a minute to start: on one backend that is seen."""
     if not HAS_PEERS:
         return ()
-    is_left_out = backend in ("jax", "tensorflow") and "--long" not in sys.argv
+    is_left_out = backend != "numpy" and "--long" not in sys.argv
     return [name for name in NAMES if name != "ivy" or not is_left_out]
 
 
@@ -80,7 +80,7 @@ def main():
                         calls[name] = call
                     except PeerError as error:
                         failed[f"{name} on {backend}"] = str(error)
-                report.add(f"{backend} {op}", calls, budget=0.8, rounds=9)
+                report.add(f"{backend} {op}", calls, budget=0.6, rounds=9)
     large(report)
     report.notes += [f"{who} does not run: {why}" for who, why in failed.items()]
     if not HAS_PEERS:

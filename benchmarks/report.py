@@ -158,9 +158,10 @@ def over_limit(documents):
             for contestant, limit in limits(row).items():
                 ratio = shares(row).get(contestant, 0)
                 if ratio > limit:
-                    why = why_over(bounds, name, row["what"], ratio)
+                    what = row["what"]
+                    why = why_over(bounds, name, what, ratio)
                     found.append(
-                        f"| {name} | {row['what']} | {contestant} | {ratio:.2f} | {limit:g} | {why} |"
+                        f"| {name} | {what} | {contestant} | {ratio:.2f} | {limit:g} | {why} |"
                     )
     return found
 

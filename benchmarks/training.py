@@ -4,7 +4,7 @@ Forward, gradients and Adam, on one core. Every contestant starts from the same 
 of three steps are compared before anything is timed. On NumPy, torch on one thread stands beside
 us.
 
-    python benchmarks/training.py [--quick] [backend ...]
+    python benchmarks/training.py [--quick | --long] [backend ...]
 """
 
 import sys
@@ -21,6 +21,7 @@ from peer_process import HAS_PEERS, Peer, PeerError
 
 import models
 
+LONG = "--long" in sys.argv
 LIMITS = {"eager": 1.1, "compiled": 1.1}
 BACKENDS = ("numpy", "torch", "jax", "tensorflow")
 # Compiling takes most of the time of a short run.
@@ -104,7 +105,8 @@ def measure(report, backend, keras, folder):
         check_no_compilation(backend, ours, f"{backend} {name} trellis")
         contestants["trellis"] = waiting(backend, ours)
         what = f"{backend} {name}, {mode}"
-        if keras is not None:
+        # torch's compiler takes minutes for Keras' four steps: `--long` has them.
+        if keras is not None and (LONG or (backend, mode) != ("torch", "compiled")):
             try:
                 answer, contestant = keras.make(f"{name} {mode}", path=stored(name, folder))
                 theirs = answer["losses"]

@@ -74,7 +74,7 @@ class _Seen:
 # Up to here an operation takes longer to start than to run.
 _SMALL = 4096
 # From here on one pass through memory is worth the second that its compilation takes.
-_LARGE = 1 << 16
+_LARGE = 1 << 18
 
 
 def _all_leaves(

@@ -22,7 +22,9 @@ def lstm(
     # an axis more.
     is_formula = torch.compiler.is_compiling() and len(compiling_inside) > 0
     hs, h_last, c_last = (
-        _lstm_formula(*xs)
+        # In the order of the kernel, in which the layer keeps them, the compiled formula would hold
+        # a copy of their gradient for each step.
+        _lstm_formula(x, h, c, kernel.contiguous(), recurrent_kernel.contiguous(), bias)
         if is_formula
         else fastest(_fused_lstm, _lstm_formula, *xs, recorded=_recorded_lstm)
     )
