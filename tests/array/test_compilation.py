@@ -404,6 +404,21 @@ def test_a_call_that_fails_to_compile_gives_nothing_away(backend, array):
     np.testing.assert_array_equal(trellis.to_numpy(v["w"]), np.array([4.0, 2.0, 1.0], "float32"))
 
 
+def test_gradients_through_a_function_that_takes_memory(backend, array):
+    """The old values are needed again, so nothing is written over; the derivative is -w / 2."""
+    given = trellis.compile(stepped, donate_argnums=0)
+    w, x = array([4.0, 2.0, 1.0]), array([1.0, 2.0, 3.0])
+    gradient = trellis.grad(lambda x: trellis.sum(w * given({"w": w * 1}, x)[0]["w"]))(x)
+    np.testing.assert_array_equal(trellis.to_numpy(gradient), np.array([-2.0, -1.0, -0.5]))
+
+
+def test_a_compiled_function_calls_one_that_takes_memory(backend, array):
+    given = trellis.compile(stepped, donate_argnums=0)
+    outer = trellis.compile(lambda w, x: given({"w": w * 1}, x)[0]["w"] + 1)
+    found = outer(array([4.0, 2.0, 1.0]), array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(trellis.to_numpy(found), np.array([4.5, 2.0, 0.5], "float32"))
+
+
 @pytest.mark.parametrize("backend", ["tensorflow"])
 def test_donation_in_many_threads(backend, array):
     """Each call takes its own tensors out again."""

@@ -87,10 +87,10 @@ def test_speed_is_that_of_the_benchmarks():
     line = next(
         line
         for line in (ROOT / "docs" / "benchmarks.md").read_text().splitlines()
-        if line.startswith("| torch mlp, compiled")
+        if line.startswith("| jax mlp, compiled")
     )
     numbers = [cell.split()[0].strip("*") for cell in line.strip("| ").split("|")[2:4]]
-    found = rows["torch mlp, compiled"]
+    found = rows["jax mlp, compiled"]
     assert [found["trellis"], found["keras"]] == [float(number) for number in numbers]
 
 

@@ -12,6 +12,7 @@ from .._core.errors import ArgumentError
 from .._core.kinds import check_arguments
 from .._core.leafwise import is_of_one_type
 from .._core.settings import Setting
+from .._core.tracing import python_compiler
 
 _is_on: Setting[bool] = Setting(
     "trellis_compilation",
@@ -29,7 +30,8 @@ class Compiled:
         self._by_backend: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not _is_on.get():
+        # Inside torch.compile it is compiled with the function that calls it.
+        if not _is_on.get() or python_compiler["is_compiling"]():
             return self._fn(*args, **kwargs)
         leaves, spec = tree.flatten((args, kwargs))
         if leaves and hasattr(leaves[0], "dtype") and is_of_one_type(leaves):

@@ -14,14 +14,10 @@ from .leafwise import is_of_one_type
 _pretended: ContextVar[str | None] = ContextVar("trellis_tracing", default=None)
 
 
-def _never() -> bool:
-    return False
-
-
 # A compiler that follows Python itself, step by step (torch.compile): it cannot read context
 # variables or the table of modules, so it is asked first, in this one way that it can trace. Its
-# backend enters it here.
-python_compiler: dict[str, Any] = {"backend": "", "is_compiling": _never}
+# backend enters it here. `bool()` is False.
+python_compiler: dict[str, Any] = {"backend": "", "is_compiling": bool}
 
 
 def is_followed() -> bool:

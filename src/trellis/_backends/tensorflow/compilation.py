@@ -1,5 +1,6 @@
 """Compilation on TensorFlow. Python values are static by themselves: each gets its own trace."""
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -173,7 +174,7 @@ class _Donating:
         self._plain = _Function(fn)
         # Graphs, with what the map wants to know of their tensors.
         self._graphs: dict[Any, tuple[_Graph, Any, list[Any]]] = {}
-        self._map = f"trellis_donated_{id(self)}"
+        self._map = f"trellis_donated_{next(_number_of_maps)}"
         # The keys of the map, each for one call at a time: a new number at every call would stay
         # in TensorFlow's cache of constants.
         self._free_keys: list[Any] = []
@@ -186,7 +187,7 @@ class _Donating:
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         """The call for arguments that are taken apart already."""
         at = places(spec, self._argnums)
-        is_eager = tf.executing_eagerly() and not is_recording()
+        is_eager = tf.executing_eagerly() and not is_recording() and _is_cpu_only()
         if not at or not is_eager or not all([type(x) is Eager for x in leaves]):
             return self._plain.on_leaves(leaves, spec, args, kwargs)
         key = (spec, *[x._datatype_enum() for x in leaves], *[x._shape_tuple() for x in leaves])
@@ -203,13 +204,14 @@ class _Donating:
             number = self._free_keys.pop()
         except IndexError:
             number = tf.constant(next(self._count), tf.int64)
-        tf.raw_ops.MapStage(
-            key=number,
-            indices=indices,
-            values=given,
-            dtypes=dtypes,
-            shared_name=self._map,
-        )
+        with tf.device("CPU:0"):  # each device has maps of its own
+            tf.raw_ops.MapStage(
+                key=number,
+                indices=indices,
+                values=given,
+                dtypes=dtypes,
+                shared_name=self._map,
+            )
         leaves.clear()
         given.clear()
         for n in self._argnums:
@@ -231,12 +233,13 @@ class _Donating:
 
         def flat(number: Any, *kept: Any) -> list[Any]:
             tf.compat.v1.add_to_collection(_OWNING, True)
-            taken = tf.raw_ops.MapUnstage(
-                key=number,
-                indices=range(len(at)),
-                dtypes=[kind.dtype for kind in kinds],
-                shared_name=self._map,
-            )
+            with tf.device("CPU:0"):
+                taken = tf.raw_ops.MapUnstage(
+                    key=number,
+                    indices=range(len(at)),
+                    dtypes=[kind.dtype for kind in kinds],
+                    shared_name=self._map,
+                )
             remaining = list(kept)
             filled: list[Any] = [None] * count
             for i, x, kind in zip(at, taken, kinds, strict=True):
@@ -254,7 +257,14 @@ class _Donating:
         return _graph_of(traced, concrete, out_specs[-1], counts[-1])
 
 
+_number_of_maps = itertools.count()
 _OWNING = "trellis_owning"
+
+
+@functools.cache
+def _is_cpu_only() -> bool:
+    """On the way through a map of the CPU, what lies on a GPU would be copied back and forth."""
+    return not tf.config.list_physical_devices("GPU")
 
 
 def owns_arguments() -> bool:

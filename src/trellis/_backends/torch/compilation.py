@@ -25,30 +25,25 @@ def compile_function(
     carry: int | None = None,
 ) -> Callable[..., Any]:
     """`fn` compiled whole; `strict` is what torch.compile with one graph is already."""
-    if donate_argnums:
-        return _Donating(fn, donate_argnums)
-    compiled = torch.compile(fn if carry is None else _carrying(fn, carry), fullgraph=True)
+    called = _compiled(fn if carry is None else _carrying(fn, carry), fn)
+    return _Donating(fn, donate_argnums, called) if donate_argnums else called
+
+
+def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The first one compiled; `fn` is what its errors speak of."""
+    compiled = torch.compile(compiled_fn, fullgraph=True)
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:
-        return _run(compiled, fn, args, kwargs)
+        try:
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            # Asked by name: importing torch._dynamo takes a second that only compiling is worth.
+            if type(error).__module__ != "torch._dynamo.exc":
+                raise
+            raise _explained(fn, args, kwargs, error) from None
 
     return called
-
-
-def _run(
-    compiled: Callable[..., Any],
-    fn: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    try:
-        return compiled(*args, **kwargs)
-    except Exception as error:
-        # Asked by name: importing torch._dynamo takes a second that only compiling is worth.
-        if type(error).__module__ != "torch._dynamo.exc":
-            raise
-        raise _explained(fn, args, kwargs, error) from None
 
 
 # Giving memory away -------------------------------------------------------------------------------
@@ -59,12 +54,13 @@ class _Donating:
 
     A tensor that may share its memory with anything else is copied first: one that did not come
     out of the last call (it may be a file in memory, or an array of NumPy), and one that somebody
-    else still holds, or a view of it.
+    else still holds, or a view of it. Where derivatives are recorded, which need the old values,
+    `plain` is called: the same without any of this.
     """
 
-    def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):
-        self._fn, self._argnums = fn, argnums
-        self._compiled = torch.compile(_overwriting(fn, argnums), fullgraph=True)
+    def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...], plain: Callable[..., Any]):
+        self._argnums, self._plain = argnums, plain
+        self._overwriting = _compiled(_overwriting(fn, argnums), fn)
         self._last: dict[int, weakref.ref[Any]] = {}  # the tensors of the last call's results
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,6 +69,8 @@ class _Donating:
 
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         """The call for arguments that are taken apart already."""
+        if torch.compiler.is_compiling() or _is_recorded(leaves):
+            return self._plain(*args, **kwargs)
         last, is_copied = self._last, False
         for i in places(spec, self._argnums):
             x = leaves[i]
@@ -82,13 +80,20 @@ class _Donating:
             if isinstance(x, torch.Tensor):
                 leaves[i], is_copied = x.detach().clone(), True
         given, kw = tree.unflatten(spec, leaves) if is_copied else (args, kwargs)
-        results = _run(self._compiled, self._fn, given, kw)
+        results = self._overwriting(*given, **kw)
         for n in self._argnums:
             if n < len(args):
                 give_away(args[n])
         tensors = [y for y in tree.leaves(results) if isinstance(y, torch.Tensor)]
         self._last = {id(y): weakref.ref(y) for y in tensors}
         return results
+
+
+def _is_recorded(leaves: list[Any]) -> bool:
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return True
+    tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+    return torch.is_grad_enabled() and any([x.requires_grad for x in tensors])
 
 
 _storage_count: Any = getattr(torch._C, "_storage_Use_Count", None)
