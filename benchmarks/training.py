@@ -138,8 +138,8 @@ def main():
                 keras.close()
     if HAS_PEERS:
         report.notes.append(
-            "Keras 3 has no gradients on NumPy: `fit` and `train_on_batch` raise there. Compiled on "
-            "torch it takes part with `--long`."
+            "Keras 3 has no gradients on NumPy: `fit` and `train_on_batch` raise there. Compiled "
+            "on torch it takes part with `--long`."
         )
     others = [b for b in BACKENDS if b not in chosen]
     report.save(keep=(lambda what: what.split()[0] in others) if others else None)
