@@ -689,3 +689,18 @@ def test_unseeded_draws_under_eager_gradients(backend, xp, array):
         )
         trellis.seed(2)
         assert_close(gradient, trellis.random_uniform(shape=3), backend=backend)
+
+
+def test_large_draws_are_the_same_at_every_call(backend):
+    """TensorFlow compiles a size that comes up again: the bits are those of the calls before."""
+    stored = [0.9476670026779175, 0.9785798788070679, 0.33229148387908936, 0.46866846084594727]
+    with trellis.using_backend(backend):
+        draws = [plain(trellis.random_uniform(shape=(300_001,), seed=0)) for _ in range(4)]
+        masks = [
+            plain(trellis.random.bernoulli(trellis.random.key(0), 0.3, (300_001,)))
+            for _ in range(4)
+        ]
+    for draw, mask in zip(draws, masks, strict=True):
+        np.testing.assert_array_equal(draw[:4], stored)
+        np.testing.assert_array_equal(draw, draws[0])
+        np.testing.assert_array_equal(mask, masks[0])

@@ -78,15 +78,13 @@ class _Function:
 
     def _trace(self, leaves: list[Any], tensors: list[Any], spec: Any) -> tuple[Any, "_Graph"]:
         """The first results, and the graph that gives the next ones."""
-        out_specs, counts = [], []
+        made: list[tuple[Any, int]] = []  # structure and number of the results
 
         def flat(*tensors: Any) -> list[Any]:
             remaining = list(tensors)
             filled = [remaining.pop(0) if type(x) is Eager else x for x in leaves]
-            args, kwargs = tree.unflatten(spec, filled)
-            outputs, out_spec = tree.flatten(self._fn(*args, **kwargs))
-            out_specs.append(out_spec)
-            counts.append(len(outputs))
+            outputs, out_spec = _outputs(self._fn, spec, filled)
+            made.append((out_spec, len(outputs)))
             return outputs
 
         traced = _traced(flat)
@@ -94,7 +92,7 @@ class _Function:
             *tensors
         )  # asked for the concrete function first, tf.function would trace twice
         concrete = traced.get_concrete_function(*_signature(tensors))
-        return results, _graph_of(traced, concrete, out_specs[-1], counts[-1])
+        return results, _graph_of(traced, concrete, *made[-1])
 
 
 def _graph_of(traced: Any, concrete: Any, spec: Any, count: int) -> "_Graph":
@@ -122,6 +120,12 @@ def _graph_of(traced: Any, concrete: Any, spec: Any, count: int) -> "_Graph":
             returns=len(concrete.outputs),
         )
     return graph
+
+
+def _outputs(fn: Callable[..., Any], spec: Any, leaves: list[Any]) -> tuple[list[Any], Any]:
+    """What `fn` gives for arguments that were taken apart, taken apart too."""
+    args, kwargs = tree.unflatten(spec, leaves)
+    return tree.flatten(fn(*args, **kwargs))
 
 
 def _signature(tensors: list[Any]) -> list[Any]:
@@ -229,7 +233,7 @@ class _Donating:
         """From the number under which the tensors lie, and the other arguments, to the results."""
         given, kept = _apart(leaves, at)
         kinds, count = _signature(given), len(leaves)
-        out_specs, counts = [], []
+        made: list[tuple[Any, int]] = []  # structure and number of the results
 
         def flat(number: Any, *kept: Any) -> list[Any]:
             tf.compat.v1.add_to_collection(_OWNING, True)
@@ -246,15 +250,13 @@ class _Donating:
                 x.set_shape(kind.shape)
                 filled[i] = x
             filled = [remaining.pop(0) if x is None else x for x in filled]
-            args, kwargs = tree.unflatten(spec, filled)
-            outputs, out_spec = tree.flatten(self._fn(*args, **kwargs))
-            out_specs.append(out_spec)
-            counts.append(len(outputs))
+            outputs, out_spec = _outputs(self._fn, spec, filled)
+            made.append((out_spec, len(outputs)))
             return outputs
 
         traced = _traced(flat)
         concrete = traced.get_concrete_function(tf.TensorSpec((), tf.int64), *_signature(kept))
-        return _graph_of(traced, concrete, out_specs[-1], counts[-1])
+        return _graph_of(traced, concrete, *made[-1])
 
 
 _number_of_maps = itertools.count()
