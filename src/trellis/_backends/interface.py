@@ -1,9 +1,8 @@
 """What a backend provides: everything that Trellis asks of a framework stands on this page.
 
 A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`)
-with the functions below beside it. mypy checks the four against `Backend` at the end of this file,
-and `tests/contract/test_contract.py` compares their names and signatures with it. How to add
-another one: `docs/new_backend.md`.
+with the functions below beside it. `tests/contract/test_contract.py` compares the names and
+signatures of the four with it. How to add another one: `docs/new_backend.md`.
 
 Arguments come in clean: the public functions have looked at words (modes, paddings, reductions),
 have turned axes and sizes into tuples of ints and have refused arrays of two frameworks. What the
@@ -12,7 +11,7 @@ standard itself allows, the functions of the standard take too, since users call
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
@@ -599,12 +598,3 @@ class Beyond(
 
 class Backend(ArrayAPI, Beyond, Protocol):
     """A backend as the rest of the library sees it: what `xp_of(x)` gives."""
-
-
-if TYPE_CHECKING:
-    from . import jax, numpy, tensorflow, torch
-
-    _numpy: Backend = numpy
-    _jax: Backend = jax
-    _torch: Backend = torch
-    _tensorflow: Backend = tensorflow
