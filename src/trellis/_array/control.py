@@ -89,7 +89,7 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
             raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
     seen: list[bool] = []
 
-    def checked(carry: T, x: Any) -> tuple[T, Any]:
+    def checked(carry: T, x: Array) -> tuple[T, Any]:
         new, y = fn(carry, x)
         if not seen:
             if not is_followed():  # torch.compile comes by once, and refuses to note it

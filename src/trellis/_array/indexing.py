@@ -15,7 +15,7 @@ from .._core.guards import (
 )
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_lengths, normal_axis, one_of
-from .._core.typing import A, Scalar
+from .._core.typing import A, Array, Backend, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
@@ -120,7 +120,7 @@ def put_along_axis(
         explain(error, put_along_axis)
 
 
-def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
+def _check_places(name: str, xp: Backend, x: Array, indices: Array, axis: int) -> None:
     kind = xp.dtype_name(indices.dtype)
     if not kind.startswith(("int", "uint")):
         raise DtypeError(
@@ -139,7 +139,7 @@ def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
         )
 
 
-def _counted(xp: Any, x: Any, axis: int) -> Any:
+def _counted(xp: Backend, x: Array, axis: int) -> Any:
     """0, 1, 2, ... along one axis of `x`, in a shape that broadcasts with it."""
     size = x.shape[axis]
     if size is None:  # not known while tracing: counted when the program runs
@@ -178,7 +178,7 @@ def scatter(
         explain(error, scatter)
 
 
-def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
+def _check_updates(x: Array, indices: Array, updates: Array | Scalar, axis: int) -> None:
     """Raise unless the updates broadcast to the slices that they go to."""
     shape = tuple(x.shape)
     slices = (*shape[:axis], *tuple(indices.shape), *shape[axis + 1 :])
@@ -187,7 +187,7 @@ def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
     _check_values("scatter", "updates", updates, slices)
 
 
-def _check_values(name: str, what: str, values: Any, places: tuple[Any, ...]) -> None:
+def _check_values(name: str, what: str, values: Array | Scalar, places: tuple[Any, ...]) -> None:
     """Raise unless the values broadcast to the places that they go to."""
     given = tuple(getattr(values, "shape", ()))
     fits = len(given) <= len(places)
@@ -214,7 +214,7 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
         explain(error, segment_sum)
 
 
-def _check_segments(xp: Any, x: Any, segment_ids: Any) -> None:
+def _check_segments(xp: Backend, x: Array, segment_ids: Array) -> None:
     check_integers(xp, "segment_sum", segment_ids)
     check_rank("segment_sum", x, 1)
     if xp.dtype_name(x.dtype) == "bool":

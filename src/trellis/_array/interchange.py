@@ -27,7 +27,7 @@ from .._core.errors import CopyError
 from .._core.explain import explain
 from .._core.guards import check_flag
 from .._core.tracing import is_followed
-from .._core.typing import Array, Device
+from .._core.typing import Array, Backend, Device
 from .creation import from_dlpack as from_dlpack
 
 _passing = (bool, int, float, complex, str, type(None))
@@ -95,13 +95,13 @@ def is_zero_copy(x: object, name: str, /) -> bool:
     return True
 
 
-def _map(fn: Callable[[Any], Any], x: Any) -> Any:
+def _map(fn: Callable[[Any], Any], x: object) -> Any:
     if not tree.is_nest(x):
         return fn(x)
     return tree.map(lambda leaf: leaf if type(leaf) in _passing else fn(leaf), x)
 
 
-def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
+def _converted(x: Array, target: Backend, device: Device | None, copy: bool | None) -> Any:
     source = xp_of(x)
     if source is target:
         is_same = device is None and not copy
@@ -116,11 +116,11 @@ def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
     return y if device is None else _moved(y, target, device, copy)
 
 
-def _copied(x: Any, source: Any, target: Any) -> Any:
+def _copied(x: Array, source: Backend, target: Backend) -> Any:
     return target.from_numpy(source.to_numpy(x), copy=True)
 
 
-def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
+def _shared(x: Array, source: Backend, target: Backend, copy: bool | None) -> Any:
     """`x` in `target` over the same memory; where that cannot be, a copy unless `copy` is False."""
     try:
         y = _view(x, source, target)
@@ -133,7 +133,7 @@ def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
     return y
 
 
-def _view(x: Any, source: Any, target: Any) -> Any:
+def _view(x: Array, source: Backend, target: Backend) -> Any:
     if _name(source) == "numpy":
         return target.from_numpy(x, copy=False)
     if _name(target) != "numpy":
@@ -143,20 +143,20 @@ def _view(x: Any, source: Any, target: Any) -> Any:
     return source.to_numpy(x)
 
 
-def _moved(y: Any, target: Any, device: Any, copy: bool | None) -> Any:
+def _moved(y: Array, target: Backend, device: Device | None, copy: bool | None) -> Any:
     moved = target.to_device(y, device)
     if copy is False and target.device(moved) != target.device(y):
         raise CopyError(f"From {target.device(y)} to {device} needs a copy. Leave copy=False out.")
     return moved
 
 
-def _is_on_cpu(x: Any, xp: Any) -> bool:
+def _is_on_cpu(x: Array, xp: Backend) -> bool:
     return "cpu" in str(xp.device(x)).lower()
 
 
-def _name(xp: Any) -> str:
+def _name(xp: Backend) -> str:
     return str(xp.__name__.rpartition(".")[2])
 
 
-def _refusal(source: Any, target: Any, reason: str) -> str:
+def _refusal(source: Backend, target: Backend, reason: str) -> str:
     return f"This array cannot go from {_name(source)} to {_name(target)} without a copy: {reason}"

@@ -22,7 +22,7 @@ from .._core.errors import (
 )
 from .._core.kinds import check_callable
 from .._core.shapes import check_new_axis
-from .._core.typing import T
+from .._core.typing import Backend, T
 
 
 def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -167,7 +167,7 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
 
 
 def _forward_rows(
-    xp: Any, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]
+    xp: Backend, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]
 ) -> list[list[Any]]:
     """Columns of the Jacobian by directional derivatives, one per input element."""
     columns: list[list[list[Any]]] = []
@@ -363,7 +363,7 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
 # Inputs and outputs -------------------------------------------------------------------------------
 
 
-def _positions(argnums: Any) -> tuple[int, ...]:
+def _positions(argnums: int | Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(argnums) if isinstance(argnums, (list, tuple)) else (argnums,)
     for n in numbers:
         if isinstance(n, bool) or not isinstance(n, int):
@@ -397,7 +397,7 @@ def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure
     return xp, [differentiable_leaf(x, xp) for x in leaves], spec
 
 
-def differentiable_leaf(x: Any, xp: Any) -> Any:
+def differentiable_leaf(x: Any, xp: Backend) -> Any:
     """A float array to differentiate by; integers become the default float; others raise."""
     if isinstance(x, (bool, complex)):
         raise DtypeError(
@@ -428,7 +428,7 @@ def _value_and_aux(result: Any, func: Callable[..., Any]) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
+def _float_output(y: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     """A float array of the same backend; anything else has no derivative here."""
     if isinstance(y, (int, float)) and not is_array(y):
         return xp.asarray(y, dtype=default_dtype())
@@ -453,7 +453,7 @@ def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
     return y
 
 
-def _scalar(value: Any, xp: Any, func: Callable[..., Any]) -> Any:
+def _scalar(value: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     if tree.is_nest(value):
         raise ShapeError(
             f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. "
@@ -477,7 +477,7 @@ def _size(x: Any) -> int:
     return size
 
 
-def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) -> list[Any]:
+def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Backend) -> list[Any]:
     """The cotangent's leaves, checked against the outputs they belong to."""
     expected = tree.unflatten(spec, ys)
     if tree.is_nest(cotangent) != tree.is_nest(expected):
@@ -488,7 +488,7 @@ def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) 
     return [_tangent(g, y, xp) for g, y in zip(columns[1], ys, strict=True)]
 
 
-def _tangent(t: Any, x: Any, xp: Any) -> Any:
+def _tangent(t: Any, x: Any, xp: Backend) -> Any:
     if isinstance(t, (int, float)) and not is_array(t) and len(x.shape) == 0:
         return xp.full_like(x, t)
     if not is_array(t) or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
@@ -506,7 +506,7 @@ def _tangent(t: Any, x: Any, xp: Any) -> Any:
     return t
 
 
-def _short(xp: Any) -> str:
+def _short(xp: Backend) -> str:
     name: str = xp.__name__
     return name.rpartition(".")[2]
 

@@ -17,7 +17,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.threefry import MASK, Words, fold_in_words, seed_words, threefry
 from .._core.tracing import is_followed, tracing
-from .._core.typing import Array
+from .._core.typing import Array, Backend, Device, Seed
 
 
 class _GlobalStream:
@@ -75,8 +75,8 @@ class stream:
     True
     """
 
-    def __init__(self, key: Any, /):
-        self._key = key
+    def __init__(self, key: int | Array, /):
+        self._key: int | Array | None = key
         # A key whose value is known serves all backends; a traced one only its own.
         self._known = key_words(key)
         self._count = 0
@@ -101,7 +101,7 @@ class stream:
             _current.reset(self._token)
             self._outer = None
 
-    def _next(self, xp: Any, device: Any) -> Any:
+    def _next(self, xp: Backend, device: Device | None) -> Any:
         count = self._count
         self._count = count + 1
         words = self._known
@@ -145,7 +145,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 # ----------------------------------------------------------------------------------------
 
 
-def next_key(xp: Any, device: Any = None) -> Array:
+def next_key(xp: Backend, device: Device | None = None) -> Array:
     """The key of the next draw that names no seed, as an array of the backend `xp`."""
     if is_followed():
         if not _while_followed:
@@ -177,7 +177,7 @@ def _frozen_draw(framework: str) -> TracingError:
 # -----------------------------------------------------------------------------------------------
 
 
-def as_key(seed: Any, xp: Any, device: Any = None) -> Any:
+def as_key(seed: Seed | Words, xp: Backend, device: Device | None = None) -> Any:
     """The key of a seed, on the backend `xp`: the next one of the stream for None."""
     if seed is None:
         return next_key(xp, device)
@@ -200,7 +200,7 @@ def is_key(x: Any) -> bool:
     return name.startswith("key<") or (name == "uint32" and tuple(x.shape) == (2,))
 
 
-def known_words(seed: Any) -> Words | None:
+def known_words(seed: object) -> Words | None:
     """The key words of an integer seed whose value is known now; None for a traced one."""
     if isinstance(seed, bool):
         raise _not_a_seed(seed)
@@ -222,7 +222,7 @@ def _known_integer(seed: Any) -> int | None:
     return int(seed) if xp.is_concrete(seed) else None
 
 
-def _not_a_seed(seed: Any) -> ArgumentTypeError:
+def _not_a_seed(seed: object) -> ArgumentTypeError:
     kind = f"{type(seed).__name__} array" if hasattr(seed, "dtype") else type(seed).__name__
     return ArgumentTypeError(
         "A seed is an integer from 0 up, or a key made with trellis.random.key(...); got "
@@ -230,7 +230,7 @@ def _not_a_seed(seed: Any) -> ArgumentTypeError:
     )
 
 
-def key_words(seed: Any) -> Words | None:
+def key_words(seed: Seed) -> Words | None:
     """The words of a seed or key whose value is known now; None for a traced one."""
     if not is_key(seed):
         return known_words(seed)
@@ -241,7 +241,7 @@ def key_words(seed: Any) -> Words | None:
     return int(upper), int(lower)
 
 
-def seed_array(seed: Any) -> Any:
+def seed_array(seed: Seed | Words) -> Any:
     """The seed if it is an array that decides the backend, a key or a traced integer; else None."""
     if seed is None or isinstance(seed, (int, tuple)):
         return None

@@ -1,13 +1,15 @@
 """The projections of multi-head attention: inputs to heads, and heads to the result."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, ShapeError
+from .._core.typing import Array, Backend
 from ._arguments import differ, known
 
 
 def batched_inputs(
-    name: str, xp: Any, query: Any, key: Any, value: Any, batch_first: bool
+    name: str, xp: Backend, query: Array, key: Array, value: Array, batch_first: bool
 ) -> tuple[Any, Any, Any, bool]:
     """All three as (batch, length, width); the same object stays the same."""
     rank = len(query.shape)
@@ -18,7 +20,7 @@ def batched_inputs(
             f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
         )
 
-    def batched(x: Any) -> Any:
+    def batched(x: Array) -> Any:
         if rank == 2:
             return xp.expand_dims(x, axis=0)
         return x if batch_first else xp.permute_dims(x, (1, 0, 2))
@@ -36,12 +38,12 @@ def batched_inputs(
 
 def embedding_width(
     name: str,
-    query: Any,
-    in_w: Any,
-    q_w: Any,
-    k_w: Any,
-    v_w: Any,
-    in_bias: Any,
+    query: Array,
+    in_w: Array | None,
+    q_w: Array | None,
+    k_w: Array | None,
+    v_w: Array | None,
+    in_bias: Array | None,
     heads: int,
     kv_heads: int,
 ) -> int:
@@ -76,7 +78,7 @@ def embedding_width(
     return width
 
 
-def check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> None:
+def check_projection(name: str, what: str, x: Array, weight: Array, width: int) -> None:
     if len(weight.shape) != 2 or tuple(weight.shape) != (width, x.shape[-1]):
         raise ShapeError(
             f"{name}() expects {what} of shape {(width, x.shape[-1])} for an input of width "
@@ -87,14 +89,14 @@ def check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> N
 
 def projected(
     name: str,
-    xp: Any,
-    inputs: Any,
-    weights: Any,
-    in_w: Any,
-    in_bias: Any,
+    xp: Backend,
+    inputs: Sequence[Array],
+    weights: Sequence[Array | None],
+    in_w: Array | None,
+    in_bias: Array | None,
     rows: tuple[int, ...],
-    static_k: Any,
-    static_v: Any,
+    static_k: Array | None,
+    static_v: Array | None,
     skip_query: bool = False,
 ) -> list[Any]:
     """Queries, keys and values; `rows` are the borders between them in joint weights."""
@@ -127,7 +129,7 @@ def projected(
 
 
 def split_jointly(
-    xp: Any, x: Any, heads: int, kv_heads: int, rows: tuple[int, ...]
+    xp: Backend, x: Array, heads: int, kv_heads: int, rows: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
     """Queries, keys and values from one projection; transposed at once where heads are equal."""
     if kv_heads == heads:
@@ -142,13 +144,15 @@ def split_jointly(
     return q, k, v
 
 
-def split_heads(xp: Any, x: Any, heads: int) -> Any:
+def split_heads(xp: Backend, x: Array, heads: int) -> Any:
     """(N, L, E) -> (N, heads, L, E/heads)."""
     n, length, width = x.shape
     return xp.permute_dims(xp.reshape(x, (*known(n, length), heads, width // heads)), (0, 2, 1, 3))
 
 
-def static_heads(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, width: int) -> Any:
+def static_heads(
+    name: str, xp: Backend, what: str, x: Array, heads: int, rows: int | None, width: int
+) -> Any:
     shape = tuple(x.shape)
     if len(shape) != 3 or differ(shape[0], rows) or shape[2] != width:
         raise ShapeError(
@@ -158,7 +162,9 @@ def static_heads(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, w
     return xp.reshape(x, (*known(None if rows is None else rows // heads), heads, shape[1], width))
 
 
-def out_projection(name: str, xp: Any, out: Any, weights: Any, bias: Any, width: int) -> Any:
+def out_projection(
+    name: str, xp: Backend, out: Array, weights: Array | None, bias: Array | None, width: int
+) -> Any:
     if weights is not None:
         if len(weights.shape) != 2 or weights.shape[1] != width:
             raise ShapeError(

@@ -87,7 +87,7 @@ def _pairs(
     return kind  # type: ignore[return-value]
 
 
-def padding_kind(name: str, padding: Any, dims: int) -> str | Pairs:
+def padding_kind(name: str, padding: object, dims: int) -> str | Pairs:
     """ "SAME", "VALID", or one (low, high) pair per axis."""
     if type(padding) is int and 0 <= padding <= MOST:
         return ((padding, padding),) * dims

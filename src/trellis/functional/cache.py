@@ -23,7 +23,7 @@ from .._core.dispatch import named_xp, xp_of, xp_of_all
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.tracing import is_followed, lasts
-from .._core.typing import Array, Device, DTypeLike
+from .._core.typing import Array, Backend, Device, DTypeLike
 from ._arguments import shapes_differ, whole_number
 
 
@@ -153,13 +153,13 @@ def cache_positions(cache: KVCache, queries: int, /) -> Array:
         explain(error, cache_positions)
 
 
-def _places(xp: Any, cache: KVCache, queries: int) -> Any:
+def _places(xp: Backend, cache: KVCache, queries: int) -> Any:
     """The places of the next tokens, the same in all rows."""
     counted = xp.arange(queries, dtype="int32", device=xp.device(cache.start))
     return cache.position + counted
 
 
-def _check_new(name: str, what: str, new: Any, old: Any, steps: Any) -> None:
+def _check_new(name: str, what: str, new: Array, old: Array, steps: int | None) -> None:
     shape, wanted = tuple(new.shape), tuple(old.shape)
     wanted = (*wanted[:2], steps, *wanted[3:])
     if len(shape) != 4 or shapes_differ(shape, wanted):
@@ -171,7 +171,7 @@ def _check_new(name: str, what: str, new: Any, old: Any, steps: Any) -> None:
         raise DtypeError(f"{name}() keeps real numbers, got {what} of {new.dtype}.")
 
 
-def _check_room(cache: KVCache, steps: Any) -> None:
+def _check_room(cache: KVCache, steps: int) -> None:
     length = cache.keys.shape[2]
     if steps > length:
         raise ShapeError(f"extend_cache() got {steps} tokens for a cache of {length} places.")

@@ -8,7 +8,7 @@ from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import differ, known, probability, whole_number
 from ._draws import call_seeded_leafwise
 from ._heads import (
@@ -260,7 +260,9 @@ def multi_head_attention(
         explain(error, multi_head_attention)
 
 
-def _check_cacheable(name: str, key_padding_mask: Any, bias_k: Any, add_zero_attn: bool) -> None:
+def _check_cacheable(
+    name: str, key_padding_mask: Array | None, bias_k: Array | None, add_zero_attn: bool
+) -> None:
     if key_padding_mask is not None:
         raise ArgumentError(
             f"{name}() with a cache takes no key_padding_mask: sequences are padded on the left, "

@@ -10,7 +10,7 @@ from .._core import tree
 from .._core.dispatch import current_backend, load, xp_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_arguments
-from .._core.typing import Array, Nest, Seed
+from .._core.typing import Array, Backend, Device, Nest, Seed
 from .._random.stream import as_key, key_words
 from ..functional._arguments import whole_number
 from .beams import Beams
@@ -132,9 +132,9 @@ class _Run:
     def __init__(
         self,
         model: Any,
-        xp: Any,
+        xp: Backend,
         backend: str,
-        device: Any,
+        device: Device,
         choice: Choice,
         numbers: dict[str, Any],
         given: Prompts,
@@ -180,7 +180,9 @@ class _Run:
         tokens, starts = self._given.tokens, self._given.starts
         return tokens, np.arange(tokens.shape[1]) >= starts[:, None]
 
-    def one_by_one(self, count: int, stops: Any, pad: int, on_token: Any) -> Any:
+    def one_by_one(
+        self, count: int, stops: Any, pad: int, on_token: Callable[..., Any] | None
+    ) -> Any:
         tokens, is_real = self._prompt()
         is_over = np.zeros(tokens.shape[0], bool)
         found: list[Any] = []
@@ -215,7 +217,7 @@ class _Run:
         return beams.result()
 
 
-def whole(what: str, value: Any, least: int) -> int:
+def whole(what: str, value: object, least: int) -> int:
     return whole_number("generate", what, value, least)
 
 
@@ -224,9 +226,8 @@ def _stop_tokens(given: int | Sequence[int]) -> tuple[int, ...]:
     return tuple([whole("stop_tokens", token, 0) for token in several])
 
 
-def _choice(
-    temperature: Any, top_k: Any, top_p: Any, penalty: float, beams: int, stops: tuple[int, ...]
-) -> Choice:
+def _choice(temperature: float | None, top_k: int | None, top_p: float | None, penalty: float,
+            beams: int, stops: tuple[int, ...]) -> Choice:  # fmt: skip
     if temperature is None and (top_k is not None or top_p is not None):
         raise ArgumentError(
             "generate() draws with a temperature only, top_k and top_p say among which tokens. "
@@ -256,7 +257,8 @@ def _choice(
     )
 
 
-def _check_beams(choice: Choice, early_stopping: Any, return_scores: bool, on_token: Any) -> None:
+def _check_beams(choice: Choice, early_stopping: bool | str, return_scores: bool,
+                 on_token: Callable[..., Any] | None) -> None:  # fmt: skip
     if early_stopping not in (True, False, "never"):
         raise ArgumentError(
             f"generate() expects True, False or 'never' for early_stopping, got {early_stopping!r}."
@@ -285,10 +287,10 @@ def _home(model: Any, prompts: Any) -> tuple[str, Any]:
     return xp.__name__.rpartition(".")[2], xp.device(arrays[0])
 
 
-def _own(seed: Any) -> Any:
+def _own(seed: Seed) -> Any:
     """A key of any framework as one that every backend takes."""
     return key_words(seed) if hasattr(seed, "dtype") else seed
 
 
-def _as_result(xp: Any, device: Any, values: Any, given: Prompts) -> Any:
+def _as_result(xp: Backend, device: Device, values: Any, given: Prompts) -> Any:
     return xp.asarray(values[0] if given.is_single else values, device=device)

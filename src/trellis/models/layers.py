@@ -8,6 +8,7 @@ from .._array.elementwise import tanh
 from .._array.manipulation import permute_dims, reshape
 from .._core.errors import NotSupportedError
 from .._core.settings import Setting
+from .._core.typing import Array
 from ..functional import activation as functions
 from ..nn import init
 from ..nn.layers.embedding import Embedding
@@ -44,25 +45,25 @@ def table(rows: int, width: int, std: float) -> Embedding:
     return Embedding(rows, width, weight_initializer=normal(std))
 
 
-def to_heads(x: Any, heads: int) -> Any:
+def to_heads(x: Array, heads: int) -> Any:
     """(batch, T, heads * F) -> (batch, heads, T, F)."""
     batch, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return permute_dims(reshape(x, (*sizes, heads, width // heads)), (0, 2, 1, 3))
 
 
-def from_heads(x: Any) -> Any:
+def from_heads(x: Array) -> Any:
     """(batch, heads, T, F) -> (batch, T, heads * F)."""
     batch, heads, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return reshape(permute_dims(x, (0, 2, 1, 3)), (*sizes, heads * width))
 
 
-def _gelu_new(x: Any) -> Any:
+def _gelu_new(x: Array) -> Any:
     return functions.gelu(x, approximate=True)
 
 
-def _quick_gelu(x: Any) -> Any:
+def _quick_gelu(x: Array) -> Any:
     return x * functions.sigmoid(1.702 * x)
 
 

@@ -129,7 +129,7 @@ class Pretrained(Module):
         return self
 
 
-def _cast(nest: Container, dtype: Any) -> Container:
+def _cast(nest: Container, dtype: DTypeLike | None) -> Container:
     nest = nest.copy()
     for chain in nest.key_chains():
         if str(dtype_of(nest[chain])) in FLOATING:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.typing import Array
 
 
 class Memory(NamedTuple):
@@ -36,7 +37,7 @@ def checked_memory(model: Any, batch: int, memory: Any) -> Memory:
     return memory
 
 
-def checked_decoder_tokens(model: Any, tokens: Any) -> Any:
+def checked_decoder_tokens(model: Any, tokens: Array | None) -> Any:
     """The decoder's tokens, which a call without a cache needs."""
     if tokens is None:
         raise ArgumentError(

@@ -8,9 +8,10 @@ import ast
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from ..._core.errors import ConversionError
 from ...graph import Value
@@ -26,6 +27,9 @@ class Spread:
     small: Value | Number
     shape: tuple[int | str, ...]
     dtype: str
+
+
+Operand: TypeAlias = Value | Spread | Number
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,11 @@ class JaxBuilder(TargetBuilder):
         self._sizes: dict[str, Value] = {}
         self._inline = inline
 
-    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """The equations of another program with these operands, in the place of a call of it."""
         return self._inline(jaxpr, args)
 
-    def array(self, x: Any, dtype: str | None = None) -> Value:
+    def array(self, x: Operand, dtype: str | None = None) -> Value:
         """An operand as an array of its whole shape."""
         if isinstance(x, Value):
             return x

@@ -36,7 +36,7 @@ class Equations:
     def __init__(self, to: str):
         self.g = JaxBuilder(to, self.inline)
 
-    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: core.ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """The results of a program, whose equations are added where the builder stands."""
         consts = getattr(jaxpr, "consts", ())
         jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
@@ -48,7 +48,7 @@ class Equations:
         self.g.source, self.g.where, self.g.out, self.g.given = outside
         return [_read(x, known) for x in jaxpr.outvars]
 
-    def _add(self, equation: Any, known: dict[Any, Any]) -> None:
+    def _add(self, equation: core.JaxprEqn, known: dict[Any, Any]) -> None:
         g, name = self.g, equation.primitive.name
         args = [_read(x, known) for x in equation.invars]
         g.source = name
@@ -83,7 +83,7 @@ class Equations:
             return [*first, *args[count:]]
         return [g.array(x, r.dtype) for x, r in zip(args, g.given)]
 
-    def _constant(self, x: Any) -> Any:
+    def _constant(self, x: jax.Array) -> Any:
         array = numpy_of(x)
         if array.ndim == 0:
             return number(array)
@@ -98,7 +98,7 @@ def _rule(name: str) -> Rule | None:
     return None
 
 
-def refuse_unknown(jaxpr: Any) -> None:
+def refuse_unknown(jaxpr: core.ClosedJaxpr) -> None:
     """Raise if there are primitives without a rule, all at once."""
     found = [
         (equation.primitive.name, line_of(equation))
@@ -108,7 +108,7 @@ def refuse_unknown(jaxpr: Any) -> None:
     refuse_missing("JAX", found)
 
 
-def all_equations(jaxpr: Any) -> Iterator[Any]:
+def all_equations(jaxpr: core.ClosedJaxpr) -> Iterator[Any]:
     """The equations of a program and of the programs inside it."""
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         yield equation
@@ -119,7 +119,7 @@ def all_equations(jaxpr: Any) -> Iterator[Any]:
                 yield from all_equations(inner)
 
 
-def line_of(equation: Any) -> str:
+def line_of(equation: core.JaxprEqn) -> str:
     """The file and line of the user's code that an equation comes from."""
     try:
         frames = equation.source_info.traceback.frames
@@ -132,21 +132,21 @@ def line_of(equation: Any) -> str:
     return str(equation.source_info.name_stack)
 
 
-def result_of(aval: Any) -> Result:
+def result_of(aval: jax.core.ShapedArray) -> Result:
     """Shape and data type as Trellis names them; open sizes are strings, keys a type of theirs."""
     is_key = jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
     shape = tuple([n if isinstance(n, int) else str(n) for n in aval.shape])
     return Result(shape, "key" if is_key else aval.dtype.name)
 
 
-def numpy_of(x: Any) -> np.ndarray[Any, Any]:
+def numpy_of(x: jax.Array) -> np.ndarray[Any, Any]:
     """A NumPy array; typed keys as the numbers in them."""
     if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
     return np.asarray(x)
 
 
-def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
+def _read(x: core.Var | core.Literal, known: dict[Any, Any]) -> Value | Spread | Number:
     if isinstance(x, core.Literal):
         array = numpy_of(x.val)
         if array.ndim == 0:

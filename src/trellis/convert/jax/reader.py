@@ -7,7 +7,7 @@ import jax
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError, ConversionError
-from ...graph import drop_unused
+from ...graph import Value, drop_unused
 from ...graph.passes import used_values
 from ..finish import finish
 from ..inputs import Inputs
@@ -15,6 +15,7 @@ from ..module import ConvertedModule
 from ..reading import Reading
 from . import flax
 from .arguments import Leaf, array_of, leaves_of, names_of, plain_structure
+from .builder import JaxBuilder
 from .equations import Equations, numpy_of, refuse_unknown, result_of
 
 Dynamic = Mapping[str, Mapping[int, str]]
@@ -66,8 +67,8 @@ def from_jax(
 
 def from_stateful(
     fn: Callable[..., Any],
-    trained: Any,
-    others: Any,
+    trained: Mapping[str, Any],
+    others: Mapping[str, Any],
     args: Sequence[Any],
     *,
     name: str,
@@ -87,7 +88,7 @@ class _Reader:
 
     def __init__(
         self,
-        fn: Any,
+        fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         variables: int | Sequence[int],
@@ -115,7 +116,7 @@ class _Reader:
         self.leaves = [leaves_of(name, x) for name, x in zip(self.names, self.args)]
 
     @staticmethod
-    def _names(fn: Any, args: tuple[Any, ...], stored: tuple[int, ...]) -> list[str]:
+    def _names(fn: Callable[..., Any], args: tuple[Any, ...], stored: tuple[int, ...]) -> list[str]:
         called = flax.signature_of(fn)
         if called is not fn:  # linen's apply takes the variables first
             return ["variables", *names_of(called, len(args) - 1, ())]
@@ -243,12 +244,12 @@ class _Reader:
             )
         return shapes
 
-    def _note_open_axes(self, g: Any, value: Any) -> None:
-        for axis, size in enumerate(value.shape):
+    def _note_open_axes(self, g: JaxBuilder, value: Value) -> None:
+        for axis, size in enumerate(value.shape or ()):
             if isinstance(size, str):
                 g.open_axis(size, g.s.size(value, axis))
 
-    def _on_arrays(self, *arrays: Any) -> Any:
+    def _on_arrays(self, *arrays: jax.Array) -> Any:
         """The function with its arrays in a row, everything else as in the example."""
         given = iter(arrays)
         groups = [

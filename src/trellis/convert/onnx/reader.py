@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 
 from ..._array.interchange import to_numpy
@@ -12,8 +13,8 @@ from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ConversionError, NotSupportedError, TrellisError
 from ..._core.tree import leaves
 from ...graph import Value
+from ...graph.graph import Shape, values_in
 from ...graph.graph import all_nodes as all_calls
-from ...graph.graph import values_in
 from .. import semantics
 from ..finish import finish
 from ..inputs import Inputs
@@ -220,7 +221,7 @@ class _Reader:
                 if tensor.elem_type:
                     scope.types[info.name] = (shape, dtype_name(tensor.elem_type))
 
-    def initializer(self, name: str, array: Any) -> Value:
+    def initializer(self, name: str, array: np.ndarray) -> Value:
         """An initializer at its first use: a variable, a buffer or a constant."""
         g = self.g
         if array.dtype.kind not in "fVc" or array.ndim == 0 or name in self.plain:
@@ -234,7 +235,7 @@ class _Reader:
         g.remember(value, array)
         return value
 
-    def local_array(self, name: str, array: Any) -> Value:
+    def local_array(self, name: str, array: np.ndarray) -> Value:
         """A constant, or an initializer of an inner graph: a variable if it stands for a weight."""
         is_weight = name in self.weights and array.ndim > 0 and array.size > 1
         return self.initializer(name, array) if is_weight else self.g.constant(array, name)
@@ -367,11 +368,11 @@ def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]
     return kept, plain, weights
 
 
-def _is_known(g: OnnxBuilder, value: Any) -> bool:
+def _is_known(g: OnnxBuilder, value: object) -> bool:
     return isinstance(value, Value) and value.name in g.graph.constants
 
 
-def _is_closed(shape: Any) -> bool:
+def _is_closed(shape: Shape) -> bool:
     return all([isinstance(size, int) for size in shape])
 
 

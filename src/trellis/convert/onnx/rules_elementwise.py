@@ -1,6 +1,7 @@
 """Element by element: arithmetic, comparisons, bits, types."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -176,11 +177,11 @@ def bit_cast(g: OnnxBuilder, x: Value, to: int = 1) -> Value:
 @rules("Constant")
 def constant(
     g: OnnxBuilder,
-    value: Any = None,
+    value: np.ndarray | None = None,
     value_float: float | None = None,
-    value_floats: Any = None,
+    value_floats: Sequence[float] | None = None,
     value_int: int | None = None,
-    value_ints: Any = None,
+    value_ints: Sequence[float] | None = None,
     **other: Any,
 ) -> Value:
     if other:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..._core.typing import Scalar
 from ...graph import Value
 from ..rules import Rules
 from .builder import TensorFlowBuilder
@@ -40,7 +41,7 @@ _SPECIAL = {"Lgamma": "lgamma", "Digamma": "digamma",
 
 def _add_same(operation: str, place: str, function: str) -> None:
     @elementwise(operation)
-    def same(g: TensorFlowBuilder, *args: Any, **attributes: Any) -> Value:
+    def same(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
         return getattr(getattr(g, place), function)(*args)  # type: ignore[no-any-return]
 
 
@@ -50,12 +51,12 @@ for _place, _names in (("t", _SAME), ("F", _LAYERS), ("s", _SPECIAL)):
 
 
 @elementwise("Div")
-def div(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def div(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
 
 
 @elementwise("DivNoNan", "MulNoNan")
-def without_nan(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def without_nan(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     """Zero where the second operand is zero."""
     is_zero = g.t.equal(y, 0)
     if g.source == "MulNoNan":
@@ -64,7 +65,7 @@ def without_nan(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
 
 
 @elementwise("Xlogy", "Xdivy")
-def xlogy(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def xlogy(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     is_zero = g.t.equal(x, 0)
     safe = g.t.where(is_zero, 1.0, y)
     if g.source == "Xdivy":
@@ -73,40 +74,48 @@ def xlogy(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
 
 
 @elementwise("SquaredDifference")
-def squared_difference(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def squared_difference(
+    g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object
+) -> Value:
     return g.t.square(g.t.subtract(x, y))
 
 
 @elementwise("LeakyRelu")
-def leaky_relu(g: TensorFlowBuilder, x: Value, *, alpha: float = 0.2, **_: Any) -> Value:
+def leaky_relu(g: TensorFlowBuilder, x: Value, *, alpha: float = 0.2, **_: object) -> Value:
     return g.F.leaky_relu(x, negative_slope=_short(alpha))
 
 
 @elementwise("ClipByValue")
-def clip(g: TensorFlowBuilder, x: Value, low: Any, high: Any, **_: Any) -> Value:
+def clip(
+    g: TensorFlowBuilder, x: Value, low: Value | Scalar, high: Value | Scalar, **_: object
+) -> Value:
     return g.t.clip(x, low, high)
 
 
 @elementwise("AddN", "AccumulateNV2")
-def add_n(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Value:
-    total = xs[0]
+def add_n(g: TensorFlowBuilder, *xs: Value | Scalar, **_: object) -> Value:
+    total: Any = xs[0]
     for x in xs[1:]:
         total = g.t.add(total, x)
     return total  # type: ignore[no-any-return]
 
 
 @elementwise("Complex")
-def complex_(g: TensorFlowBuilder, real: Any, imag: Any, **_: Any) -> Value:
+def complex_(
+    g: TensorFlowBuilder, real: Value | Scalar, imag: Value | Scalar, **_: object
+) -> Value:
     return g.s.complex_of(real, imag)
 
 
 @elementwise("ComplexAbs")
-def complex_abs(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def complex_abs(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     return g.t.abs(x)
 
 
 @elementwise("Select")
-def select(g: TensorFlowBuilder, condition: Value, x: Any, y: Any, **_: Any) -> Value:
+def select(
+    g: TensorFlowBuilder, condition: Value, x: Value | Scalar, y: Value | Scalar, **_: object
+) -> Value:
     """The old form: a vector chooses whole rows."""
     rank = len(g.out[0].shape or ())
     if condition.shape is not None and len(condition.shape) == 1 and rank > 1:
@@ -116,7 +125,7 @@ def select(g: TensorFlowBuilder, condition: Value, x: Any, y: Any, **_: Any) -> 
 
 @elementwise("Identity", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics")
 @elementwise("PlaceholderWithDefault", "IdentityN", "ShapeN_")
-def unchanged(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+def unchanged(g: TensorFlowBuilder, *xs: Value | Scalar, **_: object) -> Any:
     return xs[0] if len(xs) == 1 else tuple(xs)
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import trellis
 
+from ..._core.typing import Scalar
 from ...graph import Value
-from .builder import TorchBuilder
+from .builder import Operand, Tensor, TorchBuilder
 from .table import rule
 
 _UNARY = {
@@ -46,7 +47,7 @@ _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
 def _of_one(name: str, cast: bool = True) -> Any:
-    def convert(g: TorchBuilder, x: Any, **_: Any) -> Any:
+    def convert(g: TorchBuilder, x: Tensor, **_: object) -> Any:
         is_kept = not cast or "complex" in (x.dtype or "")  # abs of a complex number is real
         return getattr(g.t, name)(x if is_kept else g.cast(x, g.out.dtype))
 
@@ -54,7 +55,7 @@ def _of_one(name: str, cast: bool = True) -> Any:
 
 
 def _of_two(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Any, y: Any, alpha: Any = 1) -> Any:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand, alpha: Scalar = 1) -> Any:
         if alpha != 1:
             y = y * alpha if isinstance(y, (int, float)) else g.t.multiply(g.alike(y)[0], alpha)
         return getattr(g.t, name)(*as_arrays(g, *g.alike(x, y)))
@@ -63,14 +64,14 @@ def _of_two(name: str) -> Any:
 
 
 def _comparing(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Any, y: Any) -> Any:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
         return getattr(g.t, name)(*as_arrays(g, *g.alike(x, y, dtype=g.promoted(x, y))))
 
     return convert
 
 
 def _logical(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Any, y: Any) -> Any:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
         return getattr(g.t, name)(as_bool(g, x), as_bool(g, y))
 
     return convert
@@ -89,14 +90,14 @@ for _source in _LOGICAL:
     rule(f"aten.{_source}")(_logical(_source))
 
 
-def as_bool(g: TorchBuilder, x: Any) -> Any:
+def as_bool(g: TorchBuilder, x: Operand) -> Any:
     """A number counts as true unless it is zero."""
     if isinstance(x, Value) and x.dtype not in (None, "bool"):
         return g.noted(g.t.not_equal(x, 0), x.shape, "bool")
     return x
 
 
-def as_arrays(g: TorchBuilder, *xs: Any) -> tuple[Any, ...]:
+def as_arrays(g: TorchBuilder, *xs: Operand) -> tuple[Any, ...]:
     """The same, with an array among them: of plain numbers alone the first becomes one."""
     if any([isinstance(x, Value) and x.dtype is not None for x in xs]):
         return xs
@@ -105,25 +106,25 @@ def as_arrays(g: TorchBuilder, *xs: Any) -> tuple[Any, ...]:
 
 
 @rule("aten.rsub")
-def rsub(g: TorchBuilder, x: Any, y: Any, alpha: Any = 1) -> Any:
+def rsub(g: TorchBuilder, x: Tensor, y: Operand, alpha: Scalar = 1) -> Any:
     x, y = g.alike(x, y)
     return g.t.subtract(y, x if alpha == 1 else g.t.multiply(x, alpha))
 
 
 @rule("aten.div", "aten.divide", "aten.true_divide")
-def div(g: TorchBuilder, x: Any, y: Any, rounding_mode: str | None = None) -> Any:
+def div(g: TorchBuilder, x: Tensor, y: Operand, rounding_mode: str | None = None) -> Any:
     names = {None: "divide", "floor": "floor_divide", "trunc": "truncate_divide"}
     x, y = as_arrays(g, *g.alike(x, y))
     return getattr(g.t, names[rounding_mode])(x, y)
 
 
 @rule("aten.floor_divide")
-def floor_divide(g: TorchBuilder, x: Any, y: Any) -> Any:
+def floor_divide(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     return g.t.floor_divide(*as_arrays(g, *g.alike(x, y)))
 
 
 @rule("aten.pow", "aten.float_power")
-def power(g: TorchBuilder, x: Any, y: Any) -> Any:
+def power(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     x, y = as_arrays(g, *g.alike(x, y))
     simple = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
     if isinstance(y, (int, float)):
@@ -137,82 +138,86 @@ def power(g: TorchBuilder, x: Any, y: Any) -> Any:
 
 
 @rule("aten.max.other", "aten.min.other")
-def extreme(g: TorchBuilder, x: Any, y: Any) -> Any:
+def extreme(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     name = "maximum" if "max" in g.source else "minimum"
     return getattr(g.t, name)(*g.alike(x, y))
 
 
 @rule("aten.logical_not")
-def logical_not(g: TorchBuilder, x: Any) -> Any:
+def logical_not(g: TorchBuilder, x: Tensor) -> Any:
     if x.dtype not in (None, "bool"):
         return g.t.equal(x, 0)
     return g.t.logical_not(x)
 
 
 @rule("aten.bitwise_not", "aten.__invert__")
-def bitwise_not(g: TorchBuilder, x: Any) -> Any:
+def bitwise_not(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.logical_not(x) if x.dtype == "bool" else g.t.bitwise_invert(x)
 
 
 @rule("aten.isneginf", "aten.isposinf")
-def is_signed_infinity(g: TorchBuilder, x: Any) -> Any:
+def is_signed_infinity(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.equal(x, float("-inf") if "neg" in g.source else float("inf"))
 
 
 @rule("aten.exp2", "aten.special_exp2")
-def exp2(g: TorchBuilder, x: Any) -> Any:
+def exp2(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.pow(2.0, g.cast(x, g.out.dtype))
 
 
 @rule("aten.frac")
-def frac(g: TorchBuilder, x: Any) -> Any:
+def frac(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.subtract(x, g.t.trunc(x))
 
 
 @rule("aten.round.decimals")
-def round_to(g: TorchBuilder, x: Any, decimals: int = 0) -> Any:
+def round_to(g: TorchBuilder, x: Tensor, decimals: int = 0) -> Any:
     if decimals == 0:
         return g.t.round(x)
     return g.t.divide(g.t.round(g.t.multiply(x, 10.0**decimals)), 10.0**decimals)
 
 
 @rule("aten.xlogy", "aten.special_xlogy")
-def xlogy(g: TorchBuilder, x: Any, y: Any) -> Any:
+def xlogy(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     x, y = g.alike(x, y)
     both = g.t.logical_and(g.t.equal(x, 0), g.t.equal(y, 0))
     return g.t.multiply(x, g.t.log(g.t.where(both, 1.0, y)))
 
 
 @rule("aten.lerp")
-def lerp(g: TorchBuilder, start: Any, end: Any, weight: Any) -> Any:
+def lerp(g: TorchBuilder, start: Operand, end: Operand, weight: Operand) -> Any:
     return g.t.add(start, g.t.multiply(g.t.subtract(end, start), weight))
 
 
 @rule("aten.addcmul", "aten.addcdiv")
-def add_combined(g: TorchBuilder, x: Any, y: Any, z: Any, value: Any = 1) -> Any:
+def add_combined(g: TorchBuilder, x: Tensor, y: Operand, z: Operand, value: Operand = 1) -> Any:
     y, z = g.alike(y, z)
     term = g.t.multiply(y, z) if "addcmul" in g.source else g.t.divide(y, z)
     return g.t.add(x, term if value == 1 else g.t.multiply(term, value))
 
 
 @rule("aten.clamp", "aten.clip")
-def clamp(g: TorchBuilder, x: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(
+    g: TorchBuilder, x: Tensor, min: Operand | None = None, max: Operand | None = None
+) -> Any:
     x, min, max = [g.cast(i, g.out.dtype) for i in (x, min, max)]
     return g.t.clip(x, min, max)
 
 
 @rule("aten.clamp_min")
-def clamp_min(g: TorchBuilder, x: Any, min: Any) -> Any:
+def clamp_min(g: TorchBuilder, x: Tensor, min: Operand) -> Any:
     return g.t.maximum(*[g.cast(i, g.out.dtype) for i in (x, min)])
 
 
 @rule("aten.clamp_max")
-def clamp_max(g: TorchBuilder, x: Any, max: Any) -> Any:
+def clamp_max(g: TorchBuilder, x: Tensor, max: Operand) -> Any:
     return g.t.minimum(*[g.cast(i, g.out.dtype) for i in (x, max)])
 
 
 @rule("aten.where")
-def where(g: TorchBuilder, condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(
+    g: TorchBuilder, condition: Tensor, x: Tensor | None = None, y: Operand | None = None
+) -> Any:
     if x is None:
         found = g.t.nonzero(condition)
         return tuple([g.item(found, i) for i in range(len(condition.shape))])
@@ -221,38 +226,37 @@ def where(g: TorchBuilder, condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 @rule("aten.masked_fill")
-def masked_fill(g: TorchBuilder, x: Any, mask: Any, value: Any) -> Any:
+def masked_fill(g: TorchBuilder, x: Tensor, mask: Tensor, value: Operand) -> Any:
     return g.t.where(as_bool(g, mask), g.cast(value, x.dtype), x)
 
 
 @rule("aten.nan_to_num")
-def nan_to_num(
-    g: TorchBuilder, x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None
-) -> Any:
+def nan_to_num(g: TorchBuilder, x: Tensor, nan: float | None = None, posinf: float | None = None,
+               neginf: float | None = None) -> Any:  # fmt: skip
     return g.t.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
 @rule("aten.polar")
-def polar(g: TorchBuilder, size: Any, angle: Any) -> Any:
+def polar(g: TorchBuilder, size: Tensor, angle: Tensor) -> Any:
     return complex_of(g, g.t.multiply(size, g.t.cos(angle)), g.t.multiply(size, g.t.sin(angle)))
 
 
 @rule("aten.complex")
-def complex_of(g: TorchBuilder, real: Any, imag: Any) -> Any:
+def complex_of(g: TorchBuilder, real: Tensor, imag: Tensor) -> Any:
     parts = [g.t.astype(part, g.out.dtype) for part in (real, imag)]
     return g.t.add(parts[0], g.t.multiply(parts[1], 1j))
 
 
 @rule("aten.view_as_complex")
-def view_as_complex(g: TorchBuilder, x: Any) -> Any:
+def view_as_complex(g: TorchBuilder, x: Tensor) -> Any:
     return complex_of(g, g.item(x, (..., 0)), g.item(x, (..., 1)))
 
 
 @rule("aten.view_as_real")
-def view_as_real(g: TorchBuilder, x: Any) -> Any:
+def view_as_real(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.stack([g.t.real(x), g.t.imag(x)], axis=-1)
 
 
 @rule("aten.angle")
-def angle(g: TorchBuilder, x: Any) -> Any:
+def angle(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.atan2(g.t.imag(x), g.t.real(x))
