@@ -6,7 +6,6 @@ they are. The conventions at kinks and ties stand in the documentation's table o
 conventions.
 """
 
-from ._gradients.checking import check_gradients as check_gradients
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
 from ._gradients.optimizer_steps import adam_step as adam_step
 from ._gradients.optimizer_steps import adam_update as adam_update
@@ -28,3 +27,4 @@ from ._gradients.with_grads import no_grads as no_grads
 from ._gradients.with_grads import set_with_grads as set_with_grads
 from ._gradients.with_grads import unset_with_grads as unset_with_grads
 from ._gradients.with_grads import with_grads as with_grads
+from ._testing.gradients import check_gradients as check_gradients

@@ -380,8 +380,8 @@ NOT_TRACED = {"train", "cli.py", "graph"}
 TRACED_OF_CONVERT = {"adapters", "semantics", "module.py", "inputs.py"}
 # NumPy has no compiler.
 UNCOMPILED_BACKEND = ("_backends", "numpy")
-# Context managers of settings run outside of compiled functions; a test helper is never compiled.
-MAY_YIELD = {("_core", "settings.py"), ("_gradients", "checking.py"), ("testing.py",)}
+# Context managers of settings run outside of compiled functions.
+MAY_YIELD = {("_core", "settings.py")}
 
 
 def test_no_untraceable_syntax():
