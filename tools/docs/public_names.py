@@ -44,7 +44,7 @@ MODULES = (
 # Group: title, and one sentence. A name goes to the first group that it matches.
 GROUPS = {
     "creation": ("Creating arrays", "Arrays from numbers, shapes and other arrays."),
-    "elementwise": ("Elementwise functions", "Arithmetic, comparisons, bits and special functions."),
+    "elementwise": ("Elementwise functions", "Arithmetic, comparisons, bits, special functions."),
     "reduction": ("Reductions", "Sums, means and extremes, along axes or over all elements."),
     "manipulation": ("Shapes", "Reshaping, joining, splitting, padding and moving axes."),
     "indexing": ("Indexing and updates", "Taking elements, and updates that return a new array."),
