@@ -13,6 +13,7 @@ standard itself allows, the functions of the standard take too, since users call
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from .._core.abilities import Abilities
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
 from .shared.convolution import ConvSpec, TransposedConvSpec
@@ -38,6 +39,9 @@ class DataTypes(Protocol):
 
     FLOAT_DTYPES: frozenset[Any]
     """The native types whose arrays can be differentiated."""
+
+    ABILITIES: Abilities
+    """What the framework can do beyond single functions: a compiler, shardings, wide integers."""
 
     ARRAY_TYPES: tuple[type, ...]
     """The array types of the framework, tracers among them; set by `_core.dispatch.register`."""
