@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
 from .engine import HALF, Kernel, Leaves, Now, Rule
-from .scaling import ScaledByRate, step_kernel
+from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
 
@@ -140,39 +140,12 @@ class AdamDirection(Rule[Moments]):
         return xp.foreach_div(m, xp.foreach_add(root, shift, reuse=True)), Moments(m, v)
 
     def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
-        weight_decay, schedule = 0.0, None
-        for rule in behind:
-            if isinstance(rule, DecayedWeights) and rule.mask is None and schedule is None:
-                weight_decay += rule.weight_decay
-            elif isinstance(rule, ScaledByRate) and schedule is None:
-                schedule = rule
-            else:
-                return None
-        return FusedAdam(self, weight_decay, schedule)
-
-
-@dataclass(frozen=True)
-class FusedAdam:
-    """The whole step of Adam or AdamW in one kernel of the framework, where it has one."""
-
-    rule: AdamDirection
-    weight_decay: float
-    schedule: ScaledByRate | None
-
-    def __call__(
-        self, now: Now, g: Leaves, state: Moments, rate: Any, reuse: bool
-    ) -> tuple[Leaves, Moments] | None:
-        if self.schedule is not None:
-            scheduled = self.schedule.factor(now, now.params)
-            if isinstance(scheduled, list):
-                return None
-            rate = scheduled if rate == 1 else rate * scheduled
-        rule = self.rule
-        done = now.xp.fused_adam(
-            now.params, g, state.m, state.v, now.step, rate, rule.beta1, rule.beta2, rule.epsilon,
-            self.weight_decay, reuse=reuse,
-        )  # fmt: skip
-        return None if done is None else (done[0], Moments(done[1], done[2]))
+        weight_decay = 0.0
+        while behind and isinstance(behind[0], DecayedWeights) and behind[0].mask is None:
+            weight_decay += behind[0].weight_decay
+            behind = behind[1:]
+        numbers = (self.beta1, self.beta2, self.epsilon, weight_decay)
+        return step_kernel("adam", numbers, behind)
 
 
 @explained
