@@ -113,6 +113,7 @@ _BY_FILE = {
     "elementwise": "elementwise",
     "generate": "models",
     "finding": "graph",
+    "functions": "gradients",
     "indexing": "indexing",
     "interchange": "backends",
     "manipulation": "manipulation",
