@@ -36,7 +36,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
 def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
     """Mean 0 and variance 1 for each channel, then times weight plus bias; and the moments."""
     is_compiling = torch.compiler.is_compiling()  # which cannot trace the question for the level
-    if compiling_inside or is_transforming() or not is_compiling and forward_level() >= 0:
+    if compiling_inside or is_transforming() or (not is_compiling and forward_level() >= 0):
         return None  # the kernel writes the moments into arrays, which transforms do not allow
     x = x if channel == 1 else x.movedim(channel, 1)
     done = None
