@@ -168,8 +168,8 @@ unwarned = opened("tensorflow.unwarned", _unwarned) or (lambda traced: traced)
 
 
 # Processes --------------------------------------------------------------------------------------
-# To let collective operations use a server of ours, also after the first operation. Without it a
-# strategy starts one, which must be before.
+# To let collective operations use a server of ours. Without it there is none: a strategy would have
+# to start it before the first tensor.
 
 
 def _context() -> Any:
@@ -181,32 +181,22 @@ def _context() -> Any:
 
 
 _get_context: Any = opened("tensorflow.collectives", _context)
-_strategies: list[Any] = []
 
 
 def has_collectives() -> bool:
     """Whether this process has a server for them already."""
-    if _get_context is None:
-        return bool(_strategies) or tf.distribute.has_strategy()
-    return _get_context()._collective_ops_server_def is not None
+    return _get_context is not None and _get_context()._collective_ops_server_def is not None
 
 
-def enable_collectives(hosts: list[str], rank: int) -> None:
+def enable_collectives(hosts: tuple[str, ...], rank: int) -> None:
     """Start the server of this process, the `rank`-th of `hosts`."""
-    with _quiet():
-        if _get_context is not None:
-            _get_context().enable_collective_ops(_server(hosts, rank))
-            return
-        place = tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec({"worker": hosts}), task_type="worker", task_id=rank
+    if _get_context is None:
+        raise NotSupportedError(
+            f"Trellis cannot connect processes with TensorFlow {tf.__version__}. Install another "
+            "version of it, or train with the torch, jax or numpy backend."
         )
-        try:
-            _strategies.append(tf.distribute.MultiWorkerMirroredStrategy(place))
-        except RuntimeError as error:
-            raise NotSupportedError(
-                "This version of TensorFlow connects processes before its first operation only: "
-                "call trellis.distributed.init at the start of the program."
-            ) from error
+    with _quiet():
+        _get_context().enable_collective_ops(_server(hosts, rank))
 
 
 @contextlib.contextmanager
@@ -221,7 +211,7 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _server(hosts: list[str], rank: int) -> Any:
+def _server(hosts: tuple[str, ...], rank: int) -> Any:
     server = tf.train.ServerDef(job_name="worker", task_index=rank, protocol="grpc")
     job = server.cluster.job.add()
     job.name = "worker"

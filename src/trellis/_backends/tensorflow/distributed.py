@@ -25,7 +25,7 @@ def connect_ranks(place: Place) -> "Engine":
             "TensorFlow needs the address of every process: start the program with `trellis run` "
             "or mpiexec, or set TF_CONFIG as for MultiWorkerMirroredStrategy."
         )
-    enable_collectives(list(place.hosts), place.rank)
+    enable_collectives(place.hosts, place.rank)
     engine = Engine(place)
     engine.barrier()
     return engine

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
-from jax.extend import core
 
+from ..._backends.jax._private import Literal
 from ...graph import Value
 from ..rules import Rule, Rules, refuse_missing
 from ..target import number
@@ -147,7 +148,7 @@ def numpy_of(x: Any) -> np.ndarray[Any, Any]:
 
 
 def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
-    if isinstance(x, core.Literal):
+    if isinstance(x, Literal):
         array = numpy_of(x.val)
         if array.ndim == 0:
             return number(array)
