@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.errors import NotSupportedError
+from .._ops import TABLE
+from .._ops.record import Op
 
 # `rule(g, *args, **attributes)` adds calls to the graph `g` and returns the value, or values, that
 # stand for the results.
@@ -48,6 +50,12 @@ class Rules:
             return fn
 
         return add
+
+    def add_named(self, source: str, form: str, make: Callable[[Op], Rule]) -> None:
+        """A rule for each record of the op table that names operations of this source."""
+        for op in TABLE.values():
+            for name in op.reads.get(source, "").split():
+                self._table[form.format(name)] = make(op)
 
     def find(self, *names: str) -> Rule | None:
         """The rule under the first of these names that has one; those of users come first."""
