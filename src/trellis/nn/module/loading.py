@@ -1,6 +1,6 @@
 """Putting named arrays from elsewhere into a module, and saying what became of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..._core.container import Container
 from ..._core.dispatch import backend_of, xp_of
 from ..._core.dtypes import COMPLEX, FLOATING, INTEGER
 from ..._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..._core.typing import Array
 from .buffers import buffers, set_buffers
 from .node import Node
 from .share import shape
@@ -121,7 +122,7 @@ def renamed(arrays: Mapping[str, Any], names: Names | None, function: str) -> di
     return found
 
 
-def _new_name(old: str, names: Any, used: set[str]) -> Any:
+def _new_name(old: str, names: Names | None, used: set[str]) -> Any:
     if names is None:
         return old
     if callable(names):
@@ -131,13 +132,14 @@ def _new_name(old: str, names: Any, used: set[str]) -> Any:
         return old
     key = max(fitting, key=len)
     used.update(fitting)
-    if names[key] is None:
+    new = names[key]
+    if new is None:
         return None
     rest = old[len(key) :]
-    return names[key] + rest if names[key] else rest.lstrip("./")
+    return new + rest if new else rest.lstrip("./")
 
 
-def _some(names: Any) -> str:
+def _some(names: Iterable[str]) -> str:
     listed = [repr(name) for name in names]
     return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
 
@@ -186,7 +188,7 @@ def by_chain(
     return found, unknown
 
 
-def is_equal(x: Any, y: Any) -> bool:
+def is_equal(x: Array, y: Array) -> bool:
     return shape(x) == shape(y) and bool((x == y).all())
 
 
@@ -217,7 +219,7 @@ def compare(
     return report, arrays
 
 
-def _can_become(x: Any, there: str, here: str) -> bool:
+def _can_become(x: Array, there: str, here: str) -> bool:
     """Floats become floats; integers only what keeps their values."""
     for kind in (FLOATING, COMPLEX):
         if there in kind and here in kind:
@@ -237,7 +239,7 @@ def put(node: Node, arrays: Mapping[str, Any]) -> None:
         set_buffers(node, kept)
 
 
-def like(x: Any, model: Any) -> Any:
+def like(x: Array, model: Array) -> Any:
     """A NumPy array in the framework, on the device and in the memory order of another array."""
     new = asarray(x, backend=backend_of(model), device=device_of(model), copy=True)
     return xp_of(model).laid_like(new, model)
