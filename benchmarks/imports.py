@@ -1,4 +1,4 @@
-"""What does `import trellis` cost, in time and memory, beside what it stands on?"""
+"""What does `import trellis` cost, in time and memory, compared with its dependencies?"""
 
 import subprocess
 import sys

@@ -41,6 +41,12 @@ NAMES = {
     "scaled_dot_product_attention": "functional",
     "trace": "graph",
     "diverge": "_diverge",
+    "adam_step": "optim.functions",
+    "adam_update": "optim.functions",
+    "gradient_descent_update": "optim.functions",
+    "lamb_update": "optim.functions",
+    "lars_update": "optim.functions",
+    "optimizer_update": "optim.functions",
 }
 
 _is_opening = False  # rooms enter each other while they open

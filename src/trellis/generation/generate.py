@@ -7,7 +7,7 @@ import numpy as np
 
 from .._array.interchange import to_numpy
 from .._core import tree
-from .._core.dispatch import current_backend, load, xp_of
+from .._core.dispatch import current_backend, load, name_of, xp_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_arguments
 from .._core.typing import Array, Backend, Device, Nest, Seed
@@ -284,7 +284,7 @@ def _home(model: Any, prompts: Any) -> tuple[str, Any]:
     if not arrays:
         return current_backend(), None
     xp = xp_of(arrays[0])
-    return xp.__name__.rpartition(".")[2], xp.device(arrays[0])
+    return name_of(xp), xp.device(arrays[0])
 
 
 def _own(seed: Seed) -> Any:

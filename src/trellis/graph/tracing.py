@@ -29,10 +29,10 @@ from .._gradients.transforms import stop_gradient
 from .._recording import RecordedArray, Recorder, recording, refuse_compilers
 from .._recording.modules import modules_of
 from .builder import Builder
+from .calls import OPERATORS
 from .graph import Graph, Value
 from .kernels import kernel
 from .passes import drop_unused
-from .types_of_calls import OPERATORS
 
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip

@@ -5,18 +5,15 @@ caller are overwritten only where no graph is recorded, and never while compilin
 plans its memory.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from ..exports import hand_on
 from ..shared import foreach as plain
+from ..shared.foreach import Step, StepKernel
 from .convolution import laid_like
 from .gradients import compiling_inside
-
-# The rules, in operations over all leaves, are as fast here.
-STEP_KERNELS: dict[str, Callable[..., Any]] = {}
 
 
 def _walks() -> bool:
@@ -137,25 +134,21 @@ def foreach_detach(xs: list[Any]) -> list[Any]:
     return [x.detach() if x.requires_grad else x for x in xs]
 
 
-def fused_adam(
+def adam(
     ws: list[Any],
     gs: list[Any],
-    ms: list[Any],
-    vs: list[Any],
+    slots: tuple[list[Any], ...],
     step: Any,
-    lr: Any,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
-    *,
-    reuse: bool = False,
-) -> tuple[list[Any], list[Any], list[Any]] | None:
+    rate: Any,
+    numbers: tuple[float, ...],
+    reuse: bool,
+) -> Step:
     """Adam (with decoupled decay) in torch's own kernel, on copies; None where it does not fit.
 
     It reads and writes each element once, which takes half the time of the operations one by one.
     With `reuse`, the moments are overwritten.
     """
+    (ms, vs), (beta1, beta2, epsilon, weight_decay) = slots, numbers
     everything = [*ws, *gs, *ms, *vs]
     dtype, device = ws[0].dtype, ws[0].device
     # Lists are compared as wholes: leaf by leaf, these questions take as long as small leaves do.
@@ -194,7 +187,7 @@ def fused_adam(
         *walked,
         [],
         [step.to(torch.float32)] * len(ws),
-        lr=lr,
+        lr=rate,
         beta1=beta1,
         beta2=beta2,
         weight_decay=weight_decay,
@@ -202,7 +195,7 @@ def fused_adam(
         amsgrad=False,
         maximize=False,
     )
-    return ws, ms, vs
+    return ws, (ms, vs)
 
 
 _clone = getattr(torch, "_foreach_clone", None)
@@ -211,6 +204,10 @@ _clone = getattr(torch, "_foreach_clone", None)
 def _copies(xs: list[Any]) -> list[Any]:
     # Multiplying by one takes a third longer; older versions of torch have no other way.
     return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
+
+
+# The other rules, in operations over all leaves, are as fast here.
+STEP_KERNELS: dict[str, StepKernel] = {"adam": adam}
 
 
 hand_on(globals())

@@ -11,7 +11,7 @@ from ..._core.shapes import normal_axes
 from ..exports import hand_on
 from ..shared import norms
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
-from .elementwise import multiply
+from .elementwise import multiply  # type: ignore[attr-defined]  # made by the op table
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot

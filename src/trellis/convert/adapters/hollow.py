@@ -16,7 +16,7 @@ from ..._random.stream import _current, _while_followed, key_words, stream
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
 from ..module import ConvertedModule, has_64_bits
-from ..weights_given import check_model
+from ..weights.given import check_model
 
 _NARROW = {"int64": "int32", "uint64": "uint32"}
 

@@ -2,28 +2,22 @@
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._array.device import to_device
 from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError
-from ..._core.files import read_arrays, write_arrays
+from ..._core.files import write_arrays
 from ..._core.typing import Device
 from .buffers import buffers, set_buffers
-from .loading import (
-    Names,
-    WeightsReport,
-    by_chain,
-    compare,
-    put,
-    refuse,
-    refuse_nothing,
-    renamed,
-)
 from .node import Owner
 from .track import as_record
 from .variables import set_variables, stored_variables
+
+if TYPE_CHECKING:
+    from ...convert.weights.naming import Names
+    from ...convert.weights.report import WeightsReport
 
 _FORMAT = "trellis-weights-1"
 
@@ -66,8 +60,8 @@ class Saving(Owner):
         )
 
     def load_weights(
-        self, path: str | os.PathLike[str], /, *, names: Names | None = None, strict: bool = True
-    ) -> WeightsReport:
+        self, path: str | os.PathLike[str], /, *, names: "Names | None" = None, strict: bool = True
+    ) -> "WeightsReport":
         """Read variables and buffers from a safetensors file: of `save_weights`, on whichever
         framework, or of another library.
 
@@ -92,24 +86,14 @@ class Saving(Owner):
             layers/v1/b: (1,) there, (5,) here
             layers/v1/w: (1, 3) there, (5, 3) here
         """
-        node: Any = self.__node__
-        if not node.is_built:
+        if not self.__node__.is_built:
             raise ArgumentError(
                 f"{type(self).__name__} has no variables yet: call build() before load_weights()."
             )
-        refuse_other_formats(path)
-        arrays, _ = read_arrays(path)
-        state = self.state_dict()
-        new_names = renamed(arrays, names, "load_weights")
-        found, unknown = by_chain(arrays, new_names, state, node)
-        report, fitting = compare(found, unknown, state, casts=not strict)
-        source = os.fspath(path)
-        if strict:
-            refuse(report, self, source, "the file")
-        else:
-            refuse_nothing(report, state, source)
-        put(node, fitting)
-        return report
+        # A package above this one: it knows the names and layouts of other libraries.
+        from ...convert.weights.files import load_file
+
+        return load_file(self, path, names, strict)  # type: ignore[arg-type]
 
     def to_device(self, device: Device, /) -> Any:
         """Move variables and buffers to a device; returns the module."""
@@ -118,26 +102,3 @@ class Saving(Owner):
         if len(buffers(node)):
             set_buffers(node, tree.map(lambda x: to_device(x, device), buffers(node)))
         return self
-
-
-# How files begin that look like weights and are none: a pickle could run code.
-_OTHERS = {
-    b"PK\x03\x04": "a zip archive, as torch.save and Keras write it",
-    b"\x80": "a pickle",
-    b"\x89HDF": "an HDF5 file, as Keras writes it",
-}
-
-
-def refuse_other_formats(path: str | os.PathLike[str]) -> None:
-    """Raise for files of pickles and the like, with the way to their weights."""
-    with open(path, "rb") as file:
-        head = file.read(9)
-    # A header of safetensors begins with its length, 8 bytes, and a brace: it may be any of these.
-    for start, kind in _OTHERS.items():
-        if head.startswith(start) and head[8:] != b"{":
-            raise ArgumentError(
-                f"{os.fspath(path)} is {kind}, and load_weights() reads safetensors, which cannot "
-                "run code. Load the file with its own library, torch.load(path, weights_only=True) "
-                "or model.load_weights(path) of Keras, and hand its weights to "
-                "trellis.convert.load_torch_weights or load_keras_weights."
-            )

@@ -5,25 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn
-from ..nn.layers.conv import Convolution
-from ..nn.layers.norm import _BatchNorm, _InstanceNorm
-from .weights_layout import Entry, Layout, Library, Rule, parts_of
-
-
-def _plain(**names: str) -> Rule:
-    """A layer whose arrays look the same in both."""
-    entries = [Entry(chain, (name,)) for chain, name in names.items()]
-    return lambda layer, own: Layout(entries)
-
-
-def _transposed(w: Any) -> tuple[Any, ...]:
-    return (np.transpose(w),)
+from ... import nn
+from ...nn.layers.conv import Convolution
+from ...nn.layers.norm import _BatchNorm, _InstanceNorm
+from .layout import Entry, Layout, Library, Rule, parts_of, same_arrays, transposed
 
 
 def _dense(layer: Any, own: Mapping[str, Any]) -> Layout:
     """(in, out) there, (out, in) here."""
-    return Layout([Entry("w", ("kernel",), np.transpose, _transposed), Entry("b", ("bias",))])
+    return Layout([Entry("w", ("kernel",), np.transpose, transposed), Entry("b", ("bias",))])
 
 
 # One filter per channel: (*kernel, channels, 1) there, (*kernel, channels) here.
@@ -154,18 +144,18 @@ def _attention(layer: Any, own: Mapping[str, Any]) -> Layout:
     return Layout(entries, order=tuple(order))
 
 
-_scaled = _plain(w="gamma", b="beta")
+_scaled = same_arrays(w="gamma", b="beta")
 
 RULES: dict[type, Rule] = {
     nn.Linear: _dense,
-    nn.Embedding: _plain(w="embeddings"),
+    nn.Embedding: same_arrays(w="embeddings"),
     nn.PReLU: _prelu,
     nn.LayerNorm: _scaled,
-    nn.RMSNorm: _plain(w="scale"),
+    nn.RMSNorm: same_arrays(w="scale"),
     nn.GroupNorm: _scaled,
     _InstanceNorm: _scaled,
-    _BatchNorm: _plain(w="gamma", b="beta", mean="moving_mean", var="moving_variance"),
-    Convolution: _plain(w="kernel", b="bias"),
+    _BatchNorm: same_arrays(w="gamma", b="beta", mean="moving_mean", var="moving_variance"),
+    Convolution: same_arrays(w="kernel", b="bias"),
     nn.DepthwiseConv2D: _depthwise,
     nn.SeparableConv2D: _separable,
     nn.LSTM: _recurrent,

@@ -5,19 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn
-from ..nn.layers.conv import Convolution
-from ..nn.layers.norm import _BatchNorm, _InstanceNorm
-from ..nn.layers.recurrent import _Recurrent
-from .module import ConvertedModule
-from .weights_layout import Entry, Layout, Library, Rule, Spelling, parts_of
-
-
-def _plain(**names: str) -> Rule:
-    """A layer whose arrays look the same in both."""
-    entries = [Entry(chain, (name,)) for chain, name in names.items()]
-    return lambda layer, own: Layout(entries)
-
+from ... import nn
+from ...nn.layers.conv import Convolution
+from ...nn.layers.norm import _BatchNorm, _InstanceNorm
+from ...nn.layers.recurrent import _Recurrent
+from ..module import ConvertedModule
+from .layout import Entry, Layout, Library, Rule, Spelling, parts_of, same_arrays, transposed
+from .naming import TORCH_LEAVES
 
 # Filters: (out, in, *kernel) there, (*kernel, in, out) here; of transposed convolutions
 # (in, out, *kernel) there, (*kernel, out, in) here: all axes change alike.
@@ -48,12 +42,7 @@ def _depthwise(layer: Any, own: Mapping[str, Any]) -> Layout:
 
 
 def _batch_norm(layer: Any, own: Mapping[str, Any]) -> Layout:
-    entries = [
-        Entry("w", ("weight",)),
-        Entry("b", ("bias",)),
-        Entry("mean", ("running_mean",)),
-        Entry("var", ("running_var",)),
-    ]
+    entries = [Entry(chain, (name,)) for chain, name in TORCH_LEAVES.items()]
     # torch counts its batches, for momentum=None; here there is always a momentum.
     beside = {"num_batches_tracked": np.zeros((), "int64")} if "mean" in own else {}
     return Layout(entries, beside=beside)
@@ -66,7 +55,7 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
         number, _, direction = part.removeprefix("layer").partition("_")
         end = f"_l{number}_{direction}" if direction else f"_l{number}"
         for chain, name in (("w", "weight_ih"), ("r", "weight_hh")):
-            entries.append(Entry(f"{part}/{chain}", (name + end,), np.transpose, _transposed))
+            entries.append(Entry(f"{part}/{chain}", (name + end,), np.transpose, transposed))
         biases = (f"bias_ih{end}", f"bias_hh{end}")
         if "rb" in layer.bias_names:
             # The second bias of a GRU stands inside the product with the reset gate.
@@ -82,10 +71,6 @@ def _sum(x: Any, y: Any) -> Any:
     if x.dtype.itemsize < 4:
         x, y = x.astype("float32"), y.astype("float32")
     return x + y
-
-
-def _transposed(w: Any) -> tuple[Any, ...]:
-    return (np.transpose(w),)
 
 
 def _stacked(*parts: Any) -> Any:
@@ -117,7 +102,7 @@ def _converted(layer: Any, own: Mapping[str, Any]) -> Layout:
     return Layout([Entry(chain, (chain.replace("/", "."),)) for chain in own], seconds=seconds)
 
 
-_weight_and_bias = _plain(w="weight", b="bias")
+_weight_and_bias = same_arrays(w="weight", b="bias")
 
 RULES: dict[type, Rule] = {
     nn.Linear: _weight_and_bias,

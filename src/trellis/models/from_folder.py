@@ -10,17 +10,17 @@ from .._array.casting import dtype as dtype_of
 from .._array.creation import asarray
 from .._core.dispatch import current_backend
 from .._core.dtypes import FLOATING, name_of
-from .._core.errors import ArgumentTypeError, DtypeError, NotSupportedError, ShapeError
+from .._core.errors import ArgumentTypeError, DtypeError, NotSupportedError
 from .._core.typing import Device, DTypeLike
+from ..convert.weights.fitting import is_equal
+from ..convert.weights.hugging_face import fill
 from ..nn.module.build import surroundings
-from ..nn.module.loading import WeightsReport, is_equal
 from .bert import Bert
 from .clip import CLIP
 from .files import CONFIG, checked_folder, read_json, read_weights
 from .gpt2 import GPT2
 from .layers import blank_weights
 from .llama import Llama, Mistral, Qwen2, Qwen3
-from .names import pattern_of
 from .pretrained import Pretrained
 from .resnet import ResNet
 from .t5 import T5
@@ -80,8 +80,8 @@ def from_pretrained(
     # Zeros of NumPy stand for the weights until they come: pages nobody writes to take no memory.
     with blank_weights(), surroundings("numpy", None, None):
         model: Any = model_class(config, training=False)
-    backend = current_backend() if backend is None else backend
-    _fill(model, arrays, backend, kind, device, strict, str(path))
+    home = current_backend() if backend is None else backend
+    model.loaded = fill(model, arrays, lambda x: _placed(x, home, kind, device), strict, str(path))
     return model
 
 
@@ -108,79 +108,8 @@ def _model_class(given: Mapping[str, Any], source: str) -> type[Pretrained]:
     return known[kind]
 
 
-def _fill(
-    model: Any,
-    arrays: Mapping[str, Any],
-    backend: str,
-    kind: str | None,
-    device: Device,
-    strict: bool,
-    source: str,
-) -> None:
-    found, unused = _found(model, arrays)
-    report = WeightsReport(unexpected=tuple(unused))
-    nests = [model.v.copy(), model.buffers.copy()]
-    missing = []
-    for nest in nests:
-        for chain in nest.key_chains():
-            if chain not in found:
-                missing.append(f"{chain} ({model._short(model.hugging_face_names()[chain])})")
-                continue
-            name, x = found[chain]
-            layout = model.layouts.get(pattern_of(chain)[0])
-            x = x if layout is None else x.transpose(layout)
-            if x.shape != nest[chain].shape:
-                report.wrong_shape[name] = (x.shape, nest[chain].shape)
-                continue
-            report.matched[chain] = name
-            nest[chain] = _placed(x, backend, kind, device)
-    report = replace(report, missing=tuple(missing))
-    serious = report if strict else replace(report, unexpected=())
-    lines = serious.differences("the files")
-    if lines:
-        raise ShapeError(
-            f"The weights in {source} do not fit {type(model).__name__} as its config.json "
-            f"describes it ({model.config.architecture}): {'; '.join(lines)}."
-        )
-    model.v = nests[0]
-    if len(nests[1]):
-        model.buffers = nests[1]
-    model.loaded = report
-
-
 def _placed(x: Any, backend: str, kind: str | None, device: Device) -> Any:
     """One array in its framework; where that can use the memory of the file, it does."""
     if kind is not None and str(dtype_of(x)) != kind:
         x = astype(x, kind)
     return asarray(x, backend=backend, device=device)
-
-
-def _found(model: Any, arrays: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """`{chain here: (name there, array)}`, and the names that nothing here asks for."""
-    names = {model._legacy(name): name for name in arrays}
-    prefix = model.prefix
-    if prefix and not any([name.startswith(prefix) for name in names]):
-        names = {_with_prefix(model, new): old for new, old in names.items()}
-    found, used = {}, set()
-    for chain, name in model.hugging_face_names().items():
-        seconds = [second for second, first in model.second_names.items() if first == name]
-        known = [x for x in (name, *seconds, model.second_names.get(name)) if x in names]
-        if known:
-            found[chain] = (names[known[0]], arrays[names[known[0]]])
-            used.add(known[0])
-    unused = []
-    for new, old in names.items():
-        if new in used or new.endswith(model.constants):
-            continue
-        first = model.second_names.get(new)
-        if first in used and is_equal(arrays[names[first]], arrays[old]):
-            continue
-        unused.append(old)
-    return found, unused
-
-
-def _with_prefix(model: Any, name: str) -> str:
-    """The whole name of a weight of the body; heads have none."""
-    heads = [each for each in model.names.values() if not each.startswith(model.prefix)]
-    is_head = any([name == head or name.startswith(f"{head}.") for head in heads])
-    return name if is_head else model.prefix + name

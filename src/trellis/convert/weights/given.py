@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.errors import ArgumentError, ArgumentTypeError
-from .._core.files import read_arrays
-from ..nn import Module
-from ..nn.module.state import refuse_other_formats
-from ..nn.module.track import as_record
+from ..._core.errors import ArgumentError, ArgumentTypeError
+from ...nn import Module
+from ...nn.module.track import as_record
+from .files import read_safetensors
 
 
 class Given(NamedTuple):
@@ -34,11 +33,11 @@ def check_model(model: Any, function: str) -> None:
         )
 
 
-def arrays_of_torch(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """NumPy arrays by name, and where in memory each of them began: tied weights have two names."""
+def given_by_torch(given: Any) -> Given:
+    """Of a state_dict, a module or a safetensors file."""
+    epsilons = _epsilons_of_torch(given)
     if isinstance(given, (str, os.PathLike)):
-        refuse_other_formats(given)
-        given = read_arrays(given)[0]
+        given = read_safetensors(given)
     if hasattr(given, "state_dict") and not isinstance(given, Mapping):
         given = given.state_dict()
     if not isinstance(given, Mapping):
@@ -53,7 +52,8 @@ def arrays_of_torch(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             f"probably checkpoint[{nested[0]!r}]."
         )
     arrays = {name: as_record(x) for name, x in given.items() if hasattr(x, "dtype")}
-    return arrays, {name: _address(given[name]) for name in arrays if arrays[name].size}
+    addresses = {name: _address(given[name]) for name in arrays if arrays[name].size}
+    return Given(arrays, addresses, epsilons)
 
 
 def _address(x: Any) -> Any:
@@ -61,10 +61,10 @@ def _address(x: Any) -> Any:
     return where, tuple(x.shape)
 
 
-def arrays_of_keras(given: Any) -> tuple[dict[str, Any], bool]:
-    """NumPy arrays by path, and whether the paths mean something."""
+def given_by_keras(given: Any) -> Given:
+    """Of a model or layer, its `get_weights()`, or a dict of arrays by path."""
     if isinstance(given, Mapping):
-        return {name.removesuffix(":0"): as_record(x) for name, x in given.items()}, True
+        return Given({name.removesuffix(":0"): as_record(x) for name, x in given.items()}, {}, {})
     variables = getattr(given, "weights", None)
     if variables is None:
         if not isinstance(given, (list, tuple)):
@@ -72,18 +72,19 @@ def arrays_of_keras(given: Any) -> tuple[dict[str, Any], bool]:
                 "load_keras_weights() expects a Keras model or layer, its get_weights(), or a dict "
                 f"of arrays, got {type(given).__name__}."
             )
-        return {str(i): np.asarray(x) for i, x in enumerate(given)}, False
-    arrays: dict[str, Any] = {}
+        arrays = {str(i): np.asarray(x) for i, x in enumerate(given)}
+        return Given(arrays, {}, {}, has_names=False)
+    arrays = {}
     for variable in variables:
         path = _path_of(variable)
         while path in arrays:  # two layers may have been given one name
             head, _, last = path.rpartition("/")
             path = f"{head}_/{last}"
         arrays[path] = np.asarray(variable.numpy())
-    return arrays, True
+    return Given(arrays, {}, _epsilons_of_keras(given))
 
 
-def epsilons_of_torch(given: Any) -> dict[str, float]:
+def _epsilons_of_torch(given: Any) -> dict[str, float]:
     """By the names of the arrays, where the module itself was given."""
     found: dict[str, float] = {}
     if not hasattr(given, "named_modules"):
@@ -96,7 +97,7 @@ def epsilons_of_torch(given: Any) -> dict[str, float]:
     return found
 
 
-def epsilons_of_keras(given: Any) -> dict[str, float]:
+def _epsilons_of_keras(given: Any) -> dict[str, float]:
     """The same, where a model or layer was given."""
     found: dict[str, float] = {}
     if not hasattr(given, "_flatten_layers"):

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from .._array.interchange import to_backend
-from .._core.errors import ShapeError
-from ..nn import Module
-from ..nn.module.track import as_record
-from .weights_given import arrays_of_torch, check_model
-from .weights_layout import joined, slots_of
-from .weights_matching import by_name, in_order
-from .weights_torch import TORCH
+from ..._array.interchange import to_backend
+from ..._core.errors import ShapeError
+from ...nn import Module
+from ...nn.module.track import as_record
+from .given import check_model, given_by_torch
+from .layout import Slot, slots_of
+from .matching import match
+from .torch import TORCH
 
 
 def state_dict(model: Module, /, *, like: Mapping[str, Any] | Any = None) -> dict[str, Any]:
@@ -35,45 +35,43 @@ def state_dict(model: Module, /, *, like: Mapping[str, Any] | Any = None) -> dic
         for entry in slot.layout.entries:
             theirs = entry.back(as_record(slot.own[entry.chain]))
             for name, x in zip(entry.names, theirs, strict=True):
-                arrays[joined(".", slot.name, name)] = x
+                arrays[TORCH.name_in(slot.name, name)] = x
         for name, x in slot.layout.beside.items():
-            arrays[joined(".", slot.name, name)] = x
+            arrays[TORCH.name_in(slot.name, name)] = x
         for second, first in slot.layout.seconds.items():
-            arrays[joined(".", slot.name, second)] = arrays[joined(".", slot.name, first)]
+            arrays[TORCH.name_in(slot.name, second)] = arrays[TORCH.name_in(slot.name, first)]
     if like is not None:
-        arrays = _renamed_like(model, arrays, like)
+        arrays = _renamed_like(model, slots, arrays, like)
     return {
         name: to_backend(np.ascontiguousarray(x).reshape(x.shape), "torch", copy=True)
         for name, x in arrays.items()
     }
 
 
-def _renamed_like(model: Any, arrays: dict[str, Any], like: Any) -> dict[str, Any]:
+def _renamed_like(
+    model: Module, slots: list[Slot], arrays: dict[str, Any], like: Any
+) -> dict[str, Any]:
     """The same arrays under the names that another state_dict has for them, in its order."""
-    theirs, addresses = arrays_of_torch(like)
-    slots = slots_of(model, TORCH)
-    matches, _ = by_name(slots, {name: name for name in theirs}, TORCH)
-    if any([match.names is None for match in matches]):
-        ordered = in_order(slots, theirs, TORCH, True)
-        if isinstance(ordered, str):
-            raise ShapeError(
-                f"state_dict(): {type(model).__name__} and the names of `like` do not fit, neither "
-                f"by name nor in order: {ordered}."
-            )
-        matches = ordered
+    given = given_by_torch(like)
+    theirs, addresses = given.arrays, given.addresses
+    matching = match(slots, given, TORCH, {name: name for name in theirs}, by_order=True)
+    if not matching.is_whole:
+        raise ShapeError(
+            f"state_dict(): {type(model).__name__} and the names of `like` do not fit, neither by "
+            f"name nor in order: {matching.why_not_in_order}."
+        )
     renamed_arrays = {}
-    for match in matches:
-        assert match.names is not None, "all of them were found"
-        ours = match.spelling.names
-        if ours != match.entry.names:
+    for slot, entry, spelling, names in matching.matches:
+        assert names is not None, "all of them were found"
+        if spelling.names != entry.names:
             raise ShapeError(
-                f"state_dict() cannot split {match.entry.names} into {match.names}; leave `like` "
-                "away and rename the arrays."
+                f"state_dict() cannot split {entry.names} into {names}; leave `like` away and "
+                "rename the arrays."
             )
-        for name, found in zip(ours, match.names, strict=True):
-            renamed_arrays[found] = arrays[joined(".", match.slot.name, name)]
+        for name, found in zip(spelling.names, names, strict=True):
+            renamed_arrays[found] = arrays[TORCH.name_in(slot.name, name)]
             head = found.removesuffix(name)
-            for extra, x in match.slot.layout.beside.items():
+            for extra, x in slot.layout.beside.items():
                 renamed_arrays[head + extra] = x
     by_address = {addresses[name]: name for name in renamed_arrays if name in addresses}
     for name in theirs:

@@ -7,7 +7,8 @@ the last: half by name and half in order, two layers of one shape could change p
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .weights_layout import Entry, Library, Slot, Spelling, joined
+from .given import Given
+from .layout import Entry, Library, Slot, Spelling
 
 
 class Match(NamedTuple):
@@ -19,60 +20,76 @@ class Match(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def by_name(
-    slots: Sequence[Slot], names: Mapping[str, str], library: Library
-) -> tuple[list[Match], set[str]]:
-    """Matches by `{name it would have: name it has}`, and the names that were used up."""
+class Matching(NamedTuple):
+    """What belongs together."""
+
+    matches: list[Match]
+    used: set[str]  # names there that were used up
+    why_not_in_order: str = ""  # a sentence, where neither names nor order fit
+
+    @property
+    def is_whole(self) -> bool:
+        return all([match.names is not None for match in self.matches])
+
+
+def match(
+    slots: Sequence[Slot], given: Given, library: Library, names: Mapping[str, str], by_order: bool
+) -> Matching:
+    """By `{name it would have: name it has}`, or, where that finds less than all, in order."""
+    found = _by_name(slots, names, library)
+    if found.is_whole or not by_order:
+        return found
+    ordered = _in_order(slots, given.arrays, library, given.has_names)
+    return found._replace(why_not_in_order=ordered) if isinstance(ordered, str) else ordered
+
+
+def _by_name(slots: Sequence[Slot], names: Mapping[str, str], library: Library) -> Matching:
     matches: list[Match] = []
     used: set[str] = set()
     for slot in slots:
         for entry in slot.layout.entries:
-            match = Match(slot, entry, entry.spellings()[0], None)
+            found = Match(slot, entry, entry.spellings()[0], None)
             for spelling in entry.spellings():
-                whole = [joined(library.separator, slot.name, name) for name in spelling.names]
-                if match.names is None and all([name in names for name in whole]):
-                    found = tuple([names[name] for name in whole])
-                    match = Match(slot, entry, spelling, found)
-            matches.append(match)
-            used.update(match.names or ())
+                whole = [library.name_in(slot.name, name) for name in spelling.names]
+                if found.names is None and all([name in names for name in whole]):
+                    found = Match(slot, entry, spelling, tuple([names[name] for name in whole]))
+            matches.append(found)
+            used.update(found.names or ())
         for second, first in slot.layout.seconds.items():
-            found_as = names.get(_in(slot, second, library))
+            found_as = names.get(library.name_in(slot.name, second))
             if found_as is not None:
                 entry = next(e for e in slot.layout.entries if e.names == (first,))
                 matches.append(Match(slot, entry, Spelling((second,)), (found_as,)))
                 used.add(found_as)
         for name in slot.layout.beside:
-            used.update([old for new, old in names.items() if new == _in(slot, name, library)])
-    return matches, used
+            whole_name = library.name_in(slot.name, name)
+            used.update([names[whole_name]] if whole_name in names else [])
+    return Matching(matches, used)
 
 
-def _in(slot: Slot, name: str, library: Library) -> str:
-    return joined(library.separator, slot.name, name)
-
-
-def in_order(
+def _in_order(
     slots: Sequence[Slot], arrays: Mapping[str, Any], library: Library, with_names: bool
-) -> list[Match] | str:
-    """Matches of layers and arrays one after the other; a sentence where that cannot be."""
+) -> Matching | str:
+    """Layers and arrays one after the other; a sentence where that cannot be."""
     beside = {name for slot in slots for name in slot.layout.beside}
-    remaining = [name for name in arrays if name.rpartition(library.separator)[2] not in beside]
-    matches = []
+    skipped = {name for name in arrays if name.rpartition(library.separator)[2] in beside}
+    remaining = [name for name in arrays if name not in skipped]
+    matches: list[Match] = []
     for slot in slots:
-        place = f"{type(slot.layer).__name__} at {slot.path or 'the top'!r}"
         if not with_names and not slot.is_known:
-            return f"of {place} nobody knows the order of its variables"
+            return f"of {slot.place} nobody knows the order of its variables"
         if library.name == "torch":
             found = _under_one_name(slot, remaining, arrays)
         else:
             found = _next_in_row(slot, remaining, arrays, with_names)
         if found is None:
-            return f"{place} needs {_wanted(slot)}, but next comes {_next(remaining, arrays)}"
+            return f"{slot.place} needs {_wanted(slot)}, but next comes {_next(remaining, arrays)}"
         matches += found
-        taken = {name for match in found for name in match.names or ()}
+        taken = {name for each in found for name in each.names or ()}
         remaining = [name for name in remaining if name not in taken]
     if remaining:
         return f"at the end {_next(remaining, arrays)} is left"
-    return matches
+    return Matching(matches, set(arrays))
 
 
 def _under_one_name(
@@ -111,7 +128,7 @@ def _next_in_row(
     for entry in slot.layout.entries:
         names = tuple([taken[name] for name in entry.names])
         matches.append(Match(slot, entry, entry.spellings()[0], names))
-    return matches if all([_fits(match, arrays) for match in matches]) else None
+    return matches if all([_fits(each, arrays) for each in matches]) else None
 
 
 # Shapes

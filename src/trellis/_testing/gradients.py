@@ -7,11 +7,11 @@ import numpy as np
 
 from .._core import tree
 from .._core.arrays import is_array
-from .._core.comparisons import report
 from .._core.dispatch import xp_of_any
 from .._core.kinds import check_arguments
 from .._core.shapes import one_of
-from .transforms import jvp, vjp
+from .._gradients.transforms import jvp, vjp
+from .comparisons import report
 
 
 def check_gradients(
@@ -146,10 +146,9 @@ def _compare(
     floor = atol * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     wrong = ~(np.abs(actual - expected) <= floor + rtol * np.abs(expected))
     if np.any(wrong):
-        at = tuple(int(k) for k in np.argwhere(wrong)[0])
+        at = tuple([int(k) for k in np.argwhere(wrong)[0]])
         raise AssertionError(
             f"{what} derivative by argument {argument} is wrong at {at} ({int(wrong.sum())} of "
-            f"{wrong.size}): "
-            f"got {actual[at]!r}, central differences give {expected[at]!r}"
+            f"{wrong.size}): got {actual[at]!r}, central differences give {expected[at]!r}"
             + (f" at x = {point!r}." if point is not None else ".")
         )

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..nn.module.buffers import buffers
-from ..nn.module.variables import stored_variables
+from ...nn.module.buffers import buffers
+from ...nn.module.variables import stored_variables
 
 
 def as_it_is(x: Any) -> Any:
@@ -16,6 +16,10 @@ def as_it_is(x: Any) -> Any:
 
 def alone(x: Any) -> tuple[Any, ...]:
     return (x,)
+
+
+def transposed(x: Any) -> tuple[Any, ...]:
+    return (np.transpose(x),)
 
 
 class Spelling(NamedTuple):
@@ -52,6 +56,12 @@ class Layout(NamedTuple):
 Rule = Callable[[Any, Mapping[str, Any]], Layout]
 
 
+def same_arrays(**names: str) -> Rule:
+    """A layer whose arrays look the same in both: their names there by those here."""
+    entries = [Entry(chain, (name,)) for chain, name in names.items()]
+    return lambda layer, own: Layout(entries)
+
+
 class Library(NamedTuple):
     """How another library names and stores weights."""
 
@@ -60,6 +70,10 @@ class Library(NamedTuple):
     rules: Mapping[type, Rule]
     children: Mapping[type, Mapping[str, str]]  # names of the modules inside a layer
     counts_plainly: bool  # whether a list of modules is 0, 1, ... instead of v0, v1, ...
+
+    def name_in(self, layer: str, name: str) -> str:
+        """The whole name of an array of a layer."""
+        return joined(self.separator, layer, name)
 
 
 class Slot(NamedTuple):
@@ -71,6 +85,11 @@ class Slot(NamedTuple):
     layout: Layout
     own: Mapping[str, Any]  # its variables and buffers by chain
     is_known: bool  # whether there is a rule for it
+
+    @property
+    def place(self) -> str:
+        """For people: "Linear at 'layers/v0'"."""
+        return f"{type(self.layer).__name__} at {self.path or 'the top'!r}"
 
     def order(self) -> list[str]:
         """Their names in their order."""
@@ -120,7 +139,7 @@ def _collect(found: list[Slot], module: Any, path: str, name: str, library: Libr
         found.append(Slot(path, name, module, layout, own, not rest))
     if layout.with_children:
         return
-    for child, steps in _children(module):
+    for child, steps in module.__node__.places():
         inner = joined(library.separator, name, _name_of_child(module, steps, library))
         _collect(found, child, joined("/", path, *steps), inner, library)
 
@@ -130,16 +149,6 @@ def _rule_for(cls: type, library: Library) -> Rule | None:
         if base in library.rules:
             return library.rules[base]
     return None
-
-
-def _children(module: Any) -> list[tuple[Any, tuple[str, ...]]]:
-    node = module.__node__
-    found = []
-    for child in node.children.values():
-        for link in child.__node__.links():
-            if link.parent is node:
-                found.append((child, link.path))
-    return found
 
 
 def _all_arrays(module: Any) -> dict[str, Any]:
@@ -152,7 +161,7 @@ def _all_arrays(module: Any) -> dict[str, Any]:
 
 def _own_arrays(module: Any) -> dict[str, Any]:
     """Variables and buffers that belong to no module below."""
-    heads = ["/".join(steps) + "/" for _, steps in _children(module)]
+    heads = ["/".join(steps) + "/" for _, steps in module.__node__.places()]
     return {
         chain: x
         for chain, x in _all_arrays(module).items()

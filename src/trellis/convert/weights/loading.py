@@ -5,30 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .._core.errors import ArgumentError, ShapeError
-from ..nn import Module
-from ..nn.module.loading import (
-    Names,
-    WeightsReport,
-    compare,
-    is_equal,
-    put,
-    refuse_nothing,
-    renamed,
-    second_places,
-)
-from .weights_given import (
-    Given,
-    arrays_of_keras,
-    arrays_of_torch,
-    check_model,
-    epsilons_of_keras,
-    epsilons_of_torch,
-)
-from .weights_keras import KERAS
-from .weights_layout import Library, joined, slots_of
-from .weights_matching import Match, by_name, in_order, wrong_shape
-from .weights_torch import TORCH
+from ...nn import Module
+from .fitting import Found, compare, put_fitting
+from .given import Given, check_model, given_by_keras, given_by_torch
+from .keras import KERAS
+from .layout import Library, joined, slots_of
+from .matching import Match, match, wrong_shape
+from .naming import Names, renamed
+from .report import WeightsReport
+from .torch import TORCH
 
 
 def load_torch_weights(
@@ -62,8 +47,7 @@ def load_torch_weights(
         layers/v0/w: float64 there, float32 here
     """
     check_model(model, "load_torch_weights")
-    arrays, addresses = arrays_of_torch(state_dict)
-    given = Given(arrays, addresses, epsilons_of_torch(state_dict))
+    given = given_by_torch(state_dict)
     return _load(model, given, TORCH, names, strict, "load_torch_weights")
 
 
@@ -92,8 +76,7 @@ def load_keras_weights(
     (True, (3, 2))
     """
     check_model(model, "load_keras_weights")
-    arrays, has_names = arrays_of_keras(weights)
-    given = Given(arrays, {}, epsilons_of_keras(weights), has_names)
+    given = given_by_keras(weights)
     return _load(model, given, KERAS, names, strict, "load_keras_weights")
 
 
@@ -102,47 +85,30 @@ def load_keras_weights(
 
 
 def _load(
-    model: Any,
+    model: Module,
     given: Given,
     library: Library,
     names: Names | None,
     strict: bool,
     function: str,
 ) -> WeightsReport:
-    arrays, slots = given.arrays, slots_of(model, library)
-    new_names = renamed(arrays, names, function)
-    matches, used = by_name(slots, new_names, library)
-    why = ""
-    if names is None and any([match.names is None for match in matches]):
-        ordered = in_order(slots, arrays, library, given.has_names)
-        if isinstance(ordered, str):
-            why = f" In order they do not fit either: {ordered}."
-        else:
-            matches = ordered
-            used = {name for match in matches for name in match.names or ()}
-            used |= _beside(slots, arrays, library)
-    unexpected = _unexpected(new_names, used, given.addresses)
-    report, fitting = _examined(model, matches, arrays, unexpected)
-    report = replace(report, notes=_notes(matches, given.epsilons))
+    new_names = renamed(given.arrays, names, function)
+    matching = match(slots_of(model, library), given, library, new_names, names is None)
+    unexpected = _unexpected(new_names, matching.used, given.addresses)
+    report, fitting = _examined(model, matching.matches, given.arrays, unexpected)
+    report = replace(report, notes=_notes(matching.matches, given.epsilons))
     source = f"The {library.name} weights"
-    if strict and not report.is_complete:
-        lines = _differences(report, matches, library)
-        raise ShapeError(
-            f"{source} do not fit {type(model).__name__}:\n    "
-            + "\n    ".join(lines)
-            + f"\n{why.strip() or 'Nothing was loaded.'} `names=` says which belong together; "
-            "strict=False loads what fits."
+
+    def refusal() -> str:
+        why = matching.why_not_in_order
+        why = f"In order they do not fit either: {why}." if why else "Nothing was loaded."
+        lines = "\n    ".join(_differences(report, matching.matches, library))
+        return (
+            f"{source} do not fit {type(model).__name__}:\n    {lines}\n{why} `names=` says which "
+            "belong together; strict=False loads what fits."
         )
-    state = model.state_dict()
-    if not strict:
-        refuse_nothing(report, state, source)
-    put(model.__node__, fitting)
-    return report
 
-
-def _beside(slots: Any, arrays: Mapping[str, Any], library: Library) -> set[str]:
-    beside = {name for slot in slots for name in slot.layout.beside}
-    return {name for name in arrays if name.rpartition(library.separator)[2] in beside}
+    return put_fitting(model, report, fitting, source, refusal if strict else None)
 
 
 def _unexpected(
@@ -158,29 +124,22 @@ def _unexpected(
 
 
 def _examined(
-    model: Any, matches: list[Match], arrays: Mapping[str, Any], unexpected: list[str]
+    model: Module, matches: list[Match], arrays: Mapping[str, Any], unexpected: list[str]
 ) -> tuple[WeightsReport, dict[str, Any]]:
     """The report, and what is to be loaded, in our layout and by chain."""
-    places = second_places(model.__node__)
-    found: dict[str, tuple[str, Any]] = {}
+    found = Found(model.__node__)
     shapes = {}
-    for match in matches:
-        if match.names is None:
+    for each in matches:
+        if each.names is None:
             continue
-        chain = joined("/", match.slot.path, match.entry.chain)
-        chain = places.get(chain, chain)
-        wrong = wrong_shape(match, arrays)
+        chain = joined("/", each.slot.path, each.entry.chain)
+        wrong = wrong_shape(each, arrays)
         if wrong is not None:
-            shapes[chain] = wrong
+            shapes[found.place(chain)] = wrong
             continue
-        name, made = " + ".join(match.names), match.spelling.load(*[arrays[n] for n in match.names])
-        if chain in found and not is_equal(found[chain][1], made):
-            raise ArgumentError(
-                f"{found[chain][0]!r} and {name!r} are one array here, {chain!r}, but differ there."
-            )
-        found.setdefault(chain, (name, made))
-    state = model.state_dict()
-    report, fitting = compare(found, unexpected, state, casts=True)
+        made = each.spelling.load(*[arrays[name] for name in each.names])
+        found.add(chain, " + ".join(each.names), made)
+    report, fitting = compare(found, unexpected, model.state_dict(), "cast")
     missing = tuple([chain for chain in report.missing if chain not in shapes])
     return replace(report, missing=missing, wrong_shape=shapes), fitting
 
@@ -188,10 +147,10 @@ def _examined(
 def _differences(report: WeightsReport, matches: list[Match], library: Library) -> list[str]:
     """What does not fit, in sentences; shapes are those of the other library."""
     looked_for = [
-        joined(library.separator, match.slot.name, name)
-        for match in matches
-        if match.names is None
-        for name in match.entry.names
+        library.name_in(each.slot.name, name)
+        for each in matches
+        if each.names is None
+        for name in each.entry.names
     ]
     lines = [f"looked for {', '.join(looked_for)}"] if looked_for else []
     named = {joined("/", m.slot.path, m.entry.chain): m.names for m in matches}
@@ -204,10 +163,11 @@ def _differences(report: WeightsReport, matches: list[Match], library: Library) 
 def _notes(matches: list[Match], epsilons: Mapping[str, float]) -> tuple[str, ...]:
     """Norms whose epsilon differs: no weight shows it, and every result would."""
     found: dict[str, None] = {}
-    for match in matches:
-        here = getattr(match.slot.layer, "_eps", None)
-        there = epsilons.get((match.names or ("",))[0])
+    for slot, _, _, names in matches:
+        here = getattr(slot.layer, "_eps", None)
+        there = epsilons.get((names or ("",))[0])
         if here is not None and there is not None and abs(here - there) > 1e-6 * there:
-            place = f"{type(match.slot.layer).__name__} at {match.slot.path or 'the top'!r}"
-            found[f"{place} has eps={here}, there it is {there}: make it with eps={there}"] = None
+            found[f"{slot.place} has eps={here}, there it is {there}: make it with eps={there}"] = (
+                None
+            )
     return tuple(found)
