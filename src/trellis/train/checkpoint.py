@@ -34,7 +34,7 @@ Path = str | os.PathLike[str]
 _FORMAT = "trellis-checkpoint-1"
 
 
-def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
+def save_checkpoint(path: Path, state: object, /, *, extra: object = None) -> None:
     """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
 
     The file appears whole or not at all: it is written beside its place, flushed to the disk, and
@@ -67,7 +67,7 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
     write_arrays(path, arrays, metadata)
 
 
-def load_checkpoint(path: Path, like: Any, /) -> Any:
+def load_checkpoint(path: Path, like: object, /) -> Any:
     """The state in a file, on the frameworks and devices of `like`, a state of the same structure.
 
     The file may come from another framework. Where structures, shapes or data types differ, or the
@@ -122,7 +122,7 @@ def read_extra(path: Path, /) -> Any:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def _as_json(extra: Any) -> str:
+def _as_json(extra: object) -> str:
     try:
         return json.dumps(extra)
     except (TypeError, ValueError, RecursionError) as error:
@@ -131,7 +131,7 @@ def _as_json(extra: Any) -> str:
         ) from None
 
 
-def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
+def _describe(nest: object, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
     """The nest in JSON; its arrays go to `arrays` under their key chains."""
     if isinstance(nest, dict):
         unfit = [key for key in nest if not isinstance(key, str) or "/" in key or not key]
@@ -171,7 +171,7 @@ def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str])
     return {"array": name}
 
 
-def _as_numpy(x: Any) -> Any:
+def _as_numpy(x: object) -> Any:
     if is_key(x):
         x = xp_of(x).random.as_raw_key(x)
     return np.asarray(to_numpy(x))
@@ -247,7 +247,7 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
     return [f"{chain!r} is {name} in the file, {wanted} here"]
 
 
-def _is_number_of(found: Any, needed: Any) -> bool:
+def _is_number_of(found: object, needed: Any) -> bool:
     """Whether a plain number stands for a scalar of NumPy, as in files up to version 0.1."""
     is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
     return is_number and isinstance(needed, np.floating)

@@ -1,10 +1,11 @@
 """Convolutions. Filters are stored channel last: kernel + (in, out)."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack
 
 from ..._core.dispatch import xp_of
-from ..._core.typing import A, Device, DTypeLike
+from ..._core.typing import A, Array, Device, DTypeLike
 from ...functional._windows import Padding, Steps
 from ...functional.convolution import conv_general_dilated
 from ..init import Initializer
@@ -71,7 +72,7 @@ class Convolution(Layer):
         is_first = self._format == "channel_first"
         return {**v, "w": xp_of(w).laid_out_filters(w, self.dims, is_first)}
 
-    def _common(self, v: Any) -> dict[str, Any]:
+    def _common(self, v: Mapping[str, Array]) -> dict[str, Any]:
         """The options that the functions of both directions take."""
         return {
             "dims": self.dims,

@@ -449,7 +449,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         return Container(alphabetical_keys=False) if order is None else order
 
 
-def _check_backend(node: Node, v: Any, args: tuple[Any, ...]) -> None:
+def _check_backend(node: Node, v: Nest, args: tuple[Any, ...]) -> None:
     """Refuse inputs of another framework than the variables, which operators might silently mix."""
     if len(args) == 0 or not hasattr(args[0], "shape"):
         return

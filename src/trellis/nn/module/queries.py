@@ -68,7 +68,7 @@ class TreeQueries(Owner):
             node = node.link.parent
         return _flattened(nested, flatten_key_chains)
 
-    def get_mod_key(self, *, top_mod: Any = None) -> str:
+    def get_mod_key(self, *, top_mod: Owner | None = None) -> str:
         """A name such as "  Linear_2": one space per level, the class, and a number within the
         tree.
 
@@ -93,12 +93,12 @@ class TreeQueries(Owner):
         return [type(top.owner).__name__, *keys]
 
 
-def below(module: Any) -> list[Any]:
+def below(module: Owner) -> list[Any]:
     """All modules of a tree, each once, children before parents."""
     ordered: list[Any] = []
     seen: set[int] = set()
 
-    def visit(module: Any) -> None:
+    def visit(module: Owner) -> None:
         seen.add(id(module))
         for child in module.__node__.children.values():
             if id(child) not in seen:

@@ -49,7 +49,7 @@ def _walk_attributes(owner: object, path: Path, found: list[Found], seen: set[in
             _walk(value, (*path, name.removeprefix("_")), found, seen)
 
 
-def _walk(value: Any, path: Path, found: list[Found], seen: set[int]) -> None:
+def _walk(value: object, path: Path, found: list[Found], seen: set[int]) -> None:
     if value is None or isinstance(value, _opaque) or id(value) in seen:
         return
     seen.add(id(value))
