@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..._backends.tensorflow._private import flat_call
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..finish import finish
@@ -201,7 +202,7 @@ def _run(
 ) -> Any:
     tensors = [tf.constant(x, dtype=spec.dtype) for x, spec in zip(example, inputs)]
     before = [(v, v.value()) for v in concrete.graph.variables]
-    out = tf.nest.flatten(concrete._call_flat(tensors, concrete.captured_inputs))
+    out = tf.nest.flatten(flat_call(concrete)(tensors))
     for variable, value in before:  # a comparison leaves the source as it was
         variable.assign(value)
     return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))

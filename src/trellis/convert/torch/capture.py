@@ -117,9 +117,7 @@ def captured(program: torch.export.ExportedProgram) -> Captured:
 
     spec = program.call_spec.out_spec
     with torch.no_grad():
-        marks = torch.utils._pytree.tree_unflatten(
-            [torch.zeros(()) for _ in range(spec.num_leaves)], spec
-        )
+        marks = spec.unflatten([torch.zeros(()) for _ in range(spec.num_leaves)])
     structure = simplified(marks, keep, left_out)
     run = program.module(check_guards=False) if given != ((), {}) else None
     return Captured(
