@@ -111,8 +111,7 @@ _BY_FILE = {
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
-    "generate": "models",
-    "finding": "graph",
+    "_programs": "graph",
     "indexing": "indexing",
     "interchange": "backends",
     "manipulation": "manipulation",
@@ -122,7 +121,6 @@ _BY_FILE = {
     "seeded": "random",
     "sets": "searching",
     "sorting": "searching",
-    "tracing": "graph",
 }
 
 
@@ -238,6 +236,8 @@ def group_of(path: str, value: Any) -> str:
         return "gradients"
     if isinstance(value, (int, float, type(None))):
         return "constants"
+    if path == "trellis.generate":
+        return "models"
     if defined.startswith("trellis."):
         stem = defined.rpartition(".")[2]
         if stem in _BY_FILE:
