@@ -105,7 +105,7 @@ def record(
     modules changes. Draws without a key begin with the same key in each recording.
 
     >>> import numpy as np, trellis
-    >>> from trellis._diverge import record
+    >>> from trellis._diverge.recording import record
     >>> [call.op for call in record(lambda x: trellis.exp(x) + 1, (np.ones(3),)).calls]
     ['exp', 'add']
     """

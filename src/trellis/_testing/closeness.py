@@ -9,7 +9,7 @@ from .._core.arrays import is_array
 from .._core.dispatch import backend_of, xp_of
 from .._core.dtypes import COMPLEX, FLOATING, name_of
 from .._core.tree import is_nest
-from .comparisons import report
+from . import report
 
 # (rtol, atol relative to the largest expected element). Half precisions: about twice their epsilon.
 TOLERANCES = {
