@@ -75,7 +75,7 @@ def calls(backend):
 
     import trellis
 
-    assert trellis.nn  # entering a room makes look-ups in the package fast
+    assert trellis.nn  # once a package is imported, look-ups in trellis are fast
     made = {}
     for op in ARITY:
         for who, call in contestants(backend, op).items():

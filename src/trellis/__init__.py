@@ -7,9 +7,9 @@ framework but NumPy.
 from typing import TYPE_CHECKING
 
 
-# ruff: noqa: I001 (sorted by room)
+# ruff: noqa: I001 (sorted by module)
 
-# Rooms that are modules of their own
+# Public modules
 from . import errors as errors
 from . import compilation as compilation
 from . import fft as fft
@@ -283,7 +283,7 @@ from ._gradients.transforms import value_and_grad as value_and_grad
 from ._gradients.transforms import vjp as vjp
 from ._gradients.transforms import vmap as vmap
 
-# Rooms that open when one of them is first entered, and what lives there
+# Packages that are imported at their first use, and their names
 from ._core.lazy import enter as __getattr__  # noqa: F401
 from ._core.lazy import names_of_package as __dir__  # noqa: F401
 

@@ -23,7 +23,7 @@ class DigitReader(trellis.Module):
     """Two convolutions with batch normalisation, dropout, and a linear layer on top."""
 
     def __init__(self, **options: Any):
-        # Without biases: the batch norms that follow would take them off again.
+        # Without biases: the batch norms that follow would subtract them again.
         self._conv0 = nn.Conv2D(1, 16, 3, 1, "SAME", with_bias=False)
         self._norm0 = nn.BatchNorm2D(16)
         self._conv1 = nn.Conv2D(16, 32, 3, 2, "SAME", with_bias=False)
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     for name in names:
         trellis.namespace(
             name
-        )  # a name that is wrong or not installed is told before anything runs
+        )  # a wrong name, or a framework that is not installed, raises before anything runs
     curves, accuracies = {}, {}
     for name in names:
         curves[name], accuracies[name] = train(name, chosen.epochs, not chosen.eager)
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
 
 def _distance(curves: list[list[float]]) -> float:
-    """The largest difference at any step, beside the largest loss."""
+    """The largest difference at any step, relative to the largest loss."""
     gaps = [max(values) - min(values) for values in zip(*curves, strict=True)]
     return max(gaps) / max([max(curve) for curve in curves])
 

@@ -1,8 +1,7 @@
-"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as
-its base.
+"""Packages of the upper layers are imported at their first use: `import trellis` alone stays light.
 
-Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name
-up the slow way, which would cost each `trellis.exp(x)` another 50 ns.
+Then all of them are imported and `__getattr__` is removed: in a module with a `__getattr__`, Python
+looks up every name the slow way, which would cost each `trellis.exp(x)` another 50 ns.
 """
 
 import sys
@@ -21,7 +20,7 @@ ROOMS = (
     "export",
     "distributed",
 )
-# Names of the package itself that live in one of them.
+# Names of `trellis` itself that are defined in one of them.
 NAMES = {
     "Module": "nn",
     "conv1d": "functional",
@@ -43,11 +42,12 @@ NAMES = {
     "diverge": "_diverge",
 }
 
-_is_opening = False  # rooms enter each other while they open
+_is_opening = False  # packages import each other meanwhile
 
 
 def enter(name: str) -> Any:
-    """The room of that name, or what lives in one; used as the package's `__getattr__`."""
+    """The package of that name, or a name defined in one; used as the `__getattr__` of
+    `trellis`."""
     global _is_opening
     if name not in ROOMS and name not in NAMES:
         raise AttributeError(f"module 'trellis' has no attribute {name!r}")
@@ -56,7 +56,7 @@ def enter(name: str) -> Any:
         try:
             _open_all(sys.modules["trellis"])
         finally:
-            _is_opening = False  # also after an interrupt: the next one who enters opens the rest
+            _is_opening = False  # also after an interrupt: the next use imports the rest
     if name in ROOMS:
         return import_module(f"trellis.{name}")
     return getattr(import_module(f"trellis.{NAMES[name]}"), name)
@@ -71,6 +71,6 @@ def _open_all(package: Any) -> None:
 
 
 def names_of_package() -> list[str]:
-    """What `dir(trellis)` shows: public names, those behind doors not opened yet among them."""
+    """What `dir(trellis)` shows: public names, including those of packages not imported yet."""
     here = [name for name in vars(sys.modules["trellis"]) if not name.startswith("_")]
     return sorted({*here, *ROOMS, *NAMES, "__version__"} - {"TYPE_CHECKING"})

@@ -1,4 +1,4 @@
-"""The public door: which comparison is meant, and making it."""
+"""`diverge`: decides which comparison is asked for, and runs it."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -37,8 +37,9 @@ def diverge(
     arguments and the variables of its modules moved there, and compares each call with that of the
     first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
     call by its inputs, for upstream gradients that are the same everywhere. With
-    `mode="accumulated"` each framework goes on with its own values; with `mode="local"` each call
-    gets the inputs of the first framework, so that the one at fault stands out. Without `backends`
+    `mode="accumulated"` each framework continues with its own values; with `mode="local"` each call
+    gets the inputs of the first framework, which shows the call that causes a difference. Without
+    `backends`
     it takes the framework of the arguments and all others that are loaded.
 
     `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the

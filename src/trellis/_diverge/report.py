@@ -21,7 +21,7 @@ DEFAULT_TOLERANCE = 1e-4
 
 @dataclass
 class Difference:
-    """A call that gives something else on one framework than on the first one."""
+    """A call whose result on one framework differs from the first one's."""
 
     number: int
     call: Call
@@ -61,7 +61,7 @@ class Step:
 
 @dataclass
 class Report:
-    """What `diverge` found. `str(report)` tells it in words, `draw` as a picture."""
+    """What `diverge` found. `str(report)` describes it, `draw` draws it."""
 
     first: str  # what the others are compared with
     others: list[str]
@@ -184,7 +184,7 @@ def _tolerance(x: Any, y: Any) -> float:
 
 
 def _is_narrowed(one: Any, two: Any, backends: set[str]) -> bool:
-    """JAX counts in 32 bits, where the others do in 64."""
+    """JAX has 32-bit integers where the others have 64-bit ones."""
     return "jax" in backends and one.kind == two.kind and one.kind in "iu"
 
 

@@ -1,7 +1,6 @@
-"""Optimizer steps as functions: pure, over nests, differentiable.
+"""Optimizer steps as functions: pure, over pytrees, differentiable.
 
-These are the formulas as they stand below, not the classes of `trellis.optim`: those follow the
-papers.
+These are exactly the formulas below. The classes of `trellis.optim` follow the papers instead.
 """
 
 import math
@@ -280,7 +279,7 @@ def lamb_update(
 
 
 def _map_tuple(fn: Callable[..., tuple[Any, ...]], *trees: Any) -> tuple[Any, Any, Any]:
-    """Leaf by leaf; a tuple of nests, never a nest of tuples."""
+    """Leaf by leaf; a tuple of pytrees, never a pytree of tuples."""
     columns, spec = tree.align(trees)
     if spec is None:
         a, b, c = fn(*trees)
@@ -295,7 +294,8 @@ def _stopped(x: Any, stop: bool) -> Any:
 
 
 def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
-    """Integer arrays take the dtype of the float arrays beside them, or the default float."""
+    """Integer arrays take the dtype of the float arrays among the arguments, or the default
+    float."""
     for x in xs:
         if isinstance(x, complex) or (hasattr(x, "dtype") and name_of(x.dtype) in COMPLEX):
             found = name_of(getattr(x, "dtype", "complex"))

@@ -39,7 +39,7 @@ def random_uniform(
     seed: Any = None,
     device: Device | None = None,
 ) -> Array:
-    """Uniform samples in [low, high): never `high` itself, in no dtype.
+    """Uniform samples in [low, high): never `high` itself, in any dtype.
 
     The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the
     draw and needs whole-number bounds. Bit-equal on every backend; a compiler may differ by one
@@ -345,7 +345,7 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
 
 
 def seed(seed_value: Any = 0) -> None:
-    """Start the library's stream of unseeded draws anew; the sequence is the same on every backend.
+    """Seed the library's stream of draws without a key; the sequence is the same on every backend.
 
     A `with trellis.random.stream(key):` block has its own stream and is not affected. The
     generators of NumPy, torch and TensorFlow are never touched.

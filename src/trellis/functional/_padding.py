@@ -9,7 +9,8 @@ from ._arguments import shapes_differ
 def real_steps(
     name: str, xp: Any, x: Any, lengths: Any, mask: Any, batch: Any, steps: Any, time_major: bool
 ) -> Any:
-    """Which steps are no padding, time first (T, batch...), of the lengths or the mask; or None."""
+    """Which steps are not padding, time first (T, batch...), of the lengths or the mask; or
+    None."""
     if lengths is None and mask is None:
         return None
     if lengths is not None and mask is not None:

@@ -148,7 +148,7 @@ def _between(xp: Any, x: Any, low: float, high: float) -> Any:
 
 
 def sigmoid(x: A, /) -> A:
-    """1 / (1 + exp(-x)), without overflow on the way.
+    """1 / (1 + exp(-x)), without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -180,7 +180,7 @@ def log_sigmoid_of(xp: Any, x: Any) -> Any:
 
 
 def softplus(x: A, /, *, beta: float = 1.0) -> A:
-    """log(1 + exp(beta * x)) / beta, without overflow on the way.
+    """log(1 + exp(beta * x)) / beta, without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F

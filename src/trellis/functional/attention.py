@@ -1,4 +1,4 @@
-"""Attention as functions. In every mask of the library True means: this key may be seen."""
+"""Attention as functions. In every mask of the library True means that a key is visible."""
 
 from math import sqrt
 from typing import Any, NamedTuple
@@ -105,7 +105,7 @@ def scaled_dot_product_attention(
 
 
 class Attending(NamedTuple):
-    """How queries look at keys, checked."""
+    """How queries attend to keys, checked."""
 
     scale: Any
     is_causal: bool
@@ -115,7 +115,7 @@ class Attending(NamedTuple):
 
 
 def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending) -> tuple[Any, Any]:
-    """The result, and the weights where they had to be made."""
+    """The result, and the weights where they had to be computed."""
     kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if kv_heads is None:
         return _attend_alike(xp, query, key, value, mask, how)

@@ -46,12 +46,12 @@ def generate(
     """The tokens that a language model puts after each prompt, as int32 (batch, at most
     `max_new_tokens`).
 
-    A language model is anything with these two: `model.init_cache(batch, length)`, a nest of arrays
-    whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with tokens
-    (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call; then one
-    step, compiled once, serves every token. A model with an encoder gets what that has made as
-    `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which it keeps
-    the keys and values of the memory.
+    A language model is anything with these two: `model.init_cache(batch, length)`, a pytree of
+    arrays whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with
+    tokens (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call;
+    then one step, compiled once, serves every token. A model with an encoder gets what that has
+    made as `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which
+    it keeps the keys and values of the memory.
 
     Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
     `prompt_mask` that is False at padding. One prompt alone gives its tokens without a batch.
@@ -127,7 +127,7 @@ def generate(
 
 
 class _Run:
-    """One generation: the model's cache, and what is handed from step to step."""
+    """One generation: the model's cache, and what is passed from step to step."""
 
     def __init__(
         self,

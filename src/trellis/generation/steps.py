@@ -50,7 +50,7 @@ class _Strong:
 
 
 def state_of(model: Any) -> dict[str, Any]:
-    """The variables and buffers of a model, to be handed to its step; a function has none."""
+    """The variables and buffers of a model, to pass to its step; a function has none."""
     if not isinstance(model, Module):
         return {}
     state = {"v": model.v}

@@ -6,7 +6,7 @@ from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 
 class Memory(NamedTuple):
-    """What an encoder has made: its last states, and which of them are real (None: all)."""
+    """The output of an encoder: its last states, and which of them are real (None: all)."""
 
     states: Any
     mask: Any

@@ -1,8 +1,8 @@
 """Mixed precision: compute in 16 bits, keep the variables in 32.
 
 bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied
-by a scale, the gradients divided by it; steps whose gradients overflow are left out and halve the
-scale, a long row of good ones doubles it.
+by a scale, the gradients divided by it; steps whose gradients overflow are skipped and halve the
+scale, and many good steps in a row double it.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def checked_precision(name: str | None, backend: str) -> str | None:
 
 
 def cast_floats(nest: Any, name: str) -> Any:
-    """Every float array of a nest in another type; gradients flow back through the cast."""
+    """Every float array of a pytree in another type; gradients flow back through the cast."""
     return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
 
 

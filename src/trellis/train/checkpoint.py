@@ -1,12 +1,12 @@
 """Checkpoints: the whole state of a run in one file, safe against crashes, readable on every
 framework.
 
-A state is a nest of arrays and numbers, for example what `fit` keeps:
+A state is a pytree of arrays and numbers, for example what `fit` keeps:
 
     Container(v=model.v, buffers=model.buffers, optimizer=state, key=key, step=1200)
 
-The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it
-can run: no object is ever unpickled.
+The file is safetensors; the structure and the numbers are in its header as JSON. It cannot run
+code: no object is ever unpickled.
 """
 
 import json
@@ -35,11 +35,10 @@ _FORMAT = "trellis-checkpoint-1"
 
 
 def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
-    """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
-
-    The file appears whole or not at all: it is written beside its place, flushed to the disk, and
-    renamed. A crash at any moment leaves the previous checkpoint as it was. `extra` is anything
-    that JSON can hold.
+    """Write a pytree of arrays, numbers, strings and None to a file; missing directories are
+    created. The write is atomic: the file is written under a temporary name in the same directory,
+    flushed to disk, and renamed. A crash at any moment leaves the previous checkpoint intact.
+    `extra` is anything that JSON can hold.
 
     >>> import numpy as np, tempfile, trellis
     >>> from trellis.train import load_checkpoint, save_checkpoint
@@ -72,8 +71,7 @@ def load_checkpoint(path: Path, like: Any, /) -> Any:
 
     The file may come from another framework. Where structures, shapes or data types differ, or the
     file is damaged, the error lists every difference; `like` is never changed. Between frameworks
-    an integer may have another width, as JAX counts in 32 bits unless told otherwise, if its values
-    fit.
+    an integer may have another width if its values fit, as JAX uses 32 bits by default.
     """
     check_arguments(load_checkpoint, locals())
     state, backends = _read(path)
@@ -96,9 +94,8 @@ def load_checkpoint(path: Path, like: Any, /) -> Any:
 
 
 def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
-    """The state in a file as it was saved, on one framework, without knowing its structure.
-
-    Dicts, Containers, lists and tuples come back as what they were; named tuples as tuples.
+    """The state in a file as it was saved, on one framework, without a template of its structure.
+    Dicts, Containers, lists and tuples keep their types; named tuples become tuples.
     """
     check_arguments(read_checkpoint, locals())
     state, _ = _read(path)
@@ -109,7 +106,7 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
 
 def read_extra(path: Path, /) -> Any:
-    """What `save_checkpoint` was given as `extra`."""
+    """The `extra` that was passed to `save_checkpoint`."""
     check_arguments(read_extra, locals())
     try:
         return json.loads(_checked(path)[1]["extra"])
@@ -132,7 +129,7 @@ def _as_json(extra: Any) -> str:
 
 
 def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
-    """The nest in JSON; its arrays go to `arrays` under their key chains."""
+    """The pytree in JSON; its arrays go to `arrays` under their key paths."""
     if isinstance(nest, dict):
         unfit = [key for key in nest if not isinstance(key, str) or "/" in key or not key]
         if unfit:

@@ -15,7 +15,7 @@ from ..reading import Reading
 from .builder import Resource
 from .operations import Operations
 
-Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key chain, whether a buffer
+Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
 def from_tensorflow(
@@ -31,7 +31,7 @@ def from_tensorflow(
 
     `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
     plain function. Variables that it uses become `v` under their own names, those that are not
-    trainable become buffers. `args` are examples; axes stay open with
+    trainable become buffers. `args` are examples; axes are dynamic with
     `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
 
     >>> import tensorflow as tf
@@ -60,7 +60,7 @@ def concrete_function(
         if dynamic:
             raise ArgumentError(
                 "from_tensorflow() got a concrete function, whose shapes are fixed: pass the "
-                "tf.function itself to keep axes open."
+                "tf.function itself to make axes dynamic."
             )
         return fn
     if not callable(fn):
@@ -204,7 +204,7 @@ def _run(concrete: Any, inputs: list[Any], example: list[Any]) -> Any:
 
 
 def _structure(nest: Any, flat: Any) -> Any:
-    """A nest of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
+    """A pytree of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
     if isinstance(nest, Mapping):
         found = {key: _structure(nest[key], flat) for key in sorted(nest)}
         return {key: found[key] for key in nest}
@@ -229,7 +229,7 @@ def parameter_names(fn: Any, count: int) -> list[str]:
 
 
 def _spec(x: Any, name: str, open_axes: Mapping[int, str]) -> Any:
-    """What a function is traced with: shape and type, with open axes."""
+    """What a function is traced with: shape and type, with dynamic axes."""
     if isinstance(x, Mapping):
         return {key: _spec(item, name, open_axes) for key, item in x.items()}
     if isinstance(x, (tuple, list)):

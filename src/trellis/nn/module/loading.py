@@ -1,4 +1,4 @@
-"""Putting named arrays from elsewhere into a module, and saying what became of each."""
+"""Loading named arrays into a module, and reporting what became of each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class WeightsReport:
-    """What became of each array when weights were loaded; `print(report)` says it in words.
+    """What became of each array when weights were loaded; `print(report)` shows it.
 
     >>> report = WeightsReport(matched={"w": "weight"}, unexpected=("bias",))
     >>> report.is_complete

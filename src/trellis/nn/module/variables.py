@@ -103,7 +103,7 @@ def set_variables(node: Node, new: Any) -> None:
     new = as_container(new, "v")
     call, way = call_with("v", node)
     if call is not None and call.v is not None:
-        # The Container that the caller handed in stays as it is.
+        # The caller's own Container is not changed.
         call.v = _replaced(call.v.copy(), way, new)
         return
     check_lasting(node, new, "v")
@@ -141,7 +141,7 @@ def _replaced(whole: Container, way: list[Link], new: Container) -> Container:
 
 
 def check_lasting(node: Node, nest: Any, name: str) -> None:
-    """Refuse to keep on a module what is gone when the running function ends."""
+    """Raise for values that end with the running function (tracers): a module cannot keep them."""
     if node.is_temporary:
         return
     if all_last(tree.leaves(nest)):
