@@ -173,7 +173,7 @@ def _mappable():
 @pytest.mark.parametrize("name", _mappable())
 def test_container(name, backend, array):
     """A Container gives what its leaves give, one by one; a result of several arrays is several
-    nests."""
+    pytrees."""
     row = ROWS[name]
 
     def leaf(scale):
@@ -197,7 +197,7 @@ def test_container(name, backend, array):
 
 
 def _flat(result):
-    """The arrays or nests of a result, which may be tuples of tuples."""
+    """The arrays or pytrees of a result, which may be tuples of tuples."""
     if isinstance(result, (tuple, list)):
         return [leaf for part in result for leaf in _flat(part)]
     return [result]

@@ -25,7 +25,7 @@ ROOMS = (
     "export",
     "distributed",
 )
-# Names of the package itself that live in one of them.
+# Names of `trellis` itself that are defined in one of them.
 NAMES = {
     "Module": "nn",
     "conv1d": "functional",

@@ -1,4 +1,4 @@
-"""What a foreign operation is in Trellis: one rule for each, in one table for each source."""
+"""Rules: each translates one foreign operation into Trellis calls. One table for each source."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,7 +16,8 @@ _own: dict[str, Rule] = {}  # those of users, for any source
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Say what an operation that Trellis does not know is, before converting a model that has it.
+    """Add the rule for an operation that Trellis does not know, before converting a model that has
+    it.
 
     The name is the source's own: `"myns::op"` for torch (with or without the overload), the
     domain and type `"my.domain::Op"` for ONNX, the name of the primitive for JAX, of the op for

@@ -76,7 +76,7 @@ def _free(owner: Any, name: str, known: Any) -> str:
 
 
 def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], Any]:
-    """The ExportedProgram, the inputs that it was traced with, and its open axes."""
+    """The ExportedProgram, the inputs that it was traced with, and its dynamic axes."""
     module = Exportable(program, variables).train(program.training)
     inputs = [
         native(x, "torch", None) for x in for_tracing(program.example, program.axes, program.sizes)
@@ -90,7 +90,7 @@ def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], An
         if type(error).__name__ != "UserError" or not program.sizes:
             raise
         raise ConversionError(
-            f"torch cannot keep {_listed(program.sizes)} open in {program.name}: {error}"
+            f"torch cannot make {_listed(program.sizes)} dynamic in {program.name}: {error}"
         ) from error
     for part in made.graph_module.modules():
         for node in part.graph.nodes if hasattr(part, "graph") else ():

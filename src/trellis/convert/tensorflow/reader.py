@@ -16,7 +16,7 @@ from ..reading import Reading
 from .builder import Resource, TensorFlowBuilder
 from .operations import Operations
 
-Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key chain, whether a buffer
+Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
 def from_tensorflow(
@@ -32,7 +32,7 @@ def from_tensorflow(
 
     `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
     plain function. Variables that it uses become `v` under their own names, those that are not
-    trainable become buffers. `args` are examples; axes stay open with
+    trainable become buffers. `args` are examples; axes are dynamic with
     `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
 
     >>> import tensorflow as tf
@@ -60,7 +60,7 @@ def concrete_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         if dynamic:
             raise ArgumentError(
                 "from_tensorflow() got a concrete function, whose shapes are fixed: pass the "
-                "tf.function itself to keep axes open."
+                "tf.function itself to make axes dynamic."
             )
         return fn
     if not callable(fn):

@@ -26,7 +26,7 @@ class Captured:
     names: tuple[str, ...]  # of the arguments
     tensors: list[tuple[Path, torch.Tensor]]  # one for each input of the program
     fixed: list[tuple[Path, Any]]
-    structure: Any  # of the outputs: nests with positions of the program's outputs
+    structure: Any  # of the outputs: pytrees with positions of the program's outputs
     prefix: str = ""  # what stands before the names of variables and modules
     left_out: list[str] = field(default_factory=list)
     axes: dict[str, str] = field(default_factory=dict)  # symbols of the program, by their names
