@@ -2,8 +2,8 @@
 
 `trellis.__getattr__` finds them. In a module that has a `__getattr__` Python looks up every name
 the slow way, 13 ns more for each `trellis.exp(x)`. So it is removed as soon as the functions and
-classes of the package itself are there, which `trellis.nn` and `trellis.optim` bring; packages that are
-not loaded by then are replaced by modules that load themselves.
+classes of the package itself are there, which `trellis.nn` and `trellis.optim` bring; packages
+that are not loaded by then are replaced by modules that load themselves.
 """
 
 import sys
