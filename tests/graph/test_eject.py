@@ -17,7 +17,7 @@ from trellis._ops import TABLE
 from trellis._ops.record import BY_HAND, PRODUCT
 from trellis.errors import ArgumentError, NotSupportedError
 from trellis.graph.graph import values_in
-from trellis.graph.plain import functions_of
+from trellis.graph.portable import functions_of
 
 ROWS = dict(all_cases())
 # Functions that are given functions by the value of an array; random draws.

@@ -36,7 +36,7 @@ MIXED = Kind("mixed", "result")  # several arrays that become one
 PRODUCT = Kind("product", "result")  # the same; frameworks lack kernels for some types
 OTHER = Kind("other")  # types as they are, or told by an argument
 
-# The backend defines the function, and the function of that name in its `_plain.py` is what an
+# The backend defines the function, and the function of that name in its `_portable.py` is what an
 # ejected program contains.
 BY_HAND: Final = "by hand"
 AS_NUMPY: Final = "as numpy"

@@ -18,7 +18,7 @@ from .calls import SPECS, axes_of, check_traced, common_dtype, key_of, signature
 from .dialects import DIALECTS
 from .expressions import filled
 from .graph import Graph, Node, Value, values_in
-from .plain import functions_of
+from .portable import functions_of
 from .printer import SIGNS, Printer, quoted
 
 # Constants up to this many numbers are written out.

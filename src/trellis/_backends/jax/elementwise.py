@@ -11,7 +11,7 @@ from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ..._ops.elementwise import OPS
-from ..._ops.making import made, plainly
+from ..._ops.making import functions_in, made, plainly
 from ..._ops.record import (
     COMPARISON,
     EQUALITY,
@@ -25,7 +25,7 @@ from ..._ops.record import (
     QUESTION,
 )
 from ..exports import hand_on
-from . import _complex
+from . import _complex, _portable
 from ._promotion import (
     are_complex,
     floating,
@@ -106,11 +106,13 @@ def _truth(x: Any) -> Any:
     return x if x.dtype.kind == "b" else x != 0
 
 
+_KERNELS = {name: _compiled(fn) for name, fn in functions_in(_portable).items()}
 globals().update(
     made(
         OPS,
         "jax",
         {"jnp": jnp, "jax": jax},
+        _KERNELS,
         {
             FLOATS: _of_floats,
             LIKE: plainly,
@@ -139,12 +141,6 @@ def positive(x: Any, /) -> Any:
     return jnp.positive(x)
 
 
-@_compiled
-def sign(x: Any, /) -> Any:
-    # JAX keeps the sign of -0.0.
-    return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))
-
-
 logical_not = jnp.logical_not
 
 
@@ -159,48 +155,6 @@ def atan2(x1: Any, x2: Any, /) -> Any:
     return jnp.atan2(x1, x2)
 
 
-def copysign(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    # |x| with the sign of y: at 0 the derivative is 0, as that of |x|.
-    return _abs(jnp.asarray(x1)) * jax.lax.stop_gradient(jnp.copysign(jnp.ones_like(x1), x2))
-
-
-def floor_divide(x1: Any, x2: Any, /) -> Any:
-    return _floor_divide(*pair(x1, x2))
-
-
-@_compiled
-def _floor_divide(x1: Any, x2: Any) -> Any:
-    y = jnp.floor_divide(x1, x2)
-    if y.dtype.kind in "iub":
-        return jnp.where(x2 == 0, 0, y)  # of integers by 0, as NumPy has it
-    # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the
-    # others.
-    is_ordinary = jnp.isfinite(x1) & jnp.isfinite(x2) & jnp.not_equal(x1, 0)
-    return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
-
-
-def fmod(x1: Any, x2: Any, /) -> Any:
-    return _fmod(*pair(x1, x2))
-
-
-@_compiled
-def _fmod(x1: Any, x2: Any) -> Any:
-    y = jnp.fmod(x1, x2)
-    return jnp.where(x2 == 0, 0, y) if y.dtype.kind in "iub" else y
-
-
-def hypot(x1: Any, x2: Any, /) -> Any:
-    return _hypot(*floating_pair(x1, x2))
-
-
-@_compiled
-def _hypot(x1: Any, x2: Any) -> Any:
-    # The gradient at (0, 0) is 0, not nan.
-    is_zero = (x1 == 0) & (x2 == 0)
-    return jnp.where(is_zero, 0, jnp.hypot(jnp.where(is_zero, 1, x1), x2))
-
-
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
     if are_complex(x1, x2):
@@ -208,82 +162,10 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     return jnp.logaddexp(x1, x2)
 
 
-def nextafter(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
-    return _nextafter(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
-
-
-@jax.custom_jvp
-def _nextafter(x1: Any, x2: Any) -> Any:
-    return jnp.nextafter(x1, x2)
-
-
-@_nextafter.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    """The next number is as far away for all neighbours: 1 by x1, 0 by the direction."""
-    y = _nextafter(*primals)
-    return y, jnp.broadcast_to(tangents[0], y.shape)
-
-
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    kind = "number" if isinstance(x2, (int, float)) else jnp.result_type(x1, x2).kind
-    if kind == "i":
-        return _whole_pow(x1, x2)
-    return _pow(x1, x2) if kind == "f" else jnp.pow(x1, x2)
-
-
-@_compiled
-def _whole_pow(x1: Any, x2: Any) -> Any:
-    """The whole part of 1 / x**n where the exponent is negative, as PyTorch has it."""
-    of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
-    return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
-
-
-@_compiled
-def _pow(x1: Any, x2: Any) -> Any:
-    # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
-    return jnp.pow(jnp.where((x1 == 0) & (x2 == 0), 1, x1), x2)
-
-
-def remainder(x1: Any, x2: Any, /) -> Any:
-    return _remainder(*pair(x1, x2))
-
-
-@_compiled
-def _remainder(x1: Any, x2: Any) -> Any:
-    y = jnp.remainder(x1, x2)
-    if y.dtype.kind in "iub":
-        return jnp.where(x2 == 0, 0, y)
-    return _with_sign_at_zero(y, jnp.asarray(x2, y.dtype))
-
-
-@jax.custom_jvp
-def _with_sign_at_zero(y: Any, x2: Any) -> Any:
-    """A remainder of 0 has the sign of the divisor; the gradient does not see it."""
-    return jnp.where(y == 0, jnp.copysign(y, x2), y)
-
-
-@_with_sign_at_zero.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    return _with_sign_at_zero(*primals), tangents[0]
-
-
-def truncate_divide(x1: Any, x2: Any, /) -> Any:
-    return _truncate_divide(*pair(x1, x2))
-
-
-@_compiled
-def _truncate_divide(x1: Any, x2: Any) -> Any:
-    dtype = jnp.result_type(x1, x2)
-    x1, x2 = jnp.broadcast_arrays(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
-    if x1.dtype.kind in "iub":
-        return jnp.where(x2 == 0, 0, jax.lax.div(x1, x2))
-    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
-        quotient = jnp.divide(x1.astype("float32"), x2.astype("float32"))
-        return jnp.trunc(quotient).astype(x1.dtype)
-    return jnp.trunc(jnp.divide(x1, x2))
+    # JAX has a derivative of its own for a number, which a compiled function would not see.
+    return jnp.pow(x1, x2) if isinstance(x2, (int, float)) else _KERNELS["pow"](x1, x2)
 
 
 def isclose(
@@ -294,23 +176,11 @@ def isclose(
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    return _clip(x, _bound(min, x), _bound(max, x))
-
-
-@_compiled
-def _clip(x: Any, min: Any, max: Any) -> Any:
-    # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
-    # NaN.
-    y = jnp.asarray(x)
-    if y.dtype.kind == "c":
+    if x.dtype.kind == "c":
         raise unordered("clip")
-    if y.dtype.kind == "b":
+    if x.dtype.kind == "b":
         raise DtypeError("clip() is for numbers, got an array of bool.")
-    if min is not None:
-        y = jnp.where((y < min) | (min != min), jnp.asarray(min, y.dtype), y)
-    if max is not None:
-        y = jnp.where((y > max) | (max != max), jnp.asarray(max, y.dtype), y)
-    return y
+    return _KERNELS["clip"](jnp.asarray(x), _bound(min, x), _bound(max, x))
 
 
 def _bound(bound: Any, x: Any) -> Any:
@@ -320,25 +190,6 @@ def _bound(bound: Any, x: Any) -> Any:
             promote(bound.dtype, x.dtype)
         return bound
     return None if bound is None else fitted(bound, x.dtype.name)
-
-
-@_compiled
-def abs(x: Any, /) -> Any:
-    return _abs(x)
-
-
-@jax.custom_jvp
-def _abs(x: Any) -> Any:
-    return jnp.abs(x)
-
-
-@_abs.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    """The gradient at 0 is 0; JAX's own is 1 there."""
-    (x,), (t,) = primals, tangents
-    if jnp.iscomplexobj(x):
-        return jax.jvp(jnp.abs, (x,), (t,))
-    return _abs(x), t * jnp.sign(x)
 
 
 hand_on(globals())

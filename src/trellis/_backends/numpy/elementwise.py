@@ -14,7 +14,7 @@ from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ..._ops.elementwise import OPS
-from ..._ops.making import made, plainly
+from ..._ops.making import functions_in, made, plainly
 from ..._ops.record import (
     COMPARISON,
     EQUALITY,
@@ -27,6 +27,7 @@ from ..._ops.record import (
     QUESTION,
 )
 from ..exports import hand_on
+from . import _portable
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
@@ -109,6 +110,7 @@ globals().update(
         OPS,
         "numpy",
         {"np": np, "scipy": scipy},
+        functions_in(_portable),
         {
             FLOATS: _of_floats,
             LIKE: plainly,
@@ -129,15 +131,6 @@ logical_not = np.logical_not
 erf = _of_floats("erf", plain_erf)
 erfc = _of_floats("erfc", plain_erfc)
 erfinv = _of_floats("erfinv", plain_erfinv)
-
-
-def _plain_rsqrt(x: Any) -> Any:
-    if x.dtype.itemsize < 4:  # the 16-bit types are rounded once
-        return np.reciprocal(np.sqrt(x.astype(FLOAT32))).astype(x.dtype)
-    return np.reciprocal(np.sqrt(x))
-
-
-rsqrt = _of_floats("rsqrt", _plain_rsqrt)
 
 
 _np_tanh = np.tanh  # found faster than in NumPy's module, which has a `__getattr__`
@@ -201,42 +194,6 @@ def _joined(real_part: Any, imag_part: Any) -> Any:
     joined = np.empty(real_part.shape, dtype=np.result_type(real_part, np.complex64))
     joined.real, joined.imag = real_part, imag_part
     return joined
-
-
-def pow(x1: Any, x2: Any, /) -> Any:
-    is_number = type(x2) in (bool, int, float, complex)
-    x1, x2 = pair(x1, x2)
-    if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
-        return np.power(x1, x2)
-    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
-    of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
-    return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
-
-
-def floor_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    quotient = np.floor_divide(x1, x2)
-    if quotient.dtype.kind in "iub":
-        return quotient
-    # NumPy answers inf // 1 with nan and 1 // -inf with -1; the standard with inf and -0.
-    is_infinite = np.isinf(x1) | np.isinf(x2)
-    if not np.any(is_infinite):
-        return quotient
-    with np.errstate(invalid="ignore"):
-        return np.where(is_infinite, np.floor(np.divide(x1, x2)), quotient)
-
-
-def truncate_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
-    if dtype.kind in "iub":
-        quotient = np.floor_divide(x1, x2)
-        # The floor of a negative quotient lies one below, unless nothing remains.
-        is_below = ((x1 < 0) != (x2 < 0)) & (quotient * x2 != x1) & (x2 != 0)
-        return quotient + is_below.astype(dtype)
-    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
-        x1, x2 = [x.astype(FLOAT32) if hasattr(x, "dtype") else x for x in (x1, x2)]
-    return cast(np.trunc(np.divide(x1, x2)), dtype)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

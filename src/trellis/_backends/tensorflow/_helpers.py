@@ -291,13 +291,6 @@ def broadcast(x: Any, shape: Any) -> Any:
 # Values -------------------------------------------------------------------------------------------
 
 
-def safe_sqrt(x: Any) -> Any:
-    """The square root of a sum of squares, whose gradient at zero is zero and not NaN."""
-    zero = tf.equal(x, tf.zeros([], x.dtype))
-    root = tf.sqrt(tf.where(zero, tf.ones([], x.dtype), x))
-    return tf.where(zero, tf.zeros([], x.dtype), root)
-
-
 def bits(x: Any) -> Any:
     """The bit pattern of a float as a signed integer of the same width."""
     return tf.bitcast(x, SIGNED_OF_WIDTH[x.dtype.size])

@@ -10,16 +10,19 @@ from ..._core.errors import DtypeError
 from ..._core.guards import unordered
 from ..._ops import TABLE
 from ..._ops.elementwise import OPS
-from ..._ops.making import Wrap, made
+from ..._ops.making import Wrap, functions_in, made, plainly
 from ..._ops.record import (
     COMPARISON,
     EQUALITY,
     FLOAT_PAIR,
     FLOATS,
+    LIKE,
     LOGICAL,
     PROMOTED,
+    QUESTION,
 )
 from ..exports import hand_on
+from . import _portable
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -29,7 +32,6 @@ from ._helpers import (
     SIGNED,
     UNSIGNED,
     Eager,
-    bits,
     cast,
     floating,
     floating_pair,
@@ -37,9 +39,7 @@ from ._helpers import (
     may_differentiate,
     pair,
     refuse_others,
-    safe_sqrt,
     scalar,
-    tensor,
     truth,
 )
 from ._private import datatype_of
@@ -60,10 +60,10 @@ def _kernel(name: str) -> Any:
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    kernel = _kernel(name)
+    kernel = None if hasattr(_portable, name) else _kernel(name)
 
     def call(x: Any, /) -> Any:
-        return kernel(x=floating(x))
+        return fn(floating(x)) if kernel is None else kernel(x=floating(x))
 
     call.__name__ = call.__qualname__ = name
     return call
@@ -71,11 +71,11 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_pairs(meet: Callable[[Any, Any], tuple[Any, Any]]) -> Wrap:
     def wrap(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-        kernel = _kernel(name)
+        kernel = None if hasattr(_portable, name) else _kernel(name)
 
         def call(x1: Any, x2: Any, /) -> Any:
             x1, x2 = meet(x1, x2)
-            return kernel(x=x1, y=x2)
+            return fn(x1, x2) if kernel is None else kernel(x=x1, y=x2)
 
         call.__name__ = call.__qualname__ = name
         return call
@@ -104,10 +104,13 @@ def _truth(x: Any) -> Any:
 
 globals().update(
     made(
-        [op for op in OPS if "tensorflow" in op.reads],
+        [op for op in OPS if "tensorflow" in op.reads or hasattr(_portable, op.key)],
         "tensorflow",
         {"tf": tf},
+        functions_in(_portable),
         {
+            LIKE: plainly,
+            QUESTION: plainly,
             FLOATS: _of_floats,
             PROMOTED: _of_pairs(pair),
             EQUALITY: _of_pairs(pair),
@@ -131,89 +134,10 @@ def multiply(x1: Any, x2: Any, /) -> Any:
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else _raw.Mul(x=x1, y=x2)
 
 
-def floor_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if x1.dtype is tf.bfloat16:  # the kernel rounds the quotient before it takes the floor
-        wide = floor_divide(tf.cast(x1, tf.float32), tf.cast(x2, tf.float32))
-        return tf.cast(wide, tf.bfloat16)
-    return (
-        tf.math.floordiv(x1, x2) if x1.dtype in FLOATING else _by_nonzero(x1, x2, tf.math.floordiv)
-    )
-
-
-def _by_nonzero(x1: Any, x2: Any, fn: Any) -> Any:
-    """Integers divided by 0 give 0, as on NumPy; TensorFlow would end the call."""
-    zero, one = tf.zeros([], x2.dtype), tf.ones([], x2.dtype)
-    is_zero = tf.equal(x2, zero)
-    return tf.where(is_zero, zero, fn(x1, tf.where(is_zero, one, x2)))
-
-
-def remainder(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if x1.dtype not in FLOATING:
-        return _by_nonzero(x1, x2, tf.math.floormod)
-    result = tf.math.floormod(x1, x2)
-    return _zero_signed_by(result, tensor(x2))
-
-
-@tf.custom_gradient
-def _zero_signed_by(x: Any, divisor: Any) -> Any:
-    """The zeros among remainders take the sign of the divisor; the gradient passes as if nothing
-    was done.
-    """
-
-    def grad(upstream: Any) -> Any:
-        return upstream, tf.zeros_like(divisor)
-
-    zero = tf.zeros([], x.dtype)
-    signed = tf.where(signbit(divisor), -zero, zero)
-    return tf.where(tf.equal(x, zero), signed, x), grad
-
-
-def fmod(x1: Any, x2: Any, /) -> Any:
-    """Of positive numbers both remainders are the same; the sign of x1 is taken off and put back.
-
-    `TruncateMod` has no gradient, and no kernel for most of the types.
-    """
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in FLOATING:
-        is_negative = signbit(x1)
-        rest = tf.math.floormod(tf.where(is_negative, -x1, x1), tf.abs(x2))
-        return tf.where(is_negative, -rest, rest)
-    rest, zero = _by_nonzero(x1, x2, tf.math.floormod), tf.zeros([], x1.dtype)
-    is_above = tf.not_equal(rest, zero) & tf.not_equal(x1 < zero, x2 < zero)
-    return tf.where(is_above, rest - x2, rest)
-
-
-def truncate_divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if x1.dtype not in FLOATING:
-        return _by_nonzero(x1, x2, _truncated_quotient)
-    if x1.dtype.size < 4:  # a quotient rounded to 16 bits may reach the next whole number
-        wide = tf.cast(x1, tf.float32) / tf.cast(x2, tf.float32)
-        return tf.cast(trunc(wide), x1.dtype)
-    return trunc(x1 / x2)
-
-
-def _truncated_quotient(x1: Any, x2: Any) -> Any:
-    return _raw.TruncateDiv(x=x1, y=x2)
-
-
 def pow(x1: Any, x2: Any, /) -> Any:
     is_number = type(x2) is int
     x1, x2 = pair(x1, x2)
-    if x1.dtype in SIGNED and not is_number:
-        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
-        of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
-        return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
-    if x1.dtype in UNSIGNED:
-        # No kernel for these. Multiplication wraps around alike in int64.
-        return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
-    if x1.dtype in FLOATING:
-        # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
-        nothing = tf.equal(x1, 0) & tf.equal(x2, 0)
-        x1 = tf.where(nothing, tf.ones([], x1.dtype), x1)
-    return tf.pow(x1, x2)
+    return tf.pow(x1, x2) if is_number and x1.dtype in SIGNED else _portable.pow(x1, x2)
 
 
 def negative(x: Any, /) -> Any:
@@ -245,7 +169,7 @@ def sign(x: Any, /) -> Any:
 def _complex_sign(x: Any) -> Any:
     """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
-    length, zero = hypot(a, b), tf.zeros([], a.dtype)
+    length, zero = _portable.hypot(a, b), tf.zeros([], a.dtype)
     is_zero = tf.equal(length, zero)
     length = tf.where(is_zero, tf.ones([], a.dtype), length)
     # A zero has no sign in the answer, whatever its own.
@@ -257,63 +181,25 @@ def square(x: Any, /) -> Any:
     return _raw.Square(x=x) if x.dtype is not tf.bool else tf.identity(x)
 
 
-def cbrt(x: Any, /) -> Any:
-    """TensorFlow has none: a power, and one step of Newton's method for its last digits."""
-    x = floating(x)
-    size, one = tf.abs(x), tf.ones([], x.dtype)
-    is_plain = (size > 0) & tf.math.is_finite(size)
-    size = tf.where(is_plain, size, one)
-    third = tf.constant(1 / 3, x.dtype)
-    root = tf.pow(size, third)
-    root = copysign(root - (root - size / (root * root)) / 3, x)
-    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
-    is_zero = tf.equal(x, tf.zeros([], x.dtype))
-    power = tf.pow(tf.where(is_zero, x, one), third)
-    zero = x - (tf.stop_gradient(power) - power)
-    return tf.where(is_plain, root, tf.where(is_zero, zero, x))
+def _extreme(name: str) -> Callable[..., Any]:
+    """Eagerly, of two float32 tensors that nobody differentiates, the kernel itself."""
+    kernel, portable = _kernel(name), getattr(_portable, name)
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if is_plain_pair(x1, x2):
+            extreme = kernel(x=x1, y=x2)
+            if type(extreme) is Eager:
+                return extreme
+        x1, x2 = pair(x1, x2)
+        if x1.dtype is tf.bool or may_differentiate():
+            return portable(x1, x2)
+        return kernel(x=x1, y=x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-def hypot(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    one = tf.ones([], x1.dtype)
-    # Scaled by the larger one, so that squares neither overflow nor vanish.
-    scale = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
-    scale = tf.where(tf.math.is_finite(scale) & (scale > 0), scale, one)
-    length = scale * safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
-    infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
-    return tf.where(infinite, tf.constant(math.inf, x1.dtype), length)
-
-
-def maximum(x1: Any, x2: Any, /) -> Any:
-    if is_plain_pair(x1, x2):
-        extreme = _raw.Maximum(x=x1, y=x2)
-        if type(extreme) is Eager:
-            return extreme
-    x1, x2 = pair(x1, x2)
-    if x1.dtype is tf.bool:
-        return tf.logical_or(x1, x2)
-    return _shared_ties(x1, x2, _raw.Maximum(x=x1, y=x2))
-
-
-def minimum(x1: Any, x2: Any, /) -> Any:
-    if is_plain_pair(x1, x2):
-        extreme = _raw.Minimum(x=x1, y=x2)
-        if type(extreme) is Eager:
-            return extreme
-    x1, x2 = pair(x1, x2)
-    if x1.dtype is tf.bool:
-        return tf.logical_and(x1, x2)
-    return _shared_ties(x1, x2, _raw.Minimum(x=x1, y=x2))
-
-
-def _shared_ties(x1: Any, x2: Any, extreme: Any) -> Any:
-    """The same values; at ties each side gets half of the gradient, where tf gives all to the
-    first.
-    """
-    if not may_differentiate() or x1.dtype not in FLOATING:
-        return extreme
-    is_tie = tf.equal(x1, x2) & tf.math.is_finite(x1)
-    return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)
+maximum, minimum = _extreme("maximum"), _extreme("minimum")
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
@@ -335,34 +221,6 @@ def _bound(bound: Any, x: Any) -> Any:
     return scalar(bound, x.dtype) if isinstance(bound, SCALARS) else bound
 
 
-def copysign(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    size = tf.abs(x1)
-    return tf.where(signbit(x2), -size, size)
-
-
-def nextafter(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    kernel = tf.math.nextafter if x1.dtype in (tf.float32, tf.float64) else _nextafter_half
-    y = kernel(tf.stop_gradient(x1), tf.stop_gradient(x2))
-    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
-    finite = tf.where(tf.math.is_finite(x1), x1, tf.zeros_like(x1))
-    return y - (tf.stop_gradient(finite) - finite)
-
-
-def _nextafter_half(x1: Any, x2: Any) -> Any:
-    """The 16-bit floats have no kernel: count in bit patterns instead."""
-    x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
-    pattern = bits(x1)
-    one = tf.ones([], pattern.dtype)
-    away = tf.equal(x2 > x1, x1 > 0)
-    stepped = tf.where(away, pattern + one, pattern - one)
-    smallest = tf.where(x2 > 0, one, one + tf.constant(pattern.dtype.min, pattern.dtype))
-    stepped = tf.where(tf.equal(x1, tf.zeros([], x1.dtype)), smallest, stepped)
-    result = tf.where(tf.equal(x1, x2), x2, tf.bitcast(stepped, x1.dtype))
-    return tf.where(tf.math.is_nan(x1) | tf.math.is_nan(x2), x1 + x2, result)
-
-
 # Rounding -----------------------------------------------------------------------------------------
 
 
@@ -381,9 +239,7 @@ def ceil(x: Any, /) -> Any:
 def trunc(x: Any, /) -> Any:
     if x.dtype in COMPLEX:
         raise unordered("trunc")
-    if x.dtype not in FLOATING:
-        return tf.identity(x)
-    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
+    return _portable.trunc(x)
 
 
 def round(x: Any, /) -> Any:
@@ -421,7 +277,7 @@ def log(x: Any, /) -> Any:
 def _complex_log(x: Any, unit: float) -> Any:
     """The kernel squares the parts: NaN from 1e19 on, and below 1e-19, in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
-    return tf.complex(tf.math.log(hypot(a, b)) / unit, tf.math.atan2(b, a) / unit)
+    return tf.complex(tf.math.log(_portable.hypot(a, b)) / unit, tf.math.atan2(b, a) / unit)
 
 
 def log1p(x: Any, /) -> Any:
@@ -436,57 +292,18 @@ def _complex_log1p(x: Any) -> Any:
     zero = tf.zeros([], a.dtype)
     small_a, small_b = tf.where(near, a, zero), tf.where(near, b, zero)
     close = tf.math.log1p(small_a * (2 + small_a) + small_b * small_b) / 2
-    far = tf.math.log(tf.where(near, tf.ones([], a.dtype), hypot(1 + a, b)))
+    far = tf.math.log(tf.where(near, tf.ones([], a.dtype), _portable.hypot(1 + a, b)))
     return tf.complex(tf.where(near, close, far), tf.math.atan2(b, 1 + a))
 
 
 def log2(x: Any, /) -> Any:
     x = floating(x)
-    if x.dtype in COMPLEX:
-        return _complex_log(x, _LN2)
-    return tf.math.log(x) / tf.constant(_LN2, x.dtype)
+    return _complex_log(x, _LN2) if x.dtype in COMPLEX else _portable.log2(x)
 
 
 def log10(x: Any, /) -> Any:
     x = floating(x)
-    if x.dtype in COMPLEX:
-        return _complex_log(x, _LN10)
-    return tf.math.log(x) / tf.constant(_LN10, x.dtype)
-
-
-def logaddexp(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    first = x1 >= x2
-    high, low = tf.where(first, x1, x2), tf.where(first, x2, x1)
-    # Two equal infinities differ by NaN, where the sum is that infinity.
-    level = tf.equal(high, low) & tf.math.is_inf(high)
-    distance = tf.where(level, tf.zeros([], x1.dtype), low - high)
-    return tf.where(level, high, high + tf.math.softplus(distance))
-
-
-def erf(x: Any, /) -> Any:
-    x = floating(x)
-    if x.dtype is tf.float64:
-        # The float64 kernel answers infinities with nan; from 10 on erf is 1 to the last digit.
-        ten = tf.constant(10.0, x.dtype)
-        x = tf.where(tf.abs(x) > ten, tf.sign(x) * ten, x)
-    return tf.math.erf(x)
-
-
-def erfc(x: Any, /) -> Any:
-    x = floating(x)
-    if x.dtype is tf.float64:
-        # The float64 kernel answers infinities with nan; beyond 30 erfc is 0 or 2.
-        limit = tf.constant(30.0, x.dtype)
-        x = tf.where(tf.abs(x) > limit, tf.sign(x) * limit, x)
-    return tf.math.erfc(x)
-
-
-def erfinv(x: Any, /) -> Any:
-    x = floating(x)
-    if x.dtype.size < 4:
-        return tf.cast(tf.math.erfinv(tf.cast(x, tf.float32)), x.dtype)
-    return tf.math.erfinv(x)
+    return _complex_log(x, _LN10) if x.dtype in COMPLEX else _portable.log10(x)
 
 
 # Angles -------------------------------------------------------------------------------------------
@@ -508,7 +325,7 @@ def tanh(x: Any, /) -> Any:
 def _complex_tanh(x: Any, y: Any) -> Any:
     """At the infinities the imaginary zero has the sign of x, where the kernel follows sin(2x)."""
     a, b = tf.math.real(x), tf.math.imag(x)
-    limit = tf.complex(tf.math.real(y), copysign(tf.zeros_like(b), b))
+    limit = tf.complex(tf.math.real(y), _portable.copysign(tf.zeros_like(b), b))
     return tf.where(tf.math.is_inf(a) & tf.math.is_finite(b), limit, y)
 
 
@@ -516,9 +333,7 @@ def isclose(
     x1: Any, x2: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    near = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
-    result = tf.equal(x1, x2) | (near & isfinite(x1) & isfinite(x2))
-    return result | (isnan(x1) & isnan(x2)) if equal_nan else result
+    return _portable.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 # Kinds of values ----------------------------------------------------------------------------------
@@ -544,29 +359,10 @@ def isfinite(x: Any, /) -> Any:
     return _of_parts(tf.math.is_finite, x, tf.logical_and, tf.ones_like)
 
 
-def signbit(x: Any, /) -> Any:
-    if x.dtype is tf.bool:
-        return tf.zeros_like(x)
-    return tf.less(bits(tf.convert_to_tensor(x)), 0) if x.dtype in FLOATING else tf.less(x, 0)
-
-
 def nan_to_num(
     x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    if x.dtype in COMPLEX:
-        parts = [
-            nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
-            for part in (tf.math.real(x), tf.math.imag(x))
-        ]
-        return tf.complex(parts[0], parts[1])
-    if x.dtype not in FLOATING:
-        return tf.identity(x)
-    high = x.dtype.max if posinf is None else posinf
-    low = x.dtype.min if neginf is None else neginf
-    infinite = tf.math.is_inf(x)
-    x = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)
-    x = tf.where(infinite & (x > 0), tf.constant(high, x.dtype), x)
-    return tf.where(infinite & (x < 0), tf.constant(low, x.dtype), x)
+    return _portable.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
 # Complex numbers ----------------------------------------------------------------------------------
@@ -593,40 +389,6 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 def logical_not(x: Any, /) -> Any:
     return tf.logical_not(truth(x))
-
-
-def bitwise_and(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return tf.logical_and(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_and(x1, x2)
-
-
-def bitwise_or(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return tf.logical_or(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_or(x1, x2)
-
-
-def bitwise_xor(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return tf.not_equal(x1, x2) if x1.dtype is tf.bool else tf.bitwise.bitwise_xor(x1, x2)
-
-
-def bitwise_invert(x: Any, /) -> Any:
-    return tf.logical_not(x) if x.dtype is tf.bool else tf.bitwise.invert(x)
-
-
-def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
-    inside = x2 < x1.dtype.size * 8
-    return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
-
-
-def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    width = x1.dtype.size * 8
-    if x1.dtype in SIGNED:
-        return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
-    return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))
 
 
 hand_on(globals())

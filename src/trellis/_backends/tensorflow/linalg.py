@@ -23,10 +23,10 @@ from ._helpers import (
     move,
     pair,
     rank,
-    safe_sqrt,
     sizes,
     tensor,
 )
+from ._portable import safe_sqrt
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot

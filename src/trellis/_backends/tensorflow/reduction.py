@@ -21,11 +21,11 @@ from ._helpers import (
     move,
     rank,
     reduced_axes,
-    safe_sqrt,
     sizes,
     tensor,
     truth,
 )
+from ._portable import safe_sqrt
 from .casting import as_dtype, astype
 
 # As in elementwise.py: without the layers of Python above the kernels.

@@ -11,8 +11,9 @@ from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
+from ..._ops import TABLE
 from ..._ops.elementwise import OPS
-from ..._ops.making import made, plainly
+from ..._ops.making import functions_in, made, plainly
 from ..._ops.record import (
     COMPARISON,
     EQUALITY,
@@ -26,6 +27,7 @@ from ..._ops.record import (
     QUESTION,
 )
 from ..exports import hand_on
+from . import _portable
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -200,24 +202,62 @@ def _truth(x: Any, device: Any) -> Any:
     return torch.full((), bool(x), dtype=torch.bool, device=device)
 
 
+def _divide_unsigned(x1: Any, x2: Any) -> Any:
+    """Quotient of uint64 tensors in int64 arithmetic; 0 where the divisor is 0."""
+    n, d = x1.to(torch.int64), x2.to(torch.int64)
+    if x1.dtype is not torch.uint64:
+        return _portable.by_nonzero(n, d, torch.floor_divide).to(x1.dtype)
+    is_zero = d == 0
+    d = torch.where(is_zero, 1, d)
+    is_large = d < 0  # 2**63 and more: the quotient is 0 or 1
+    safe = torch.where(is_large, 1, d)
+    half = (n >> 1) & (2**63 - 1)
+    quotient = torch.floor_divide(half, safe) << 1
+    rest = n - quotient * safe
+    smallest = ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
+    quotient = quotient + ((rest ^ smallest) >= (safe ^ smallest)).to(torch.int64)
+    at_least = ((n ^ smallest) >= (d ^ smallest)).to(torch.int64)
+    quotient = torch.where(is_large, at_least, quotient)
+    return torch.where(is_zero, 0, quotient).to(torch.uint64)
+
+
+def _remainder_unsigned(x1: Any, x2: Any) -> Any:
+    n, d = x1.to(torch.int64), x2.to(torch.int64)
+    quotient = _divide_unsigned(x1, x2).to(torch.int64)
+    return torch.where(d == 0, 0, n - quotient * d).to(x1.dtype)
+
+
 # What serves uint16 to uint64 where int64 does not.
 _FEW = {
+    "floor_divide": _divide_unsigned,
+    "truncate_divide": _divide_unsigned,
+    "remainder": _remainder_unsigned,
+    "fmod": _remainder_unsigned,
     "bitwise_and": torch.bitwise_and,
     "bitwise_or": torch.bitwise_or,
     "bitwise_xor": torch.bitwise_xor,
     "bitwise_right_shift": _shift_right_unsigned,
 }
+
+
+def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    few = _FEW.get(name) or _carried(fn)
+    wants_tensors = "torch" in TABLE[name].arrays_only
+    return _tensors_only(name, fn, few) if wants_tensors else _binary(name, fn, few)
+
+
 globals().update(
     made(
         OPS,
         "torch",
         {"torch": torch},
+        functions_in(_portable),
         {
             FLOATS: _of_floats,
             LIKE: _unary,
             QUESTION: plainly,
             PART: plainly,
-            PROMOTED: lambda name, fn: _binary(name, fn, _FEW.get(name) or _carried(fn)),
+            PROMOTED: _promoting,
             EQUALITY: lambda name, fn: _comparison(name, fn, fn),
             COMPARISON: lambda name, fn: _comparison(name, fn, _compared(fn)),
             ORDERED: lambda name, fn: _tensors_only(name, fn, _extremum(fn)),
@@ -233,19 +273,6 @@ globals().update(
 # `torch.tanh` is found some 90 ns later.
 
 positive = torch.positive
-
-
-def cbrt(x: Any, /) -> Any:
-    """PyTorch has none: a power, and one step of Newton's method for its last digits."""
-    x = as_float(x)
-    size = torch.abs(x)
-    is_plain = (size > 0) & torch.isfinite(size)
-    size = torch.where(is_plain, size, 1.0)
-    root = torch.pow(size, 1 / 3)
-    root = torch.copysign(root - (root - size / (root * root)) / 3, x)
-    # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
-    power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
-    return torch.where(is_plain, root, torch.where(x == 0, x - (power.detach() - power), x))
 
 
 def logical_not(x: Any, /) -> Any:
@@ -314,10 +341,6 @@ def conj(x: Any, /) -> Any:
     return torch.conj_physical(x)
 
 
-def imag(x: Any, /) -> Any:
-    return torch.imag(x) if x.dtype in COMPLEX else torch.zeros_like(x)
-
-
 def round(x: Any, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
@@ -329,10 +352,7 @@ def sign(x: Any, /) -> Any:
         raise DtypeError("sign() is for numbers, got an array of bool.")
     if x.dtype in FEW_KERNELS:
         return (x != 0).to(x.dtype)
-    if x.dtype in INEXACT:
-        # PyTorch answers 0 for NaN.
-        return torch.where(torch.isnan(x), x, torch.sgn(x))
-    return torch.sgn(x)
+    return _portable.sign(x)
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
@@ -342,31 +362,6 @@ def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
             torch.nan_to_num(x.imag, nan, posinf, neginf),
         )
     return torch.nan_to_num(x, nan, posinf, neginf)
-
-
-def _divide_unsigned(x1: Any, x2: Any) -> Any:
-    """Quotient of uint64 tensors in int64 arithmetic; 0 where the divisor is 0."""
-    n, d = x1.to(torch.int64), x2.to(torch.int64)
-    if x1.dtype is not torch.uint64:
-        return _by_nonzero(n, d, torch.floor_divide).to(x1.dtype)
-    is_zero = d == 0
-    d = torch.where(is_zero, 1, d)
-    is_large = d < 0  # 2**63 and more: the quotient is 0 or 1
-    safe = torch.where(is_large, 1, d)
-    half = (n >> 1) & (2**63 - 1)
-    quotient = torch.floor_divide(half, safe) << 1
-    rest = n - quotient * safe
-    smallest = ordered(torch.zeros_like(x1))  # adding 2**63 orders int64 as uint64
-    quotient = quotient + ((rest ^ smallest) >= (safe ^ smallest)).to(torch.int64)
-    at_least = ((n ^ smallest) >= (d ^ smallest)).to(torch.int64)
-    quotient = torch.where(is_large, at_least, quotient)
-    return torch.where(is_zero, 0, quotient).to(torch.uint64)
-
-
-def _remainder_unsigned(x1: Any, x2: Any) -> Any:
-    n, d = x1.to(torch.int64), x2.to(torch.int64)
-    quotient = _divide_unsigned(x1, x2).to(torch.int64)
-    return torch.where(d == 0, 0, n - quotient * d).to(x1.dtype)
 
 
 def _divide(x1: Any, x2: Any, /) -> Any:
@@ -380,64 +375,7 @@ def _divide_as_floats(x1: Any, x2: Any) -> Any:
     return torch.div(x1.to(default_float()), x2.to(default_float()))
 
 
-def _by_nonzero(x1: Any, x2: Any, fn: Callable[..., Any]) -> Any:
-    """Integers divided by 0 give 0, as on NumPy; PyTorch would end the call."""
-    is_zero = x2 == 0
-    return torch.where(is_zero, 0, fn(x1, torch.where(is_zero, 1, x2)))
-
-
-def _floor_divide(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype not in FLOATING:
-        return _by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="floor"))
-    # torch.floor_divide has no derivative; this form has one, which is 0.
-    quotient = torch.div(x1, x2, rounding_mode="floor")
-    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the
-    # quotient.
-    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
-
-
-def _remainder(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype not in FLOATING:
-        return _by_nonzero(x1, x2, torch.remainder)
-    rest = torch.remainder(x1, x2)
-    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
-    zero = torch.copysign(torch.zeros_like(rest), x2.detach()) - (rest.detach() - rest)
-    return torch.where(rest == 0, zero, rest)
-
-
-def _fmod(x1: Any, x2: Any, /) -> Any:
-    return torch.fmod(x1, x2) if x1.dtype in FLOATING else _by_nonzero(x1, x2, torch.fmod)
-
-
-def _truncate_divide(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype not in FLOATING:
-        return _by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="trunc"))
-    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
-        return torch.div(x1.float(), x2.float(), rounding_mode="trunc").to(x1.dtype)
-    return torch.div(x1, x2, rounding_mode="trunc")
-
-
-def _hypot(x1: Any, x2: Any) -> Any:
-    """The gradient at (0, 0) is 0, not nan."""
-    is_zero = (x1 == 0) & (x2 == 0)
-    return torch.where(is_zero, 0.0, torch.hypot(torch.where(is_zero, 1.0, x1), x2))
-
-
 divide = _binary("divide", _divide, _divide_as_floats)
-floor_divide = _tensors_only("floor_divide", _floor_divide, _divide_unsigned)
-fmod = _tensors_only("fmod", _fmod, _remainder_unsigned)
-truncate_divide = _tensors_only("truncate_divide", _truncate_divide, _divide_unsigned)
-remainder = _tensors_only("remainder", _remainder, _remainder_unsigned)
-
-
-def _nextafter(x1: Any, x2: Any) -> Any:
-    y = torch.nextafter(x1.detach(), x2.detach())
-    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
-    finite = torch.where(torch.isfinite(x1), x1, 0)
-    return y - (finite.detach() - finite)
-
-
-hypot = _floating("hypot", _hypot)
 
 
 def _real_logaddexp(x1: Any, x2: Any) -> Any:
@@ -447,7 +385,6 @@ def _real_logaddexp(x1: Any, x2: Any) -> Any:
 
 
 logaddexp = _floating("logaddexp", _real_logaddexp)
-nextafter = _floating("nextafter", _nextafter)
 
 
 def isclose(

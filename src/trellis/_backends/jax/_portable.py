@@ -1,10 +1,95 @@
-"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
-imported: code of JAX alone, for people who have no Trellis.
+"""Functions of JAX alone, on arrays whose types have met: kernels of this backend, and
+the text of what ejected source contains where one line does not do. They need no Trellis.
 """
 # mypy: ignore-errors
 
 import jax
 import jax.numpy as jnp
+
+
+def abs(x):
+    """The gradient at 0 is 0; JAX's own is 1 there."""
+    return jnp.where(x == 0, jnp.zeros_like(x).real, jnp.abs(x))
+
+
+def copysign(x1, x2):
+    # |x| with the sign of y: at 0 the derivative is 0, as that of |x|.
+    return abs(x1) * jax.lax.stop_gradient(jnp.copysign(jnp.ones_like(x1), x2))
+
+
+def floor_divide(x1, x2):
+    y = jnp.floor_divide(x1, x2)
+    if y.dtype.kind in "iub":
+        return jnp.where(x2 == 0, 0, y)  # of integers by 0, as NumPy has it
+    # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the
+    # others.
+    is_ordinary = jnp.isfinite(x1) & jnp.isfinite(x2) & jnp.not_equal(x1, 0)
+    return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
+
+
+def fmod(x1, x2):
+    y = jnp.fmod(x1, x2)
+    return jnp.where(x2 == 0, 0, y) if y.dtype.kind in "iub" else y
+
+
+def hypot(x1, x2):
+    """The gradient at (0, 0) is 0, not nan."""
+    is_zero = (x1 == 0) & (x2 == 0)
+    return jnp.where(is_zero, 0, jnp.hypot(jnp.where(is_zero, 1, x1), x2))
+
+
+def nextafter(x1, x2):
+    y = jnp.nextafter(jax.lax.stop_gradient(x1), jax.lax.stop_gradient(x2))
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = jnp.where(jnp.isfinite(x1), x1, 0)
+    return y - (jax.lax.stop_gradient(finite) - finite)
+
+
+def pow(x1, x2):
+    if isinstance(x2, (int, float)):
+        return jnp.pow(x1, x2)
+    y = jnp.pow(jnp.where((x1 == 0) & (x2 == 0), 1, x1), x2)
+    if y.dtype.kind == "i":
+        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
+        return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
+    # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
+    return y
+
+
+def remainder(x1, x2):
+    y = jnp.remainder(x1, x2)
+    if y.dtype.kind in "iub":
+        return jnp.where(x2 == 0, 0, y)
+    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    sign = jax.lax.stop_gradient(jnp.asarray(x2, y.dtype))
+    zero = jnp.copysign(jnp.zeros_like(y), sign) - (jax.lax.stop_gradient(y) - y)
+    return jnp.where(y == 0, zero, y)
+
+
+def sign(x):
+    """JAX keeps the sign of -0.0."""
+    return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))
+
+
+def truncate_divide(x1, x2):
+    dtype = jnp.result_type(x1, x2)
+    x1, x2 = jnp.broadcast_arrays(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
+    if dtype.kind in "iub":
+        return jnp.where(x2 == 0, 0, jax.lax.div(x1, x2))
+    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        return jnp.trunc(jnp.divide(x1.astype("float32"), x2.astype("float32"))).astype(dtype)
+    return jnp.trunc(jnp.divide(x1, x2))
+
+
+def clip(x, min, max):
+    # The gradient passes at the bounds themselves; jnp.clip halves it there. A bound of NaN gives
+    # NaN.
+    if min is not None:
+        x = jnp.where((x < min) | (min != min), jnp.asarray(min, x.dtype), x)
+    if max is not None:
+        x = jnp.where((x > max) | (max != max), jnp.asarray(max, x.dtype), x)
+    return x
 
 
 def layer_norm(x, weight, bias, *, axes, epsilon):
@@ -65,10 +150,6 @@ def argsort(x, *, axis, descending):
 def sort(x, *, axis, descending):
     y = jnp.sort(x, axis=axis)
     return jnp.flip(y, axis=axis) if descending else y
-
-
-def truncate_divide(x1, x2, *, result):
-    return jnp.trunc(jnp.divide(x1, x2)).astype(result)
 
 
 def solve(x1, x2):

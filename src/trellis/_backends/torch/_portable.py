@@ -1,10 +1,84 @@
-"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
-imported: code of torch alone, for people who have no Trellis.
+"""Functions of PyTorch alone, on arrays whose types have met: kernels of this backend, and
+the text of what ejected source contains where one line does not do. They need no Trellis.
 """
 # mypy: ignore-errors
 
 import torch
 import torch.nn.functional as F
+
+
+def cbrt(x):
+    """PyTorch has none: a power, and one step of Newton's method for its last digits."""
+    size = torch.abs(x)
+    is_plain = (size > 0) & torch.isfinite(size)
+    size = torch.where(is_plain, size, 1.0)
+    root = torch.pow(size, 1 / 3)
+    root = torch.copysign(root - (root - size / (root * root)) / 3, x)
+    # The power lets the derivative be infinite at 0, and 0 at the infinities.
+    power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
+    far = torch.pow(torch.where(torch.isfinite(x), 1.0, torch.abs(x)), 1 / 3)
+    rest = torch.where(x == 0, x - (power.detach() - power), far * torch.sign(x))
+    return torch.where(is_plain, root, rest)
+
+
+def by_nonzero(x1, x2, fn):
+    """Integers divided by 0 give 0, as on NumPy; PyTorch would end the call."""
+    is_zero = x2 == 0
+    return torch.where(is_zero, 0, fn(x1, torch.where(is_zero, 1, x2)))
+
+
+def floor_divide(x1, x2):
+    if not x1.is_floating_point():
+        return by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="floor"))
+    # torch.floor_divide has no derivative; this form has one, which is 0.
+    quotient = torch.div(x1, x2, rounding_mode="floor")
+    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the
+    # quotient.
+    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
+
+
+def remainder(x1, x2):
+    if not x1.is_floating_point():
+        return by_nonzero(x1, x2, torch.remainder)
+    rest = torch.remainder(x1, x2)
+    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    zero = torch.copysign(torch.zeros_like(rest), x2.detach()) - (rest.detach() - rest)
+    return torch.where(rest == 0, zero, rest)
+
+
+def fmod(x1, x2):
+    return torch.fmod(x1, x2) if x1.is_floating_point() else by_nonzero(x1, x2, torch.fmod)
+
+
+def truncate_divide(x1, x2):
+    if not x1.is_floating_point():
+        return by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="trunc"))
+    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        return torch.div(x1.float(), x2.float(), rounding_mode="trunc").to(x1.dtype)
+    return torch.div(x1, x2, rounding_mode="trunc")
+
+
+def hypot(x1, x2):
+    """The gradient at (0, 0) is 0, not nan."""
+    is_zero = (x1 == 0) & (x2 == 0)
+    return torch.where(is_zero, 0.0, torch.hypot(torch.where(is_zero, 1.0, x1), x2))
+
+
+def nextafter(x1, x2):
+    y = torch.nextafter(x1.detach(), x2.detach())
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = torch.where(torch.isfinite(x1), x1, 0)
+    return y - (finite.detach() - finite)
+
+
+def sign(x):
+    """PyTorch answers 0 for NaN."""
+    is_whole = not (x.is_floating_point() or x.is_complex())
+    return torch.sgn(x) if is_whole else torch.where(torch.isnan(x), x, torch.sgn(x))
+
+
+def imag(x):
+    return torch.imag(x) if x.is_complex() else torch.zeros_like(x)
 
 
 def prod(x, *, axis, keepdims):

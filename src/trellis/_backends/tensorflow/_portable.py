@@ -1,5 +1,5 @@
-"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
-imported: code of TensorFlow alone, for people who have no Trellis.
+"""Functions of TensorFlow alone, on arrays whose types have met: kernels of this backend, and
+the text of what ejected source contains where one line does not do. They need no Trellis.
 """
 # mypy: ignore-errors
 
@@ -18,100 +18,259 @@ def bitwise_or(x1, x2):
 
 
 def bitwise_xor(x1, x2):
-    return tf.math.logical_xor(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_xor(x1, x2)
+    return tf.not_equal(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_xor(x1, x2)
 
 
 def bitwise_invert(x):
     return tf.logical_not(x) if x.dtype == tf.bool else tf.bitwise.invert(x)
 
 
-def log2(x):
-    return tf.math.log(x) / tf.cast(math.log(2), x.dtype)
+def bitwise_left_shift(x1, x2):
+    # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
+    inside = x2 < x1.dtype.size * 8
+    return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
 
 
-def log10(x):
-    return tf.math.log(x) / tf.cast(math.log(10), x.dtype)
+def bitwise_right_shift(x1, x2):
+    width = x1.dtype.size * 8
+    if not x1.dtype.is_unsigned:
+        return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
+    return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))
 
 
-def cbrt(x):
-    return tf.sign(x) * tf.pow(tf.abs(x), tf.cast(1 / 3, x.dtype))
+def by_nonzero(x1, x2, fn):
+    """Integers divided by 0 give 0, as on NumPy; TensorFlow would end the call."""
+    zero, one = tf.zeros([], x2.dtype), tf.ones([], x2.dtype)
+    is_zero = tf.equal(x2, zero)
+    return tf.where(is_zero, zero, fn(x1, tf.where(is_zero, one, x2)))
 
 
-def trunc(x):
-    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x
+def floor_divide(x1, x2):
+    if not x1.dtype.is_floating:
+        return by_nonzero(x1, x2, tf.math.floordiv)
+    if x1.dtype == tf.bfloat16:  # the kernel rounds the quotient before it takes the floor
+        wide = tf.math.floordiv(tf.cast(x1, tf.float32), tf.cast(x2, tf.float32))
+        return tf.cast(wide, tf.bfloat16)
+    return tf.math.floordiv(x1, x2)
 
 
-def signbit(x):
-    # A division tells the two zeros apart.
-    return tf.where(x == 0, tf.math.divide(tf.ones_like(x), x) < 0, x < 0)
-
-
-def copysign(x1, x2):
-    return tf.where(signbit(x2), -tf.abs(x1), tf.abs(x1))
-
-
-def hypot(x1, x2):
-    scale = tf.maximum(tf.maximum(tf.abs(x1), tf.abs(x2)), tf.cast(1e-30, x1.dtype))
-    return scale * tf.sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
-
-
-def logaddexp(x1, x2):
-    high, low = tf.maximum(x1, x2), tf.minimum(x1, x2)
-    same = tf.equal(high, low)
-    return high + tf.math.softplus(tf.where(same, tf.zeros_like(low), low - high))
-
-
-def nan_to_num(x, *, nan, posinf, neginf):
-    high = x.dtype.max if posinf is None else posinf
-    low = x.dtype.min if neginf is None else neginf
-    y = tf.where(tf.math.is_nan(x), tf.cast(nan, x.dtype), x)
-    y = tf.where(tf.math.is_inf(x) & (x > 0), tf.cast(high, x.dtype), y)
-    return tf.where(tf.math.is_inf(x) & (x < 0), tf.cast(low, x.dtype), y)
-
-
-def isclose(x1, x2, *, rtol, atol, equal_nan):
-    y = tf.equal(x1, x2) | (
-        (tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)) & tf.math.is_finite(x1 + x2)
-    )
-    return y | (tf.math.is_nan(x1) & tf.math.is_nan(x2)) if equal_nan else y
+def remainder(x1, x2):
+    if not x1.dtype.is_floating:
+        return by_nonzero(x1, x2, tf.math.floormod)
+    rest, zero = tf.math.floormod(x1, x2), tf.zeros([], x1.dtype)
+    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    signed = tf.where(signbit(x2), -zero, zero) - (tf.stop_gradient(rest) - rest)
+    return tf.where(tf.equal(rest, zero), signed, rest)
 
 
 def fmod(x1, x2):
-    rest = tf.math.floormod(tf.abs(x1), tf.abs(x2))
-    return tf.where(x1 < 0, -rest, rest)
-
-
-def ceil(x):
-    return tf.identity(x)
-
-
-def floor(x):
-    return tf.identity(x)
-
-
-def round(x):
-    return tf.identity(x)
-
-
-def isnan(x):
-    return tf.zeros_like(x, tf.bool)
-
-
-def isinf(x):
-    return tf.zeros_like(x, tf.bool)
-
-
-def isfinite(x):
-    return tf.ones_like(x, tf.bool)
+    # Of positive numbers both remainders are the same; the sign of x1 is taken off and put back.
+    # `TruncateMod` has no gradient, and no kernel for most of the types.
+    if x1.dtype.is_floating:
+        is_negative = signbit(x1)
+        rest = tf.math.floormod(tf.where(is_negative, -x1, x1), tf.abs(x2))
+        return tf.where(is_negative, -rest, rest)
+    rest, zero = by_nonzero(x1, x2, tf.math.floormod), tf.zeros([], x1.dtype)
+    is_above = tf.not_equal(rest, zero) & tf.not_equal(x1 < zero, x2 < zero)
+    return tf.where(is_above, rest - x2, rest)
 
 
 def truncate_divide(x1, x2):
-    return trunc(x1 / x2) if x1.dtype.is_floating else tf.truncatediv(x1, x2)
+    if not x1.dtype.is_floating:
+        return by_nonzero(x1, x2, tf.truncatediv)
+    if x1.dtype.size < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        return tf.cast(trunc(tf.cast(x1, tf.float32) / tf.cast(x2, tf.float32)), x1.dtype)
+    return trunc(x1 / x2)
+
+
+def pow(x1, x2):
+    if x1.dtype.is_unsigned:
+        # No kernel for these. Multiplication wraps around alike in int64.
+        return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
+    if x1.dtype.is_integer:
+        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
+        return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
+    if x1.dtype.is_floating:
+        # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
+        nothing = tf.equal(x1, 0) & tf.equal(x2, 0)
+        x1 = tf.where(nothing, tf.ones([], x1.dtype), x1)
+    return tf.pow(x1, x2)
+
+
+def cbrt(x):
+    """TensorFlow has none: a power, and one step of Newton's method for its last digits."""
+    size, one = tf.abs(x), tf.ones([], x.dtype)
+    is_plain = (size > 0) & tf.math.is_finite(size)
+    size = tf.where(is_plain, size, one)
+    third = tf.constant(1 / 3, x.dtype)
+    root = tf.pow(size, third)
+    root = copysign(root - (root - size / (root * root)) / 3, x)
+    # The power lets the derivative be infinite at 0, and 0 at the infinities.
+    is_zero = tf.equal(x, tf.zeros([], x.dtype))
+    power = tf.pow(tf.where(is_zero, x, one), third)
+    far = tf.pow(tf.where(tf.math.is_finite(x), one, tf.abs(x)), third)
+    rest = tf.where(is_zero, x - (tf.stop_gradient(power) - power), copysign(far, x))
+    return tf.where(is_plain, root, rest)
+
+
+def hypot(x1, x2):
+    one = tf.ones([], x1.dtype)
+    # Scaled by the larger one, so that squares neither overflow nor vanish.
+    scale = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
+    scale = tf.where(tf.math.is_finite(scale) & (scale > 0), scale, one)
+    length = scale * safe_sqrt(tf.square(x1 / scale) + tf.square(x2 / scale))
+    infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
+    return tf.where(infinite, tf.constant(math.inf, x1.dtype), length)
+
+
+def safe_sqrt(x):
+    """The square root with gradient 0 at 0, where that of TensorFlow is infinite."""
+    is_zero = tf.equal(x, tf.zeros([], x.dtype))
+    root = tf.sqrt(tf.where(is_zero, tf.ones([], x.dtype), x))
+    return tf.where(is_zero, tf.zeros([], x.dtype), root)
+
+
+def maximum(x1, x2):
+    if x1.dtype == tf.bool:
+        return tf.logical_or(x1, x2)
+    return shared_ties(x1, x2, tf.maximum(x1, x2))
+
+
+def minimum(x1, x2):
+    if x1.dtype == tf.bool:
+        return tf.logical_and(x1, x2)
+    return shared_ties(x1, x2, tf.minimum(x1, x2))
+
+
+def shared_ties(x1, x2, extreme):
+    """The same values; at ties each side gets half of the gradient, where tf gives all to the
+    first.
+    """
+    if not x1.dtype.is_floating:
+        return extreme
+    is_tie = tf.equal(x1, x2) & tf.math.is_finite(x1)
+    return tf.where(is_tie, x2 + tf.constant(0.5, x1.dtype) * (x1 - x2), extreme)
+
+
+def copysign(x1, x2):
+    size = tf.abs(x1)
+    return tf.where(signbit(x2), -size, size)
+
+
+def nextafter(x1, x2):
+    kernel = tf.math.nextafter if x1.dtype.size > 2 else nextafter_half
+    y = kernel(tf.stop_gradient(x1), tf.stop_gradient(x2))
+    # The derivative is 1 by x1 and 0 by x2, where they are equal too.
+    finite = tf.where(tf.math.is_finite(x1), x1, tf.zeros_like(x1))
+    return y - (tf.stop_gradient(finite) - finite)
+
+
+def nextafter_half(x1, x2):
+    """The 16-bit floats have no kernel: count in bit patterns instead."""
+    x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
+    pattern = tf.bitcast(x1, tf.int16)
+    one = tf.ones([], pattern.dtype)
+    away = tf.equal(x2 > x1, x1 > 0)
+    stepped = tf.where(away, pattern + one, pattern - one)
+    smallest = tf.where(x2 > 0, one, one + tf.constant(pattern.dtype.min, pattern.dtype))
+    stepped = tf.where(tf.equal(x1, tf.zeros([], x1.dtype)), smallest, stepped)
+    result = tf.where(tf.equal(x1, x2), x2, tf.bitcast(stepped, x1.dtype))
+    return tf.where(tf.math.is_nan(x1) | tf.math.is_nan(x2), x1 + x2, result)
+
+
+def trunc(x):
+    if not x.dtype.is_floating:
+        return tf.identity(x)
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
+
+
+def log2(x):
+    return tf.math.log(x) / tf.constant(math.log(2), x.dtype)
+
+
+def log10(x):
+    return tf.math.log(x) / tf.constant(math.log(10), x.dtype)
+
+
+def logaddexp(x1, x2):
+    first = x1 >= x2
+    high, low = tf.where(first, x1, x2), tf.where(first, x2, x1)
+    # Two equal infinities differ by NaN, where the sum is that infinity.
+    level = tf.equal(high, low) & tf.math.is_inf(high)
+    distance = tf.where(level, tf.zeros([], x1.dtype), low - high)
+    return tf.where(level, high, high + tf.math.softplus(distance))
+
+
+def erf(x):
+    if x.dtype == tf.float64:
+        # The float64 kernel answers infinities with nan; from 10 on erf is 1 to the last digit.
+        ten = tf.constant(10.0, x.dtype)
+        x = tf.where(tf.abs(x) > ten, tf.sign(x) * ten, x)
+    return tf.math.erf(x)
+
+
+def erfc(x):
+    if x.dtype == tf.float64:
+        # The float64 kernel answers infinities with nan; beyond 30 erfc is 0 or 2.
+        limit = tf.constant(30.0, x.dtype)
+        x = tf.where(tf.abs(x) > limit, tf.sign(x) * limit, x)
+    return tf.math.erfc(x)
+
+
+def erfinv(x):
+    if x.dtype.size < 4:
+        return tf.cast(tf.math.erfinv(tf.cast(x, tf.float32)), x.dtype)
+    y = tf.math.erfinv(x)
+    # The kernel adds 1 first, which costs small numbers their digits: a step of Newton's method.
+    is_small = tf.abs(x) < tf.constant(0.5, x.dtype)
+    z = tf.where(is_small, y, tf.zeros_like(y))
+    slope = tf.constant(2 / math.sqrt(math.pi), x.dtype) * tf.exp(-tf.square(z))
+    return tf.where(is_small, z - (tf.math.erf(z) - x) / slope, y)
+
+
+def signbit(x):
+    if x.dtype == tf.bool:
+        return tf.zeros_like(x)
+    if not x.dtype.is_floating:
+        return tf.less(x, tf.zeros([], x.dtype))
+    pattern = {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]
+    return tf.less(tf.bitcast(x, pattern), tf.zeros([], pattern))
+
+
+def nan_to_num(x, *, nan, posinf, neginf):
+    if x.dtype.is_complex:
+        parts = [
+            nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf)
+            for part in (tf.math.real(x), tf.math.imag(x))
+        ]
+        return tf.complex(parts[0], parts[1])
+    if not x.dtype.is_floating:
+        return tf.identity(x)
+    high = x.dtype.max if posinf is None else posinf
+    low = x.dtype.min if neginf is None else neginf
+    infinite = tf.math.is_inf(x)
+    x = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)
+    x = tf.where(infinite & (x > 0), tf.constant(high, x.dtype), x)
+    return tf.where(infinite & (x < 0), tf.constant(low, x.dtype), x)
+
+
+def isclose(x1, x2, *, rtol, atol, equal_nan):
+    near = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
+    size1, size2 = tf.abs(x1), tf.abs(x2)
+    result = tf.equal(x1, x2) | (near & tf.math.is_finite(size1) & tf.math.is_finite(size2))
+    return result | (tf.math.is_nan(size1) & tf.math.is_nan(size2)) if equal_nan else result
 
 
 def clip(x, min, max):
-    x = x if min is None else tf.maximum(x, tf.cast(min, x.dtype))
-    return x if max is None else tf.minimum(x, tf.cast(max, x.dtype))
+    # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
+    if min is not None:
+        low = tf.cast(min, x.dtype)
+        x = tf.where((x < low) | tf.not_equal(low, low), low, x)
+    if max is not None:
+        high = tf.cast(max, x.dtype)
+        x = tf.where((x > high) | tf.not_equal(high, high), high, x)
+    return x
 
 
 def var(x, *, axis, correction, keepdims):

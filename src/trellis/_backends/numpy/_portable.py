@@ -1,5 +1,5 @@
-"""Plain functions that source ejected by `trellis.trace` may contain. They are read as text, never
-imported: code of NumPy alone, for people who have no Trellis.
+"""Functions of NumPy alone, on arrays whose types have met: kernels of this backend, and
+the text of what ejected source contains where one line does not do. They need no Trellis.
 """
 # mypy: ignore-errors
 
@@ -7,6 +7,45 @@ import itertools
 
 import numpy as np
 import scipy.special
+
+
+def floor_divide(x1, x2):
+    quotient = np.floor_divide(x1, x2)
+    if quotient.dtype.kind in "iub":
+        return quotient
+    # NumPy answers inf // 1 with nan and 1 // -inf with -1; the standard with inf and -0.
+    is_infinite = np.isinf(x1) | np.isinf(x2)
+    if not np.any(is_infinite):
+        return quotient
+    with np.errstate(invalid="ignore"):
+        return np.where(is_infinite, np.floor(np.divide(x1, x2)), quotient)
+
+
+def truncate_divide(x1, x2):
+    dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
+    if dtype.kind in "iub":
+        quotient = np.floor_divide(x1, x2)
+        # The floor of a negative quotient lies one below, unless nothing remains.
+        is_below = ((x1 < 0) != (x2 < 0)) & (quotient * x2 != x1) & (x2 != 0)
+        return quotient + is_below.astype(dtype)
+    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+        x1, x2 = [x.astype(np.float32) if hasattr(x, "dtype") else x for x in (x1, x2)]
+    return np.trunc(np.divide(x1, x2)).astype(dtype, copy=False)
+
+
+def pow(x1, x2):
+    is_number = isinstance(x2, (bool, int, float, complex))
+    if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
+        return np.power(x1, x2)
+    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
+    of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
+    return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
+
+
+def rsqrt(x):
+    if x.dtype.itemsize < 4:  # the 16-bit types are rounded once
+        return np.reciprocal(np.sqrt(x.astype(np.float32))).astype(x.dtype)
+    return np.reciprocal(np.sqrt(x))
 
 
 def layer_norm(x, weight, bias, *, axes, epsilon):
@@ -67,10 +106,6 @@ def argsort(x, *, axis, descending):
 def sort(x, *, axis, descending):
     y = np.sort(x, axis=axis)
     return np.flip(y, axis=axis) if descending else y
-
-
-def truncate_divide(x1, x2, *, result):
-    return np.trunc(np.divide(x1, x2)).astype(result)
 
 
 def solve(x1, x2):

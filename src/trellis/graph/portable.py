@@ -1,13 +1,14 @@
-"""Reading the plain functions that ejected source may contain: as text, without importing them."""
+"""Reading the portable functions of backends, which ejected source may contain: as text."""
 
 import ast
 from functools import cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 
-class Plain(NamedTuple):
-    """The functions of one framework's `_plain.py`."""
+class Portable(NamedTuple):
+    """The functions of one backend's `_portable.py`."""
 
     functions: dict[str, str]  # their text
     parameters: dict[str, frozenset[str]]
@@ -29,13 +30,14 @@ class Plain(NamedTuple):
 
 
 @cache
-def functions_of(framework: str) -> Plain:
-    """The plain functions of a framework."""
-    # Found from the folder above: to ask for a package is to import it, and with it a framework.
-    text = files("trellis._backends").joinpath(framework, "_plain.py").read_text("utf-8")
+def functions_of(framework: str) -> Portable:
+    """The portable functions of a backend; neither it nor its framework is imported."""
+    spec = find_spec(f"trellis._backends.{framework}")
+    assert spec is not None and spec.submodule_search_locations, "a backend is a package"
+    text = Path(spec.submodule_search_locations[0], "_portable.py").read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     names = {node.name for node in found}
-    return Plain(
+    return Portable(
         {node.name: ast.get_source_segment(text, node) or "" for node in found},
         {
             node.name: frozenset([a.arg for a in (*node.args.args, *node.args.kwonlyargs)])
