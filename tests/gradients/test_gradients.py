@@ -254,6 +254,64 @@ def test_arithmetic_on_numpy_keeps_only_what_it_needs():
     np.testing.assert_array_equal(pull(np.float64(1.0))[0], np.zeros(3))
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_checkpoints_with_closures_on_numpy(order):
+    """In a row, nested, over data and over nothing: arrays that are closed over count too."""
+    x, w = np.array([0.3, -0.7, 1.1]), np.array([0.5, 1.5, -0.4])
+
+    def loss(x, w, keep):
+        layer = keep(lambda x: np.tanh(x * w) + w[0] * np.sum(w))
+        both = keep(lambda x, y: (layer(x) * y, keep(lambda y: y * w)(y)))
+        first, second = both(layer(layer(x)), w * 2.0)
+        others = layer(np.ones(3)) + keep(lambda: w * w)() + keep(lambda x: w)(x)
+        return np.sum(first * second + others)
+
+    def once(x, w, keep):
+        return trellis.grad(loss, argnums=(0, 1))(x, w, keep)
+
+    def again(x, w, keep):
+        return trellis.grad(
+            lambda x, w: np.sum(np.sin(once(x, w, keep)[0]) * once(x, w, keep)[1]), argnums=(0, 1)
+        )(x, w)
+
+    run = once if order == 1 else again
+    saved, plain = run(x, w, trellis.checkpoint), run(x, w, lambda fn: fn)
+    for found, expected in zip(saved, plain, strict=True):
+        assert type(found) is np.ndarray
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_checkpoint_of_a_function_that_changes_on_numpy():
+    def loss(x):
+        arrays = [x * 2.0]
+        y = trellis.checkpoint(lambda x: x * arrays[-1])(x)
+        arrays.append(x * 3.0)
+        return np.sum(y)
+
+    with pytest.raises(errors.TracingError, match="used other arrays"):
+        trellis.grad(loss)(np.ones(3))
+
+
+def test_own_derivatives_and_closures_on_numpy():
+    """A function with a derivative of its own has none by what it closes over."""
+
+    def loss(w):
+        own = trellis.bind_custom_gradient_function(lambda x: x * w, lambda xy, g: g * w)
+        return np.sum(own(w * 2.0))
+
+    with pytest.raises(errors.TracingError, match="an argument of the function"):
+        trellis.grad(loss)(np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["silu", "gelu"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_activations_without_axes_on_numpy(name, dtype):
+    fn, x = getattr(trellis.functional, name), np.asarray(0.5, dtype)
+    found, expected = trellis.grad(fn)(x), trellis.grad(lambda x: np.sum(fn(x)))(x[None])
+    assert (found.dtype, found.shape) == (x.dtype, ())
+    np.testing.assert_allclose(found, expected[0], rtol=1e-6)
+
+
 def test_functions_with_their_own_derivative_leave_nothing_behind():
     """On NumPy, what each call of them makes is not entered in the rule book, which lasts."""
     from trellis._backends.numpy._tape import RULES

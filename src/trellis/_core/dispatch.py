@@ -97,10 +97,12 @@ def _resolve(x: Any) -> "Backend":
             return backend
     if cls is GivenAway:
         raise gone()
+    instead = "Write trellis.asarray(...) around lists and other objects first."
+    if cls.__module__.startswith("autograd."):  # inside autograd.grad, whose rules are not ours
+        instead = "autograd cannot differentiate Trellis functions: write trellis.grad instead."
     known = ", ".join(backend_names())
     raise ArgumentTypeError(
-        f"Expected an array of {known}; got {cls.__module__}.{cls.__qualname__}. "
-        "Write trellis.asarray(...) around lists and other objects first."
+        f"Expected an array of {known}; got {cls.__module__}.{cls.__qualname__}. {instead}"
     )
 
 

@@ -70,21 +70,21 @@ class ArraySurface:
         raise NotImplementedError  # the tape's
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise _in_place("x[index] = value", "x = trellis.at(x, index).set(value)")
+        raise NotImplementedError  # the tape's
 
     def __delitem__(self, index: Any) -> None:
         raise _in_place("del x[index]", "x = x[indices of what stays]")
 
-    # Copies: a traced array never changes, so that it is its own copy ------------------------
+    # Copies ----------------------------------------------------------------------------------
 
     def __copy__(self) -> Any:
-        return self
+        return np.copy(self)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self
+        return np.copy(self)
 
     def copy(self, order: str = "C") -> Any:
-        return self
+        return np.copy(self)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         if not args and not kwargs:
@@ -107,7 +107,7 @@ class ArraySurface:
     ) -> Any:
         if not np.can_cast(self.dtype, dtype, casting=casting):
             raise TypeError(f"Cannot cast from {self.dtype} to {dtype} by the rule {casting!r}.")
-        return np.astype(self, dtype)
+        return np.astype(self, dtype, copy=copy)
 
     # Shapes ----------------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ for _name, _instead in {
     "put": "x = trellis.at(x, indices).set(values)",
     "resize": "x = trellis.reshape(x, shape)",
     "setfield": "x = trellis.at(x, index).set(value)",
-    "setflags": "nothing: such an array is never written to",
+    "setflags": "nothing: its memory is never written to",
     "sort": "x = trellis.sort(x)",
 }.items():
     setattr(ArraySurface, _name, _refusing(_in_place, f"x.{_name}()", _instead))
@@ -308,9 +308,7 @@ def _of_value(name: str) -> property:
 
 
 def _flags(x: Any) -> Any:
-    frozen = np.asarray(_plain(x)).view()
-    frozen.flags.writeable = False
-    return frozen.flags
+    return np.asarray(_plain(x)).view().flags
 
 
 _property("shape", lambda self: self._value.shape)
@@ -318,7 +316,7 @@ _property("dtype", lambda self: self._value.dtype)
 _property("strides", lambda self: self._value.strides)
 _property("real", lambda self: np.real(self))
 _property("imag", lambda self: np.imag(self))
-_property("flat", lambda self: np.ravel(self))
+_property("flat", lambda self: RULES["flat"](self))
 for _name in ("ndim", "size", "itemsize", "nbytes"):
     setattr(ArraySurface, _name, _of_value(_name))
 for _name, _get in {

@@ -25,7 +25,8 @@ class TracedArray(ArraySurface):
     Nested gradients have levels: the value of an array of an inner one may be an array of an outer.
     """
 
-    __slots__ = ("_level", "_node", "_value")
+    # `_source`, of views only: the array that they show, how they were made, and with what.
+    __slots__ = ("_level", "_node", "_source", "_value")
 
     def __init__(self, value: Any, level: int, node: Node):
         self._value = value
@@ -63,7 +64,51 @@ class TracedArray(ArraySurface):
         )
 
     def __getitem__(self, index: Any) -> Any:
-        return RULES["getitem"](self, index)
+        return as_view(RULES["getitem"](self, index), self, "getitem", index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write elements: no memory changes, the array takes another value and history.
+
+        The gradient goes back to what stays of the old elements and to `value`. As in NumPy, all
+        names of this array see the new elements, and a write to a view (a slice, `x.T`,
+        `x.reshape(...)`) writes to the array that it shows. Unlike in NumPy, a view that was taken
+        before a write to its array keeps the old elements: take it again. And `x += y` gives the
+        name x to a new array; `x[...] += y` writes.
+        """
+        if isinstance(value, (list, tuple)):
+            value = array_from(value, None)
+        self._become(RULES["setitem"](self._current(), value, index))
+
+    def _current(self) -> "TracedArray":
+        """This array; a view taken again."""
+        source = getattr(self, "_source", None)
+        if source is None:
+            return self
+        whole, function, arguments = source
+        return RULES[function](whole._current(), *arguments)
+
+    def _become(self, new: Any) -> None:
+        """Take the value and history of `new`; what this array is a view of changes with it."""
+        self._value, self._level, self._node = new._value, new._level, new._node
+        source = getattr(self, "_source", None)
+        if source is not None:
+            whole, function, arguments = source
+            whole._become(WRITES[function](new, whole._current(), *arguments))
+
+
+# For functions that make views: `write(view, whole, *arguments)` gives `whole` with `view` in it.
+WRITES: dict[Any, Callable[..., Any]] = {}
+
+
+def as_view(part: Any, whole: TracedArray, function: Any, *arguments: Any) -> Any:
+    """`part`, made from `whole`; if it is a view, what is written to it reaches `whole`."""
+    value, base = part._value, whole._value
+    while type(value) is TracedArray:
+        value, base = value._value, base._value
+    owner = value.base
+    if owner is not None and (owner is base or owner is base.base):
+        part._source = (whole, function, arguments)
+    return part
 
 
 # The types of results that are arrays; others are looked at by `_boxed`.
@@ -178,7 +223,9 @@ def _boxed(ans: Any, level: int, node: Node, recorded: Any) -> Any:
         return parts_of(ans, level, node)
     if type(ans) is TracedArray:
         return TracedArray(ans, level, node)
-    raise TypeError(f"Results of type {type(ans).__name__} cannot be differentiated.")
+    raise TypeError(
+        f"{recorded.__name__} gave a {type(ans).__name__}, which trellis.grad cannot differentiate."
+    )
 
 
 def parts_of(results: tuple[Any, ...], level: int, whole: Node) -> tuple[TracedArray, ...]:

@@ -48,6 +48,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         from ._tape import TracedArray, array_from
 
         if isinstance(obj, TracedArray):
+            obj = np.copy(obj) if copy else obj
             return obj if dtype is None or obj.dtype == dtype else obj.astype(dtype)
         try:
             found = np.array(obj, dtype=dtype, copy=copy)

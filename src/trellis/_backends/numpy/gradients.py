@@ -41,7 +41,14 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
         raise
 
     def unboxed(x: Any) -> Any:
-        return x._value if type(x) is TracedArray and x._level == level else x
+        found = _level(x)
+        if found > level:
+            raise TracingError(
+                "A result depends on an array of an inner gradient function that has ended. Do not "
+                "keep such arrays, nor write them into an array from outside that function: return "
+                "what is needed from it."
+            )
+        return x._value if found == level else x
 
     nodes = _nodes(outputs, level)
 

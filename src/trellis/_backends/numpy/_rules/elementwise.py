@@ -9,7 +9,7 @@ from scipy.special import erfc as scipy_erfc
 from scipy.special import erfinv as scipy_erfinv
 
 from ...._core.errors import DtypeError
-from .._tape import back_to, composed, constant, differentiable, stop, unbroadcast
+from .._tape import WRITES, as_view, back_to, composed, constant, differentiable, stop, unbroadcast
 
 constant(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.sign, np.signbit, np.floor_divide,
@@ -72,10 +72,24 @@ def _complexify(x: Any, g: Any) -> Any:
     return g + 0j if np.iscomplexobj(x) else g
 
 
-differentiable(np.real, lambda ans, x: lambda g: unbroadcast(_complexify(x, g), x))
-differentiable(
+_real = differentiable(np.real, lambda ans, x: lambda g: unbroadcast(_complexify(x, g), x))
+_imag = differentiable(
     np.imag, lambda ans, x: lambda g: unbroadcast(-1j * g if np.iscomplexobj(x) else 0 * g, x)
 )
+
+
+@composed(np.real)
+def _real_rule(val: Any) -> Any:
+    return as_view(_real(val), val, np.real) if np.iscomplexobj(val) else val
+
+
+@composed(np.imag)
+def _imag_rule(val: Any) -> Any:
+    return as_view(_imag(val), val, np.imag)
+
+
+WRITES[np.real] = lambda view, whole: view + 1j * np.imag(whole)
+WRITES[np.imag] = lambda view, whole: np.real(whole) + 1j * view
 
 
 # Two arguments ------------------------------------------------------------------------------------
@@ -284,5 +298,7 @@ _cast = differentiable(
 @composed(np.astype)
 def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
     """Integers and bools are constants: no gradient comes back through them."""
+    if not copy and x.dtype == dtype:
+        return x
     # "V" is bfloat16.
     return _cast(x, dtype) if np.dtype(dtype).kind in "fcV" else stop(x).astype(dtype)

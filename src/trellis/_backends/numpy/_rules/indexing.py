@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 
 from .._record import Sparse
-from .._tape import RULES, composed, constant, defvjp, primitive, refuse_out, stop, unbroadcast
+from .._tape import (
+    RULES,
+    WRITES,
+    composed,
+    constant,
+    defvjp,
+    primitive,
+    refuse_out,
+    stop,
+    unbroadcast,
+)
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
@@ -189,8 +199,16 @@ def index_set_at(x: Any, value: Any, index: Any) -> Any:
 defvjp(
     index_set_at,
     lambda ans, x, value, index: lambda g: index_set_at(g, np.zeros((), g.dtype), index),
-    lambda ans, x, value, index: lambda g: unbroadcast(_last_writes(g, index), value),
+    lambda ans, x, value, index: lambda g: _written(_last_writes(g, index), value),
 )
+RULES["setitem"] = index_set_at
+WRITES["getitem"] = lambda view, whole, index: index_set_at(whole, view, index)
+
+
+def _written(g: Any, value: Any) -> Any:
+    """NumPy takes a value with leading axes of size 1 that the place does not have."""
+    extra = np.ndim(value) - np.ndim(g)
+    return unbroadcast(np.reshape(g, (1,) * extra + np.shape(g)) if extra > 0 else g, value)
 
 
 @primitive

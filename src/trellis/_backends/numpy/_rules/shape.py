@@ -8,8 +8,10 @@ from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
 from .._tape import (
     RULES,
+    WRITES,
     TracedArray,
     array_from,
+    as_view,
     composed,
     constant,
     defvjp,
@@ -42,7 +44,8 @@ _reshaped = differentiable(np.reshape, lambda ans, x, shape: lambda g: np.reshap
 @composed(np.reshape)
 def _reshape(x: Any, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
     if order == "C" or _is_rows_first(x, order):
-        return _reshaped(x, shape)
+        result = _reshaped(x, shape)
+        return result if copy else as_view(result, x, np.reshape, shape)
     # Column by column is row by row of the transposed.
     backwards = tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else (shape,)
     return np.transpose(_reshaped(np.transpose(x), backwards))
@@ -63,7 +66,7 @@ def _is_rows_first(x: Any, order: Any) -> bool:
     )
 
 
-differentiable(
+_transposed = differentiable(
     np.transpose,
     lambda ans, x, axes=None: (
         lambda g: np.transpose(
@@ -71,10 +74,41 @@ differentiable(
         )
     ),
 )
+
+
+@composed(np.transpose)
+def _transpose(x: Any, axes: Any = None) -> Any:
+    return as_view(_transposed(x, axes), x, np.transpose, axes)
+
+
 differentiable(np.broadcast_to, lambda ans, x, shape: lambda g: unbroadcast(g, x))
 differentiable(np.tril, lambda ans, x, k=0: lambda g: np.tril(g, k=k))
 differentiable(np.triu, lambda ans, x, k=0: lambda g: np.triu(g, k=k))
-differentiable(np.flip, lambda ans, x, axis=None: lambda g: np.flip(g, axis=axis))
+_flipped = differentiable(np.flip, lambda ans, x, axis=None: lambda g: np.flip(g, axis=axis))
+
+
+@composed(np.flip)
+def _flip(m: Any, axis: Any = None) -> Any:
+    return as_view(_flipped(m, axis), m, np.flip, axis)
+
+
+@composed("flat")
+def _flat(x: Any) -> Any:
+    """All elements in a row, written through even where the memory lies in another order."""
+    row = _reshaped(x, (-1,))
+    row._source = (x, "flat", ())
+    return row
+
+
+def _in_old_order(view: Any, whole: Any, axes: Any) -> Any:
+    order = None if axes is None else tuple(np.argsort(normal_axes(axes, whole.ndim)))
+    return np.transpose(view, order)
+
+
+WRITES[np.reshape] = lambda view, whole, shape: np.reshape(view, whole.shape)
+WRITES["flat"] = lambda view, whole: np.reshape(view, whole.shape)
+WRITES[np.transpose] = _in_old_order
+WRITES[np.flip] = lambda view, whole, axis: np.flip(view, axis)
 
 
 def _joined(axis: int, *arrays: Any) -> Any:
@@ -281,7 +315,8 @@ def _rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @composed(np.copy)
 def _copy(x: Any, order: str = "K", subok: bool = False) -> Any:
-    return x
+    """Another array of the same value: values are never written to, so that no memory is copied."""
+    return TracedArray(x._value, x._level, x._node)
 
 
 @composed(np.vstack)
