@@ -30,7 +30,7 @@ def gone() -> ArgumentError:
     )
 
 
-def give_away(nest: Any) -> None:
+def give_away(nest: object) -> None:
     """Let go of the arrays in dicts and lists. One in a tuple, or on its own, stays where it is."""
     if isinstance(nest, dict):
         for key, value in dict.items(nest):

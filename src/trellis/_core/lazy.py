@@ -7,6 +7,7 @@ up the slow way, which would cost each `trellis.exp(x)` another 50 ns.
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 ROOMS = (
@@ -68,7 +69,7 @@ def enter(name: str) -> Any:
     return getattr(import_module(f"trellis.{NAMES[name]}"), name)
 
 
-def _open_all(package: Any) -> None:
+def _open_all(package: ModuleType) -> None:
     for room in ROOMS:
         import_module(f"trellis.{room}")
     for each, room in NAMES.items():

@@ -47,7 +47,7 @@ def _by_node(source: Any, own: ConvertedModule, args: tuple[Any, ...]) -> list[R
     ones: list[Call] = []
     twos: list[Call] = []
 
-    def see(node: Node, result: Any) -> None:
+    def see(node: Node, result: object) -> None:
         name = node.result.name
         if name not in expected or not hasattr(result, "dtype"):
             return
@@ -108,7 +108,7 @@ class _Watch:
     def leave(self, entry: Any) -> None:
         return None
 
-    def record(self, module: Module, result: Any) -> None:
+    def record(self, module: Module, result: object) -> None:
         self._found.append((_torch_path(module), _arrays(result)))
 
 
@@ -139,7 +139,7 @@ def _torch_path(module: Module) -> str:
     return ".".join(names)
 
 
-def _arrays(nest: Any) -> list[Any]:
+def _arrays(nest: object) -> list[Any]:
     found = tree.leaves([nest]) if not hasattr(nest, "dtype") else [nest]
     return [
         np.array(to_numpy(x.detach() if hasattr(x, "detach") else x))
