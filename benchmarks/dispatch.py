@@ -38,7 +38,7 @@ def module_calls(backend):
 
 def main():
     report = Report("dispatch", "Cost of a call over the native call, arrays of 4 elements")
-    assert trellis.nn  # entering a room makes look-ups in the package fast (trellis/_rooms.py)
+    assert trellis.nn  # makes look-ups in the package fast (trellis/_core/lazy.py)
     over = {1: {}, 2: {}}
     for backend in ("numpy", "jax", "torch", "tensorflow"):
         for op in ARITY:

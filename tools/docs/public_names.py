@@ -111,9 +111,8 @@ _BY_FILE = {
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
-    "generate": "models",
-    "finding": "graph",
     "functions": "gradients",
+    "_programs": "graph",
     "indexing": "indexing",
     "interchange": "backends",
     "manipulation": "manipulation",
@@ -123,7 +122,6 @@ _BY_FILE = {
     "seeded": "random",
     "sets": "searching",
     "sorting": "searching",
-    "tracing": "graph",
 }
 
 
@@ -239,6 +237,8 @@ def group_of(path: str, value: Any) -> str:
         return "gradients"
     if isinstance(value, (int, float, type(None))):
         return "constants"
+    if path == "trellis.generate":
+        return "models"
     if defined.startswith("trellis."):
         stem = defined.rpartition(".")[2]
         if stem in _BY_FILE:

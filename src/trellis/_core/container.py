@@ -1,4 +1,4 @@
-"""`Container`: a dict with attribute access, key chains and leaf-wise arithmetic."""
+"""`Container`: a dict with attribute access, key paths and leaf-wise arithmetic."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -8,11 +8,11 @@ from .errors import ArgumentTypeError, KeyChainError, TracingError
 
 
 class Container(dict[str, Any]):
-    """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
+    """A pytree of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
 
-    Nested dicts become Containers, and so do key chains: `Container({"a/b": 1})` has `c.a.b`. Keys
+    Nested dicts become Containers, and so do key paths: `Container({"a/b": 1})` has `c.a.b`. Keys
     are kept sorted, unless made with `alphabetical_keys=False`. Containers pass through `jax.jit`,
-    `torch.compile` and `tf.function`, and a Container handed to an array function maps it over its
+    `torch.compile` and `tf.function`, and an array function called with a Container maps over its
     leaves.
 
     >>> import trellis
@@ -49,14 +49,14 @@ class Container(dict[str, Any]):
             else:
                 dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
 
-    def _set_chain(self, chain: str, value: object) -> None:
-        """Set a key chain, without writing into a Container that the caller still has."""
+    def _set_chain(self, chain: str, value: Any) -> None:
+        """Set a key path, without writing into a Container that the caller still has."""
         head = chain.partition("/")[0]
         if isinstance(dict.get(self, head), Container):
             dict.__setitem__(self, head, dict.__getitem__(self, head).copy())
         self[chain] = value
 
-    # Key chains -----------------------------------------------------------------------------------
+    # Key paths -----------------------------------------------------------------------------------
 
     # Not __getitem__, which would make each `v["w"]` a call of a Python function.
     def __missing__(self, key: str) -> Any:
@@ -69,7 +69,7 @@ class Container(dict[str, Any]):
             found = dict.__getitem__(found, part)
         return found
 
-    def __setitem__(self, key: str, value: object) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         head, _, rest = key.partition("/")
         alphabetical = self._alphabetical
         if rest:
@@ -114,7 +114,7 @@ class Container(dict[str, Any]):
             )
         return False
 
-    def get(self, key: str, default: object = None) -> Any:
+    def get(self, key: str, default: Any = None) -> Any:
         return self[key] if key in self else default
 
     def pop(self, key: str, *default: Any) -> Any:
@@ -124,7 +124,7 @@ class Container(dict[str, Any]):
         del self[key]
         return value
 
-    def setdefault(self, key: str, default: object = None) -> Any:
+    def setdefault(self, key: str, default: Any = None) -> Any:
         if key not in self:
             self[key] = default
         return self[key]
@@ -147,7 +147,7 @@ class Container(dict[str, Any]):
     __copy__ = copy
 
     def hold(self) -> None:
-        """From now on refuse values that are gone when the running function ends, here and
+        """From now on raise for values that end with the running function (tracers), here and
         below."""
         object.__setattr__(self, "_is_held", True)
         for value in dict.values(self):
@@ -161,7 +161,7 @@ class Container(dict[str, Any]):
             return False
         raise AttributeError(f"{_missing(self, name)} Attributes of a Container are its keys.")
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -173,7 +173,7 @@ class Container(dict[str, Any]):
         return [*super().__dir__(), *dict.keys(self)]
 
     def key_chains(self) -> list[str]:
-        """The chains of all leaves, in order.
+        """The key paths of all leaves, in order.
 
         >>> import trellis
         >>> trellis.Container(a={"w": 1, "b": 2}, c=3).key_chains()
@@ -188,7 +188,7 @@ class Container(dict[str, Any]):
         return chains
 
     def flat(self, separator: str = "/") -> "Container":
-        """One level, its keys the chains joined with `separator`.
+        """A flat Container, whose keys are the key paths joined with `separator`.
 
         >>> import trellis
         >>> trellis.Container(a={"w": 1}).flat("__")
@@ -287,7 +287,7 @@ class Container(dict[str, Any]):
         return _rebuild, (tuple(dict.keys(self)), self._alphabetical, list(dict.values(self)))
 
 
-def _contained(value: object, alphabetical: bool) -> Any:
+def _contained(value: Any, alphabetical: bool) -> Any:
     """Nested dicts become Containers; a Container stays the object that it is."""
     if isinstance(value, dict) and not isinstance(value, Container):
         return Container(value, alphabetical_keys=alphabetical)
@@ -295,7 +295,7 @@ def _contained(value: object, alphabetical: bool) -> Any:
 
 
 def _is_same(x: Mapping[str, Any], y: Mapping[str, Any]) -> bool:
-    """Whether two nests have the same keys and, leaf by leaf, the same objects."""
+    """Whether two pytrees have the same keys and, leaf by leaf, the same objects."""
     if x.keys() != y.keys():
         return False
     for key in y:
@@ -314,7 +314,7 @@ def _missing(container: Container, key: object) -> str:
     return f"There is no {key!r} in this Container; it has: {listed or 'nothing'}."
 
 
-def _lasting(value: object, key: str) -> Any:
+def _lasting(value: Any, key: str) -> Any:
     """A value for a Container in which a module keeps its variables."""
     from .tracing import lasts
     from .tree import leaves

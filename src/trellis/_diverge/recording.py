@@ -13,7 +13,6 @@ from .._core.container import Container
 from .._core.dispatch import backend_of, current_backend, load
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.files import read_arrays, write_arrays
-from .._core.typing import Array, Backend
 from .._random import stream as streams
 from .._recording import RecordedArray, Recorder, is_function, recording
 from .._recording.modules import modules_of
@@ -33,7 +32,7 @@ class Call:
     group: int  # calls of one public function share the number
     where: str
     module: str
-    variables: list[str]  # key chains of those among its arguments
+    variables: list[str]  # key paths of those among its arguments
     outputs: list[Any]
     gradients: list[Any] = field(default_factory=list)  # of its float inputs, in order
     remark: str = ""  # why there is nothing to compare
@@ -94,19 +93,19 @@ def load_recording(path: str | os.PathLike[str], /) -> Recording:
 
 def record(
     fn: Callable[..., Any],
-    args: tuple[Any, ...] = (),
+    args: Any = (),
     *,
     backend: str | None = None,
     gradients: bool = False,
 ) -> Recording:
-    """Run `fn(*args)` on a framework, that of the arrays if none is named, and keep what each call
-    gave.
+    """Run `fn(*args)` on a framework, that of the arrays if none is named, and keep the result of
+    each call.
 
     Arguments, variables and buffers of the modules that `fn` uses are moved there; nothing on the
     modules changes. Draws without a key begin with the same key in each recording.
 
     >>> import numpy as np, trellis
-    >>> from trellis._diverge import record
+    >>> from trellis._diverge.recording import record
     >>> [call.op for call in record(lambda x: trellis.exp(x) + 1, (np.ones(3),)).calls]
     ['exp', 'add']
     """
@@ -146,7 +145,7 @@ class Listener(Recorder):
     def variables_of(
         self, name: str, module: Module, count: int
     ) -> tuple[Module, Container, Container]:
-        """The variables and buffers of a module in this framework, each with its key chain."""
+        """The variables and buffers of a module in this framework, each with its key path."""
         prefix = f"{name}/" if count > 1 else ""
         v = tree.map_with_key_chains(lambda chain, x: self.brought(x, prefix + chain), module.v)
         buffers = tree.map_with_key_chains(
@@ -154,8 +153,8 @@ class Listener(Recorder):
         )
         return module, Container(v), Container(buffers)
 
-    def brought(self, nest: object, note: str | None = None) -> Any:
-        """A nest of arrays as recorded ones of this framework."""
+    def brought(self, nest: Any, note: str | None = None) -> Any:
+        """A pytree of arrays as recorded ones of this framework."""
         if tree.is_nest(nest):
             if isinstance(nest, dict):
                 return tree.map_with_key_chains(lambda chain, x: self.brought(x, chain), nest)
@@ -164,8 +163,7 @@ class Listener(Recorder):
             return nest
         return RecordedArray(moved_array(nest, self.name), self, note)
 
-    def saw(self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-            result: object) -> Any:  # fmt: skip
+    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
         if name == "astype" and isinstance(args[0], RecordedArray) and result is args[0].native:
             return args[0]
         place = self.places.find()
@@ -181,17 +179,17 @@ class Listener(Recorder):
         self._last = self._arrays(result)
         return self.recorded(result, lambda x: RecordedArray(x, self))
 
-    def finish(self, outputs: object) -> None:
+    def finish(self, outputs: Any) -> None:
         """What the program returns, as a last step where it is not what the last call gave."""
         found = self._arrays(self.natives(outputs))
         if [id(x) for x in found] != [id(x) for x in self._last]:
             seen = [as_numpy(self.xp, x) for x in found]
             self.calls.append(Call("return", "", -1, "", "", [], seen))
 
-    def _seen(self, nest: object) -> list[Any]:
+    def _seen(self, nest: Any) -> list[Any]:
         return [as_numpy(self.xp, x) for x in self._arrays(nest)]
 
-    def _arrays(self, nest: object) -> list[Any]:
+    def _arrays(self, nest: Any) -> list[Any]:
         found: list[Any] = []
         self.recorded(nest, lambda x: found.append(x) or x)  # type: ignore[func-returns-value]
         return found
@@ -211,9 +209,7 @@ def moved_array(x: Any, name: str) -> Any:
     return target.from_numpy(np.array(narrowed(source.to_numpy(x), name)))
 
 
-def gradients_of(
-    xp: Backend, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[Any]:
+def gradients_of(xp: Any, fn: Any, args: Any, kwargs: Any) -> list[Any]:
     """The gradients of one call by its float inputs, for the same upstream gradients everywhere."""
     slots = tree.leaves([list(args), dict(kwargs)])
     floats = [x for x in slots if _is_float(xp, x)]
@@ -240,18 +236,18 @@ def gradients_of(
 
 
 def _retuple(old: Any, new: Any) -> Any:
-    """Named tuples among the arguments, which a nest of lists has lost."""
+    """Named tuples among the arguments, which a pytree of lists has lost."""
     return [
         type(x)(*y) if isinstance(x, tuple) and hasattr(x, "_fields") else y
         for x, y in zip(old, new, strict=True)
     ]
 
 
-def _is_float(xp: Backend, x: Array) -> bool:
+def _is_float(xp: Any, x: Any) -> bool:
     return isinstance(x, xp.ARRAY_TYPES) and _is_inexact(xp, x)
 
 
-def _is_inexact(xp: Backend, x: Array) -> bool:
+def _is_inexact(xp: Any, x: Any) -> bool:
     return x.dtype in xp.FLOAT_DTYPES
 
 

@@ -1,4 +1,4 @@
-"""`execute_with_gradients`: run a function over a nest, and differentiate its scalars."""
+"""`execute_with_gradients`: run a function over a pytree, and differentiate its scalars."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,6 @@ from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_callable
-from .._core.typing import Backend
 from .transforms import differentiable_leaf, stop_gradient
 
 IndexChains = Sequence[Sequence[Any]] | None
@@ -29,7 +28,7 @@ def execute_with_gradients(
 
     One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
     index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
-    parts of `xs`, both as lists of index chains. An array that stands at several places of `xs`
+    parts of `xs`, both as lists of index chains. An array that occurs several times in `xs`
     receives its total derivative at each. Unless `retain_grads`, both results are constants for an
     enclosing gradient.
 
@@ -95,8 +94,8 @@ def execute_with_gradients(
     return _constant(result), _constant(grads)
 
 
-def _selected(xs: object, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
-    """For each leaf, whether one of the chains leads to it or to a nest around it."""
+def _selected(xs: Any, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
+    """For each leaf, whether one of the chains leads to it or to a pytree around it."""
     if chains is None:
         return [True] * len(paths)
     for chain in chains:
@@ -105,7 +104,7 @@ def _selected(xs: object, paths: list[tuple[Any, ...]], chains: IndexChains) -> 
     return [any([path[: len(chain)] == chain for chain in wanted]) for path in paths]
 
 
-def _scalar_outputs(result: object, xp: Backend) -> dict[tuple[Any, ...], Any]:
+def _scalar_outputs(result: Any, xp: Any) -> dict[tuple[Any, ...], Any]:
     """The float arrays with one element among the outputs, by their index chains."""
     found = {}
     for path, y in zip(tree.paths(result), tree.leaves(result), strict=True):
@@ -163,5 +162,5 @@ def _is_empty(part: Any) -> bool:
     return tree.is_nest(part) and len(part) == 0
 
 
-def _constant(nest: object) -> Any:
+def _constant(nest: Any) -> Any:
     return tree.map(lambda x: stop_gradient(x) if is_array(x) else x, nest)

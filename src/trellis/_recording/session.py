@@ -55,8 +55,7 @@ class Recorder:
 
     # To be written by subclasses ------------------------------------------------------------------
 
-    def saw(self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-            result: object) -> Any:  # fmt: skip
+    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
         """A call was made; returns its result, with recorded arrays in it."""
         raise NotImplementedError
 
@@ -68,9 +67,7 @@ class Recorder:
         """Whether the library may look at values."""
         return True
 
-    def higher(
-        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def higher(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
         """A call that was given functions: one call, whose inner ones are not seen."""
         return self._run(name, fn, args, kwargs)
 
@@ -89,9 +86,7 @@ class Recorder:
         """An operator."""
         return self._run(op.__name__.strip("_"), op, args, {})
 
-    def native_call(
-        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def native_call(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
         """A function of the framework itself."""
         return self._run(name, fn, args, kwargs)
 
@@ -115,7 +110,7 @@ class Recorder:
     # In and out of recorded arrays ----------------------------------------------------------------
 
     def natives(self, nest: Any) -> Any:
-        """The nest with the framework's own arrays in it."""
+        """The pytree with the framework's own arrays in it."""
         if isinstance(nest, RecordedArray):
             return nest.native
         if isinstance(nest, tuple):
@@ -133,8 +128,8 @@ class Recorder:
             return self._brought(nest)
         return nest
 
-    def recorded(self, nest: object, wrap: Callable[[Any], RecordedArray]) -> Any:
-        """The nest with `wrap(array)` in the place of arrays of the framework."""
+    def recorded(self, nest: Any, wrap: Callable[[Any], RecordedArray]) -> Any:
+        """The pytree with `wrap(array)` in the place of arrays of the framework."""
         if isinstance(nest, self.xp.ARRAY_TYPES):
             return wrap(nest)
         if isinstance(nest, (tuple, list)):
@@ -211,7 +206,7 @@ class RecordingBackend:
 
         return tell
 
-    def joined(self, other: object) -> Any:
+    def joined(self, other: Any) -> Any:
         """The backend of a call that has arrays of this one and of another one, if there is any."""
         recorder = self._recorder
         is_ours = _mine.recorder is recorder and isinstance(other, RecordingBackend)
@@ -230,7 +225,7 @@ def refuse_compilers() -> None:
 
 class recording:
     """Inside the block, in this thread, calls go through the recorder; modules have the given
-    variables and buffers. One recording at a time: another thread waits for its turn."""
+    variables and buffers. One recording at a time: another thread waits until it ends."""
 
     def __init__(self, recorder: Recorder, variables: list[tuple[Module, Container, Container]]):
         self._recorder, self._variables = recorder, variables

@@ -1,7 +1,7 @@
 """Keras models as modules, whichever backend Keras runs on."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,12 +9,9 @@ from .._core.dispatch import current_backend
 from .._core.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from .module import ConvertedModule
 
-if TYPE_CHECKING:
-    import keras
-
 
 def from_keras(
-    model: "keras.Model",
+    model: Any,
     args: Sequence[Any] | None = None,
     *,
     to: str | None = None,
@@ -25,9 +22,9 @@ def from_keras(
     """A Keras model as a module of any framework.
 
     Its weights become `v` under the paths that Keras gives them, statistics become buffers. The
-    batch axis stays open, as do those that the model has open; `dynamic={}` fixes the sizes of
-    `args`. `args` are examples of the inputs; without them, they are made up. `train` converts
-    what the model does in training: dropout draws from `trellis.random.stream`, and batch norm
+    batch axis is dynamic, as are the dynamic axes of the model; `dynamic={}` fixes the sizes of
+    `args`. `args` are examples of the inputs; without them, inputs are generated. `train` converts
+    the model in training mode: dropout draws from `trellis.random.stream`, and batch norm
     updates its statistics, as buffers.
 
     >>> import keras
@@ -57,7 +54,7 @@ def from_keras(
     )
 
 
-def _backend_of(model: "keras.Model") -> str:
+def _backend_of(model: Any) -> str:
     if not callable(model) or not hasattr(model, "weights"):
         raise ArgumentTypeError(
             f"from_keras() expects a Keras model or layer, got {type(model).__name__}."
@@ -69,8 +66,8 @@ def _backend_of(model: "keras.Model") -> str:
     return str(keras.backend.backend()) if hasattr(keras.backend, "backend") else "tensorflow"
 
 
-def _example(model: "keras.Model") -> tuple[Any, ...]:
-    """Inputs made up for a model that knows their shapes."""
+def _example(model: Any) -> tuple[Any, ...]:
+    """Generated inputs for a model that knows their shapes."""
     if not _inputs(model):
         raise ArgumentError(
             f"from_keras() needs args, an example of the inputs of {type(model).__name__}: it does "
@@ -82,7 +79,7 @@ def _example(model: "keras.Model") -> tuple[Any, ...]:
     return (_made_up(given, np.random.default_rng(0)),)
 
 
-def _inputs(model: "keras.Model") -> list[Any]:
+def _inputs(model: Any) -> list[Any]:
     """The inputs that a model declares; a sequential one keeps them in a model inside."""
     functional = getattr(model, "_functional", None) or model
     return list(getattr(functional, "inputs", None) or [])
@@ -96,7 +93,7 @@ def _made_up(spec: Any, draws: np.random.Generator) -> Any:
     shape = [2 if axis == 0 else size for axis, size in enumerate(spec.shape)]
     if None in shape:
         raise ArgumentError(
-            f"from_keras() needs args: the model's input has open axes besides the batch, "
+            f"from_keras() needs args: the model's input has dynamic axes besides the batch, "
             f"{tuple(spec.shape)}."
         )
     if "int" in spec.dtype:
@@ -104,16 +101,16 @@ def _made_up(spec: Any, draws: np.random.Generator) -> Any:
     return draws.normal(size=shape).astype(spec.dtype)
 
 
-def _from_jax(model: "keras.Model", args: Sequence[Any] | None, to: str,
-              dynamic: Mapping[str, Mapping[int, str]] | None, train: bool,
-              verify: bool) -> ConvertedModule:  # fmt: skip
+def _from_jax(
+    model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
+) -> ConvertedModule:
     """Keras on JAX: its stateless call is a function of weights and statistics."""
     from .jax.reader import from_stateful
 
     trained = [v.path for v in model.trainable_variables]
     others = [v.path for v in model.non_trainable_variables]
 
-    def call(weights: Mapping[str, Any], statistics: Mapping[str, Any], *xs: Any) -> Any:
+    def call(weights: Any, statistics: Any, *xs: Any) -> Any:
         values = [weights[path] for path in trained], [statistics[path] for path in others]
         out, new = model.stateless_call(*values, *xs, training=train)
         return out, dict(zip(others, new))
@@ -131,9 +128,9 @@ def _from_jax(model: "keras.Model", args: Sequence[Any] | None, to: str,
     )
 
 
-def _from_torch(model: "keras.Model", args: Sequence[Any] | None, to: str,
-                dynamic: Mapping[str, Mapping[int, str]] | None, train: bool,
-                verify: bool) -> ConvertedModule:  # fmt: skip
+def _from_torch(
+    model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
+) -> ConvertedModule:
     """Keras on torch: a model is a torch module."""
     import keras
 

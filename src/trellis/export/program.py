@@ -1,5 +1,5 @@
 """What every writer starts from: a model as a pure function of flat arrays, on the framework that
-owns the format, and the same model where it lives, to compare with."""
+owns the format, and the same model on its own framework, to compare with."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,11 +35,12 @@ _NARROW = {"int64": "int32", "uint64": "uint32"}
 class Program:
     """A model or function on its way into a file.
 
-    `variables` and `buffers` are arrays of the framework of the file, by key chain; `call` runs the
-    program on them, and `expected` runs the model itself, where it lives. `inputs` and `outputs`
+    `variables` and `buffers` are arrays of the framework of the file, by key path; `call` runs the
+    program on them, and `expected` runs the model itself, on its own framework. `inputs` and
+    `outputs`
     say what goes in and comes out, one array each, under the given `names` of both if they are not
-    None; `sizes` are those of open axes in the example, `other_sizes` some that the model takes as
-    well.
+    None; `sizes` are those of dynamic axes in the example, `other_sizes` some that the model takes
+    as well.
     """
 
     def __init__(
@@ -100,7 +101,8 @@ class Program:
     # --------------------------------------------------------------------------------------
 
     def call(self, v: Sequence[Any], buffers: Sequence[Any], inputs: Sequence[Any]) -> Any:
-        """What the model returns on the framework of the file, as the model nests it."""
+        """What the model returns on the framework of the file, in the structure of the model's
+        output."""
         return self._run(self._there, v, buffers, inputs)
 
     def expected(self, inputs: Sequence[Any]) -> list[Any]:
@@ -131,7 +133,7 @@ class Program:
             model = hollow.training if self.training else hollow.evaluating
             return in_order(hollow.apply(model, v, buffers, args, kwargs)[0])
 
-    def _call_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_function(self, args: Any, kwargs: Any) -> Any:
         try:
             return self._model(*args, **kwargs)
         except MixedBackendsError as error:
@@ -144,7 +146,7 @@ class Program:
     # Outputs
     # --------------------------------------------------------------------------------------
 
-    def named(self, result: object) -> dict[str, Any]:
+    def named(self, result: Any) -> dict[str, Any]:
         """The outputs by name."""
         return dict(zip([port.name for port in self.outputs], tree.leaves(result), strict=True))
 
@@ -184,7 +186,8 @@ class Program:
 
 
 def in_order(nest: Any) -> Any:
-    """The nest with plain dicts, keys sorted: all frameworks then agree on the order of its leaves.
+    """The pytree with plain dicts, keys sorted: all frameworks then agree on the order of its
+    leaves.
 
     >>> import trellis
     >>> in_order([trellis.Container({"b": 1, "a": 2}, alphabetical_keys=False)])
@@ -197,8 +200,8 @@ def in_order(nest: Any) -> Any:
     return type(nest)([in_order(x) for x in nest]) if type(nest) in (list, tuple) else nest
 
 
-def plain(nest: object) -> Any:
-    """The nest without classes of its own, which another program could not load.
+def plain(nest: Any) -> Any:
+    """The pytree without classes of its own, which another program could not load.
 
     >>> import collections
     >>> plain({"a": collections.namedtuple("Pair", "x y")(1, 2)})
@@ -230,14 +233,14 @@ def _refuse_draws() -> Any:
     )
 
 
-def _name(model: object) -> str:
+def _name(model: Any) -> str:
     if isinstance(model, ConvertedModule):
         return model.name
     name = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "")
     return "function" if name in ("", "<lambda>") else name
 
 
-def _source_of(model: object, arrays: Sequence[Any]) -> str:
+def _source_of(model: Any, arrays: Sequence[Any]) -> str:
     """The framework on which the model lives: that of its variables, else that of its example."""
     leaves = tree.leaves([model.v, model.buffers]) if isinstance(model, Module) else []
     return backend_of([*leaves, *arrays][0])
@@ -247,7 +250,7 @@ def _type_there(name: str, backend: str) -> str:
     return _NARROW[name] if name in _NARROW and not has_64_bits(backend) else name
 
 
-def _argument_paths(model: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Path]:
+def _argument_paths(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Path]:
     if isinstance(model, ConvertedModule):
         names = [*model._inputs.names[: len(args)], *kwargs]
     else:

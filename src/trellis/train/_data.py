@@ -197,7 +197,7 @@ def _share_of(batch: Any, cut: Cut) -> Any:
 
 
 class IterableSource:
-    """Anything that yields batches anew for every epoch."""
+    """An iterable that yields batches for every epoch."""
 
     def __init__(
         self, make: Callable[[], Iterable[Any]], length: int | None, is_made_anew: bool = False
@@ -232,7 +232,7 @@ Source = ArraySource | IterableSource
 
 
 def first_batch(source: Source) -> Any:
-    """A look at the data, to see their framework; arrays are not cut for that."""
+    """The first batch, to find the framework of the data; arrays are not split for that."""
     if isinstance(source, ArraySource):
         return source.arrays
     data = source.make()
@@ -250,7 +250,7 @@ def first_batch(source: Source) -> Any:
 def as_source(
     data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
 ) -> Source:
-    """The source of what the user handed to `fit`."""
+    """The data source for the `data` argument of `fit`."""
     if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
     kind = _framework_kind(data)

@@ -68,15 +68,15 @@ def fit(
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
 ) -> History:
-    """Train a model, and return the record of the run.
+    """Train a model, and return the history of the run.
 
     `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut
-    into batches of `batch_size` and shuffled anew for every epoch, the same way on every framework;
+    into batches of `batch_size` and reshuffled for every epoch, the same way on every framework;
     or an iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that
-    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is no tuple calls
-    `loss(model(x))`. Batches go to the framework and device of the model's variables; with
-    `cast_data` their floats take the type of the variables too (and JAX without 64-bit types gets
-    its integers in 32).
+    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is not a tuple calls
+    `loss(model(x))`. Batches are moved to the framework and device of the model's variables; with
+    `cast_data` their floats are cast to the dtype of the variables (and for JAX without 64-bit
+    types, integers to 32 bits).
 
     With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled
     function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
@@ -362,7 +362,7 @@ class _Run:
         """Called after callbacks: where there are several processes, all stop or none."""
 
     def hand_over(self) -> None:
-        """Put the state of the run where the user finds it."""
+        """Store the state of the run on the model and the optimizer."""
         self._collect()
         self.model.v = self.v
         if len(self.buffers):

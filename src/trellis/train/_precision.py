@@ -1,8 +1,8 @@
 """Mixed precision: compute in 16 bits, keep the variables in 32.
 
 bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied
-by a scale, the gradients divided by it; steps whose gradients overflow are left out and halve the
-scale, a long row of good ones doubles it.
+by a scale, the gradients divided by it; steps whose gradients overflow are skipped and halve the
+scale, and many good steps in a row double it.
 """
 
 from typing import Any

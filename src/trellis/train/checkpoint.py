@@ -1,12 +1,12 @@
 """Checkpoints: the whole state of a run in one file, safe against crashes, readable on every
 framework.
 
-A state is a nest of arrays and numbers, for example what `fit` keeps:
+A state is a pytree of arrays and numbers, for example what `fit` keeps:
 
     Container(v=model.v, buffers=model.buffers, optimizer=state, key=key, step=1200)
 
-The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it
-can run: no object is ever unpickled.
+The file is safetensors; the structure and the numbers are in its header as JSON. It cannot run
+code: no object is ever unpickled.
 """
 
 import json
@@ -72,8 +72,7 @@ def load_checkpoint(path: Path, like: object, /) -> Any:
 
     The file may come from another framework. Where structures, shapes or data types differ, or the
     file is damaged, the error lists every difference; `like` is never changed. Between frameworks
-    an integer may have another width, as JAX counts in 32 bits unless told otherwise, if its values
-    fit.
+    an integer may have another width if its values fit, as JAX uses 32 bits by default.
     """
     check_arguments(load_checkpoint, locals())
     state, backends = _read(path)
@@ -96,9 +95,8 @@ def load_checkpoint(path: Path, like: object, /) -> Any:
 
 
 def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
-    """The state in a file as it was saved, on one framework, without knowing its structure.
-
-    Dicts, Containers, lists and tuples come back as what they were; named tuples as tuples.
+    """The state in a file as it was saved, on one framework, without a template of its structure.
+    Dicts, Containers, lists and tuples keep their types; named tuples become tuples.
     """
     check_arguments(read_checkpoint, locals())
     state, _ = _read(path)
@@ -109,7 +107,7 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
 
 def read_extra(path: Path, /) -> Any:
-    """What `save_checkpoint` was given as `extra`."""
+    """The `extra` that was passed to `save_checkpoint`."""
     check_arguments(read_extra, locals())
     try:
         return json.loads(_checked(path)[1]["extra"])

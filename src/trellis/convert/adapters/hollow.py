@@ -1,4 +1,4 @@
-"""A model without its arrays: what an adapter keeps, while its host keeps the arrays."""
+"""A model without its arrays: an adapter keeps the model, its host the arrays."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -12,9 +12,7 @@ from ..._core.container import Container, unflatten_container
 from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..._core.tracing import is_followed, tracing
-from ..._core.typing import Backend, Device
 from ..._random.stream import _current, _while_followed, key_words, stream
-from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
 from ..module import ConvertedModule, has_64_bits
@@ -26,11 +24,11 @@ _NARROW = {"int64": "int32", "uint64": "uint32"}
 class Hollow:
     """The structure of a model, and its arrays apart, moved to the framework of the host.
 
-    `variables` and `buffers` are flat, by key chain; the host takes them and hands them back with
-    each call, as lists in that order.
+    `variables` and `buffers` are flat, by key path; the host keeps them and passes them to each
+    call, as lists in that order.
     """
 
-    def __init__(self, model: Module, backend: str, function: str):
+    def __init__(self, model: Any, backend: str, function: str):
         check_model(model, function)
         v, kept = model.v, model.buffers
         leaves = tree.leaves([v, kept])
@@ -56,8 +54,9 @@ class Hollow:
         self.variables, self.buffers = {}, {}
         return v, kept
 
-    def apply(self, model: Module, v: Sequence[Any], buffers: Sequence[Any], args: tuple[Any, ...],
-              kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:  # fmt: skip
+    def apply(
+        self, model: Any, v: Sequence[Any], buffers: Sequence[Any], args: Any, kwargs: Any
+    ) -> tuple[Any, list[Any]]:
         """What the model returns, and its new buffers."""
         of_v, of_buffers = self._structures
         kept = assembled(of_buffers, buffers)
@@ -70,14 +69,14 @@ class Hollow:
         return result, [new[chain] for chain in new.key_chains()]
 
     def map_constants(self, fn: Callable[[Any], Any]) -> None:
-        """Replace the arrays that modules keep beside their variables: another device, say."""
+        """Replace the arrays that modules keep besides their variables: another device, say."""
         for model in (self.training, self.evaluating):
             for module in below(model):
                 for name, value in _arrays_in_attributes(module, self.host).items():
                     object.__setattr__(module, name, tree.map(fn, value))
 
     def filled(self, v: Sequence[Any], buffers: Sequence[Any], backend: str | None) -> Any:
-        """A model of ours with these arrays, by default on the framework that it came from."""
+        """A Trellis model with these arrays, by default on the framework that it came from."""
         name = self.origin if backend is None else backend
         model = copy.deepcopy(self.training)
         whole = []
@@ -91,7 +90,7 @@ class Hollow:
         return model
 
 
-def _empty(model: Module) -> None:
+def _empty(model: Any) -> None:
     """Take the arrays out of a copy, and the copy out of the tree that it stood in."""
     node = model.__node__
     node.link, node.more_links = None, []
@@ -131,8 +130,8 @@ def structure_of(nest: Container) -> Any:
     }
 
 
-def assembled(structure: object, leaves: Sequence[Any]) -> Container:
-    """The Container of that structure; leaves come in the order of its key chains."""
+def assembled(structure: Any, leaves: Sequence[Any]) -> Container:
+    """The Container of that structure; leaves come in the order of its key paths."""
     remaining = list(leaves)
     remaining.reverse()
     return _assembled(structure, remaining)
@@ -150,8 +149,8 @@ def _assembled(structure: Any, remaining: list[Any]) -> Container:
 # --------------------------------------------------------------------------------------
 
 
-def _move_constants(model: Module, origin: str, backend: str) -> None:
-    """Arrays that modules keep beside their variables belong to the framework of these."""
+def _move_constants(model: Any, origin: str, backend: str) -> None:
+    """Arrays that modules keep besides their variables belong to the framework of these."""
     if origin == backend:
         return
     for module in below(model):
@@ -162,8 +161,8 @@ def _move_constants(model: Module, origin: str, backend: str) -> None:
                 object.__setattr__(module, name, to_backend(value, backend))
 
 
-def _arrays_in_attributes(module: Module, backend: str) -> dict[str, Any]:
-    """Attributes that are arrays of that framework, or nests of nothing else."""
+def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
+    """Attributes that are arrays of that framework, or pytrees of nothing else."""
     found = {}
     for name, value in vars(module).items():
         leaves = tree.leaves(value) if tree.is_nest(value) else [value]
@@ -172,7 +171,7 @@ def _arrays_in_attributes(module: Module, backend: str) -> dict[str, Any]:
     return found
 
 
-def _is_array_of(x: object, backend: str) -> bool:
+def _is_array_of(x: Any, backend: str) -> bool:
     try:
         return is_array(x) and hasattr(x, "shape") and backend_of(x) == backend
     except ArgumentTypeError:  # a module, a specification: something else that has a type
@@ -191,7 +190,7 @@ class HostStream(stream):
         self._draw = draw
         self._key = self._known = None
 
-    def _next(self, xp: Backend, device: Device | None) -> Any:
+    def _next(self, xp: Any, device: Any) -> Any:
         if self._key is None:
             self._key = self._draw()
             self._known = key_words(self._key)
@@ -199,7 +198,7 @@ class HostStream(stream):
 
 
 def is_stream_open() -> bool:
-    """Whether the caller has said himself where keys come from: `with trellis.random.stream`."""
+    """Whether the caller has opened a `with trellis.random.stream` block."""
     if is_followed():
         return len(_while_followed) > 0
     here = _current.get()

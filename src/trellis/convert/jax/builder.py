@@ -112,7 +112,7 @@ class JaxBuilder(TargetBuilder):
         return shape if (1,) * new + shape == self.out[0].shape else None
 
     def reshape(self, x: Value, shape: Sequence[int | str]) -> Value:
-        """`x` in another shape; one open axis is left to be computed."""
+        """`x` in another shape; one dynamic axis is left to be computed."""
         is_open = [isinstance(n, str) for n in shape]
         if sum(is_open) == 1:
             sizes: Any = tuple([-1 if isinstance(n, str) else n for n in shape])

@@ -52,8 +52,8 @@ class _Recurrent(Layer):
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too
             time_major: whether time is the first axis, not the one before the last
-            weight_initializer: what `w` and `r` begin with
-            bias_initializer: what biases begin with
+            weight_initializer: initial values of `w` and `r`
+            bias_initializer: initial values of biases
             options: those of `Module`
         """
         if not 1 <= num_layers <= 10_000:
@@ -293,8 +293,8 @@ class RNN(_Recurrent):
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too
             time_major: whether time is the first axis, not the one before the last
-            weight_initializer: what `w` and `r` begin with
-            bias_initializer: what biases begin with
+            weight_initializer: initial values of `w` and `r`
+            bias_initializer: initial values of biases
             nonlinearity: "tanh" or "relu"
             options: those of `Module`
         """

@@ -199,6 +199,6 @@ class TransformerDecoderLayer(_TransformerLayer):
         *,
         memory_key_padding_mask: Array | None = None,
     ) -> DecoderCache:
-        """A cache with the keys and values of the memory, and room for `length` tokens."""
+        """A cache with the keys and values of the memory, for up to `length` tokens."""
         kept = self._cross_attention.memory_cache(memory, key_padding_mask=memory_key_padding_mask)
         return DecoderCache(self._attention.init_cache(batch, length), kept)

@@ -43,7 +43,7 @@ def surroundings(backend: str | None, dtype: DTypeLike, device: Device) -> Itera
 
 
 def backend_and_dtype(*nests: Any) -> tuple[str | None, str | None]:
-    """The backend of the first array and the dtype of the first float array in the nests."""
+    """The backend of the first array and the dtype of the first float array in the pytrees."""
     backend, dtype = None, None
     for leaf in tree.leaves(nests):
         if hasattr(leaf, "dtype") and hasattr(leaf, "shape"):

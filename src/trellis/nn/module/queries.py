@@ -1,4 +1,4 @@
-"""Questions about the tree of modules: who is above, who is below, what are they called."""
+"""Questions about the tree of modules: parents, children and their names."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from .variables import variables
 
 
 class TreeQueries(Owner):
-    """The part of `Module` that looks around in the tree. No name depends on memory addresses."""
+    """The part of `Module` that answers questions about the tree. No name depends on memory
+    addresses."""
 
     def top_mod(self, depth: int | None = None) -> Any:
         """The module `depth` steps up, at most the root; None gives the root, 0 the module

@@ -67,7 +67,7 @@ def _walk(value: object, path: Path, found: list[Found], seen: set[int]) -> None
             if len(found) > before and "/" in str(key):
                 raise ArgumentError(
                     f"The key {key!r} of the dict {path[0]!r} holds a module, and names of modules "
-                    "cannot contain '/', which joins key chains. Write "
+                    "cannot contain '/', which joins key paths. Write "
                     f"{str(key).replace('/', '_')!r}."
                 )
     elif hasattr(value, "__dict__"):

@@ -1,4 +1,4 @@
-"""A module in words: its repr, and a table of its parts with shapes, counts and memory."""
+"""Descriptions of a module: its repr, and a table of its parts with shapes, counts and memory."""
 
 import contextlib
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Summary(Owner):
     """The part of `Module` that describes it."""
 
     def extra_repr(self) -> str:
-        """What a repr shows between the parentheses; override to say more."""
+        """What a repr shows between the parentheses; override to add to it."""
         return ""
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ def set_variables(node: Node, new: Mapping[str, Any]) -> None:
     new = as_container(new, "v")
     call, way = call_with("v", node)
     if call is not None and call.v is not None:
-        # The Container that the caller handed in stays as it is.
+        # The caller's own Container is not changed.
         call.v = _replaced(call.v.copy(), way, new)
         return
     check_lasting(node, new, "v")

@@ -1,132 +1,25 @@
-"""`generate`: a language model goes on from its prompts, token by token."""
+"""One run of `trellis.generate`: what was asked for, and the tokens one after another."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._array.interchange import to_numpy
 from .._core import tree
-from .._core.dispatch import current_backend, load, name_of, xp_of
+from .._core.dispatch import current_backend, name_of, xp_of
 from .._core.errors import ArgumentError, ArgumentTypeError
-from .._core.kinds import check_arguments
-from .._core.typing import Array, Backend, Device, Nest, Seed
-from .._random.stream import as_key, key_words
+from .._core.typing import Backend, Device, Seed
+from .._random.stream import key_words
 from ..functional._arguments import whole_number
 from .beams import Beams
 from .caches import rows_of, with_starts
 from .choosing import Choice
-from .prompts import Prompts, as_prompts
+from .prompts import Prompts
 from .steps import state_of, step_of
 
 
-def generate(
-    model: Any,
-    prompts: Any,
-    /,
-    *,
-    max_new_tokens: int,
-    temperature: float | None = None,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: Seed = None,
-    num_beams: int = 1,
-    length_penalty: float = 1.0,
-    early_stopping: bool | Literal["never"] = False,
-    repetition_penalty: float = 1.0,
-    stop_tokens: int | Sequence[int] = (),
-    pad_token: int | None = None,
-    prompt_mask: Array | None = None,
-    memory: Nest = None,
-    on_token: Callable[[Any], Any] | None = None,
-    cache_length: int | None = None,
-    return_scores: bool = False,
-    compile: bool = True,
-) -> Any:
-    """The tokens that a language model puts after each prompt, as int32 (batch, at most
-    `max_new_tokens`).
-
-    A language model is anything with these two: `model.init_cache(batch, length)`, a nest of arrays
-    whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with tokens
-    (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call; then one
-    step, compiled once, serves every token. A model with an encoder gets what that has made as
-    `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which it keeps
-    the keys and values of the memory.
-
-    Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
-    `prompt_mask` that is False at padding. One prompt alone gives its tokens without a batch.
-
-    Without more, the most likely token is taken at each step. With `temperature` it is drawn, of
-    the `top_k` most likely ones, or of the fewest that have a probability of `top_p` together: the
-    same `seed` gives the same tokens on every framework. With `num_beams` the likeliest sequence is
-    looked for among so many at a time; `length_penalty` and `early_stopping` count as in the
-    transformers library. `repetition_penalty` above 1 makes tokens less likely that were there
-    before. A row ends with one of the `stop_tokens`, and is filled up with `pad_token` (the first
-    stop token unless given, else 0).
-
-    `on_token` is called with the new tokens (batch,) of each step, as an array of NumPy; if it
-    returns False, that is the end. `cache_length` makes room for more tokens than this call needs,
-    so that longer ones share its compiled step. With `return_scores` the result of a beam search is
-    (tokens, scores).
-
-    >>> import numpy as np, trellis
-    >>> class Counting:
-    ...     "After n comes n + 1."
-    ...     def init_cache(self, batch, length):
-    ...         return {}
-    ...     def __call__(self, tokens, cache):
-    ...         return trellis.one_hot((tokens + 1) % 10, 10), cache
-    >>> trellis.generate(Counting(), [[3], [6]], max_new_tokens=4, stop_tokens=9)
-    array([[4, 5, 6, 7],
-           [7, 8, 9, 9]], dtype=int32)
-    """
-    check_arguments(generate, locals())
-    stops = _stop_tokens(stop_tokens)
-    pad = (stops[0] if stops else 0) if pad_token is None else whole("pad_token", pad_token, 0)
-    count = whole("max_new_tokens", max_new_tokens, 1)
-    choice = _choice(
-        temperature, top_k, top_p, repetition_penalty, whole("num_beams", num_beams, 1), stops
-    )
-    _check_beams(choice, early_stopping, return_scores, on_token)
-    given = as_prompts(prompts, prompt_mask, pad)
-    needed = given.tokens.shape[1] + count
-    length = needed if cache_length is None else whole("cache_length", cache_length, needed)
-    backend, device = _home(model, prompts)
-    xp = load(backend)
-    numbers: dict[str, Any] = {}
-    if choice.is_sampled:
-        numbers["key"] = as_key(_own(seed), xp, device)
-        numbers["temperature"] = xp.asarray(temperature, dtype="float32", device=device)
-    if choice.is_nucleus:
-        numbers["top_p"] = xp.asarray(top_p, dtype="float32", device=device)
-    if choice.is_penalised:
-        numbers["penalty"] = xp.asarray(repetition_penalty, dtype="float32", device=device)
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    try:
-        run = _Run(model, xp, backend, device, choice, numbers, given, length, memory, compile)
-        if choice.beams == 1:
-            tokens = run.one_by_one(count, stops, pad, on_token)
-            return _as_result(xp, device, tokens, given)
-        beams = Beams(
-            given.tokens.shape[0],
-            choice.beams,
-            count,
-            length_penalty=length_penalty,
-            early_stopping=early_stopping,
-            stop_tokens=stops,
-            pad_token=pad,
-        )
-        tokens, scores = run.by_beams(beams)
-        result = _as_result(xp, device, tokens, given)
-        return (result, _as_result(xp, device, scores, given)) if return_scores else result
-    finally:
-        if was_training:
-            model.train()
-
-
-class _Run:
+class Run:
     """One generation: the model's cache, and what is handed from step to step."""
 
     def __init__(
@@ -221,12 +114,12 @@ def whole(what: str, value: object, least: int) -> int:
     return whole_number("generate", what, value, least)
 
 
-def _stop_tokens(given: int | Sequence[int]) -> tuple[int, ...]:
+def stops_of(given: int | Sequence[int]) -> tuple[int, ...]:
     several = given if isinstance(given, (list, tuple)) else [given]
     return tuple([whole("stop_tokens", token, 0) for token in several])
 
 
-def _choice(temperature: float | None, top_k: int | None, top_p: float | None, penalty: float,
+def choice_of(temperature: float | None, top_k: int | None, top_p: float | None, penalty: float,
             beams: int, stops: tuple[int, ...]) -> Choice:  # fmt: skip
     if temperature is None and (top_k is not None or top_p is not None):
         raise ArgumentError(
@@ -257,7 +150,7 @@ def _choice(temperature: float | None, top_k: int | None, top_p: float | None, p
     )
 
 
-def _check_beams(choice: Choice, early_stopping: bool | str, return_scores: bool,
+def check_beams(choice: Choice, early_stopping: bool | str, return_scores: bool,
                  on_token: Callable[..., Any] | None) -> None:  # fmt: skip
     if early_stopping not in (True, False, "never"):
         raise ArgumentError(
@@ -272,7 +165,7 @@ def _check_beams(choice: Choice, early_stopping: bool | str, return_scores: bool
         )
 
 
-def _home(model: Any, prompts: Any) -> tuple[str, Any]:
+def home_of(model: Any, prompts: Any) -> tuple[str, Any]:
     """The framework and device of the model: of its variables, or else of the prompts."""
     if not callable(model) or not hasattr(model, "init_cache"):
         raise ArgumentTypeError(
@@ -287,10 +180,10 @@ def _home(model: Any, prompts: Any) -> tuple[str, Any]:
     return name_of(xp), xp.device(arrays[0])
 
 
-def _own(seed: Seed) -> Any:
+def own_seed(seed: Seed) -> Any:
     """A key of any framework as one that every backend takes."""
     return key_words(seed) if hasattr(seed, "dtype") else seed
 
 
-def _as_result(xp: Backend, device: Device, values: Any, given: Prompts) -> Any:
+def as_result(xp: Backend, device: Device, values: Any, given: Prompts) -> Any:
     return xp.asarray(values[0] if given.is_single else values, device=device)
