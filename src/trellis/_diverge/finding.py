@@ -25,7 +25,7 @@ MODES = ("accumulated", "local")
 
 def find(
     fn: Callable[..., Any],
-    args: Any,
+    args: object,
     foreign_args: Any,
     backends: Sequence[str] | None,
     mode: str,
@@ -75,7 +75,7 @@ def _with_compiler(fn: Callable[..., Any], args: Any, backends: Any, mode: str, 
     return whole
 
 
-def _as_tuple(args: Any) -> tuple[Any, ...]:
+def _as_tuple(args: object) -> tuple[Any, ...]:
     return tuple(args) if isinstance(args, (tuple, list)) else (args,)
 
 
@@ -86,7 +86,7 @@ def _own_backend(fn: Callable[..., Any], args: Any) -> str:
     return backend_of(arrays[0]) if arrays else current_backend()
 
 
-def _backends(fn: Callable[..., Any], args: Any, backends: Sequence[str] | None) -> list[str]:
+def _backends(fn: Callable[..., Any], args: object, backends: Sequence[str] | None) -> list[str]:
     if backends is None:
         own = _own_backend(fn, args)
         backends = [own, *[name_of(xp) for xp in imported_backends() if name_of(xp) != own]]

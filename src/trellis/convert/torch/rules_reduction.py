@@ -50,7 +50,8 @@ for _source, _name in {
 def nansum(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False,
            **_: object) -> Any:  # fmt: skip
     x = g.cast(x, g.out.dtype)
-    return _call(g, "sum", g.t.where(g.t.isnan(x), 0, x), dim, keepdim)
+    kept = g.noted(g.t.where(g.t.isnan(x), 0, x), x.shape, x.dtype)
+    return _call(g, "sum", kept, dim, keepdim)
 
 
 @rule("aten.any", "aten.all")
