@@ -117,7 +117,9 @@ def _flat_floats(xp: Backend, x: Array) -> Any:
     return y if kind in FLOATING else xp.astype(y, str(default_dtype()))
 
 
-def _edges(xp: Backend, y: Array, bins: int | Sequence[float] | Array, ends: Any) -> Any:
+def _edges(
+    xp: Backend, y: Array, bins: int | Sequence[float] | Array, ends: Sequence[float] | None
+) -> Any:
     """The edges of the bins in the type of `y`."""
     is_known = isinstance(bins, (int, list, tuple)) or hasattr(bins, "shape")
     if not is_known or isinstance(bins, bool):
@@ -142,7 +144,7 @@ def _edges(xp: Backend, y: Array, bins: int | Sequence[float] | Array, ends: Any
     return xp.concat([inner, xp.reshape(high, (1,))])
 
 
-def _ends(xp: Backend, y: Array, ends: Any) -> tuple[Any, Any]:
+def _ends(xp: Backend, y: Array, ends: Sequence[float] | None) -> tuple[Any, Any]:
     if ends is not None:
         low, high = _pair(ends)
         low, high = [xp.asarray(end, dtype=y.dtype, device=xp.device(y)) for end in (low, high)]

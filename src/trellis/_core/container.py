@@ -49,7 +49,7 @@ class Container(dict[str, Any]):
             else:
                 dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
 
-    def _set_chain(self, chain: str, value: Any) -> None:
+    def _set_chain(self, chain: str, value: object) -> None:
         """Set a key path, without writing into a Container that the caller still has."""
         head = chain.partition("/")[0]
         if isinstance(dict.get(self, head), Container):
@@ -69,7 +69,7 @@ class Container(dict[str, Any]):
             found = dict.__getitem__(found, part)
         return found
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         head, _, rest = key.partition("/")
         alphabetical = self._alphabetical
         if rest:
@@ -114,7 +114,7 @@ class Container(dict[str, Any]):
             )
         return False
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         return self[key] if key in self else default
 
     def pop(self, key: str, *default: Any) -> Any:
@@ -124,7 +124,7 @@ class Container(dict[str, Any]):
         del self[key]
         return value
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: object = None) -> Any:
         if key not in self:
             self[key] = default
         return self[key]
@@ -161,7 +161,7 @@ class Container(dict[str, Any]):
             return False
         raise AttributeError(f"{_missing(self, name)} Attributes of a Container are its keys.")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -287,7 +287,7 @@ class Container(dict[str, Any]):
         return _rebuild, (tuple(dict.keys(self)), self._alphabetical, list(dict.values(self)))
 
 
-def _contained(value: Any, alphabetical: bool) -> Any:
+def _contained(value: object, alphabetical: bool) -> Any:
     """Nested dicts become Containers; a Container stays the object that it is."""
     if isinstance(value, dict) and not isinstance(value, Container):
         return Container(value, alphabetical_keys=alphabetical)
@@ -314,7 +314,7 @@ def _missing(container: Container, key: object) -> str:
     return f"There is no {key!r} in this Container; it has: {listed or 'nothing'}."
 
 
-def _lasting(value: Any, key: str) -> Any:
+def _lasting(value: object, key: str) -> Any:
     """A value for a Container in which a module keeps its variables."""
     from .tracing import lasts
     from .tree import leaves

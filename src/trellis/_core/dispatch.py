@@ -84,7 +84,7 @@ def named_xp(backend: str | None) -> "Backend":
     return default_xp() if backend is None else load(backend)
 
 
-def _resolve(x: Any) -> "Backend":
+def _resolve(x: object) -> "Backend":
     """The cold path: subclasses, tracers, the first array of a framework. It writes nothing."""
     cls = type(x)
     for base in cls.__mro__:

@@ -30,7 +30,7 @@ def gone() -> ArgumentError:
     )
 
 
-def give_away(nest: Any) -> None:
+def give_away(nest: object) -> None:
     """Drop the references to the arrays in dicts and lists. An array in a tuple, or on its own,
     stays."""
     if isinstance(nest, dict):

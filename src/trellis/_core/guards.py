@@ -12,6 +12,7 @@ from typing import Any
 
 from .errors import ArgumentError, DtypeError, ShapeError
 from .shapes import LARGEST
+from .typing import Array, Backend
 
 
 class WrongKind(TypeError):
@@ -24,19 +25,19 @@ def check_flag(value: object) -> None:
         raise WrongKind(f"{value!r} is neither True nor False")
 
 
-def _is_integer(n: Any) -> bool:
+def _is_integer(n: object) -> bool:
     # In this order: of a size that torch.compile keeps open only the class can be asked.
     return not isinstance(n, bool) and (isinstance(n, int) or hasattr(n, "__index__"))
 
 
-def check_axis(axis: Any) -> None:
+def check_axis(axis: object) -> None:
     """Raise unless an axis is an integer, several, or None."""
     for a in axis if isinstance(axis, (tuple, list)) else (axis,):
         if a is not None and type(a) is not int and not _is_integer(a):
             raise WrongKind(f"{a!r} is no axis")
 
 
-def check_over(axis: Any, *flags: object) -> None:
+def check_over(axis: object, *flags: object) -> None:
     """Raise unless `axis` is as `check_axis` wants it and each flag is True or False."""
     if axis is not None and type(axis) is not int:
         check_axis(axis)
@@ -45,13 +46,13 @@ def check_over(axis: Any, *flags: object) -> None:
             check_flag(flag)
 
 
-def check_one_axis(axis: Any) -> None:
+def check_one_axis(axis: object) -> None:
     """Raise unless an axis is one integer."""
     if not _is_integer(axis):
         raise WrongKind(f"{axis!r} is not one axis")
 
 
-def check_axes(axes: Any) -> None:
+def check_axes(axes: object) -> None:
     """The same, each axis once."""
     check_axis(axes)
     if isinstance(axes, (tuple, list)) and len(set(axes)) < len(axes):
@@ -66,7 +67,7 @@ def check_whole(value: Any) -> None:
             raise WrongKind(f"{n!r} is no integer")
 
 
-def check_within(value: Any) -> None:
+def check_within(value: object) -> None:
     """Raise unless an option is one integer that could count elements."""
     if type(value) is not int:
         if hasattr(value, "__iter__") and not hasattr(value, "dtype"):
@@ -76,19 +77,19 @@ def check_within(value: Any) -> None:
         raise OverflowError(f"{value} is more than any array has elements")
 
 
-def check_scalar(value: Any) -> None:
+def check_scalar(value: object) -> None:
     """Raise unless a value is a Python number or an array."""
     if not isinstance(value, Number) and not hasattr(value, "dtype"):
         raise WrongKind(f"{value!r} is no number")
 
 
-def check_array(value: Any) -> None:
+def check_array(value: object) -> None:
     """Raise unless a value is an array, or a pytree of them."""
     if not hasattr(value, "dtype") and not isinstance(value, dict):
         raise WrongKind(f"{value!r} is no array")
 
 
-def check_integers(xp: Any, function: str, indices: Any) -> None:
+def check_integers(xp: Backend, function: str, indices: Array) -> None:
     """Raise unless `indices` are an array of integers."""
     if not hasattr(indices, "dtype"):
         raise WrongKind(f"{indices!r} is no array")
@@ -108,21 +109,21 @@ def check_rank(function: str, x: Any, least: int) -> None:
         )
 
 
-def check_number(value: Any) -> None:
+def check_number(value: object) -> None:
     """Raise unless an option is a number: a Python number or an array of one element."""
     is_number = isinstance(value, Number) and not isinstance(value, bool)
     if not is_number and getattr(value, "shape", None) != ():
         raise WrongKind(f"{value!r} is no number")
 
 
-def check_numbers(*values: Any) -> None:
+def check_numbers(*values: object) -> None:
     """Raise unless all of several options are numbers."""
     for value in values:
         if type(value) is not float:
             check_number(value)
 
 
-def check_tolerances(function: str, rtol: Any, atol: Any) -> None:
+def check_tolerances(function: str, rtol: object, atol: object) -> None:
     """Raise unless both are numbers of at least 0."""
     for tolerance in (rtol, atol):
         if type(tolerance) is not float:

@@ -29,7 +29,7 @@ _WORDS = {
 }
 
 
-def fits(value: object, annotation: Any) -> bool:
+def fits(value: object, annotation: object) -> bool:
     """Whether `value` is of the kind that an annotation names.
 
     >>> fits(2, int | None), fits(True, int), fits("a", float), fits((1, 2), tuple[int, ...])
@@ -49,7 +49,7 @@ def fits(value: object, annotation: Any) -> bool:
     return _fits_class(value, annotation)
 
 
-def _fits_generic(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
+def _fits_generic(value: object, origin: Any, parts: tuple[Any, ...]) -> bool:
     if origin is Callable:
         return callable(value)
     if issubclass(origin, Mapping):
@@ -63,7 +63,7 @@ def _fits_generic(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
     return not parts or all([fits(item, parts[0]) for item in value])
 
 
-def _fits_class(value: Any, cls: Any) -> bool:
+def _fits_class(value: object, cls: Any) -> bool:
     is_bool = isinstance(value, bool) or type(value).__name__ == "bool_"
     if cls is bool:
         return is_bool
@@ -86,7 +86,7 @@ def _is_scalar_array(value: object) -> bool:
     return is_array(value) and len(getattr(value, "shape", (0,))) == 0
 
 
-def described(annotation: Any) -> str:
+def described(annotation: object) -> str:
     """An annotation in words.
 
     >>> described(int | tuple[int, ...] | None)
@@ -173,7 +173,7 @@ def wrong_kind(
     return None
 
 
-def _misfit(function: str, name: str, value: Any, annotation: Any) -> TrellisError:
+def _misfit(function: str, name: str, value: object, annotation: object) -> TrellisError:
     words = described(annotation)
     is_word = isinstance(value, str) and "'" in words
     text = f"{function}() expects {words} for {name}, got {shown(value)}."

@@ -26,7 +26,7 @@ def is_followed() -> bool:
     return is_compiling()
 
 
-def lasts(x: Any) -> bool:
+def lasts(x: object) -> bool:
     """Whether a value can be kept when the running function has ended: no symbol of a compiler."""
     if not hasattr(x, "dtype") or isinstance(x, type):
         return True

@@ -171,7 +171,7 @@ def _keys_in_order(nest: Any) -> list[Any]:
     return list(dict.keys(nest)) if isinstance(nest, dict) else list(range(len(nest)))
 
 
-def _keys(nest: Any) -> set[Any]:
+def _keys(nest: object) -> set[Any]:
     return set(_keys_in_order(nest))
 
 

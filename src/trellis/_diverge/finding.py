@@ -25,7 +25,7 @@ MODES = ("accumulated", "local")
 
 def find(
     fn: Callable[..., Any],
-    args: Any,
+    args: object,
     foreign_args: Any,
     backends: Sequence[str] | None,
     mode: str,
@@ -57,9 +57,8 @@ def find(
     return compare([first, *others], mode=mode, tolerance=tolerance)
 
 
-def _with_compiler(
-    fn: Any, args: Any, backends: Any, mode: str, gradients: bool, tolerance: float | None
-) -> Report:
+def _with_compiler(fn: Callable[..., Any], args: Any, backends: Any, mode: str, gradients: bool,
+                   tolerance: float | None) -> Report:  # fmt: skip
     if gradients or mode != "accumulated":
         raise NotSupportedError(
             "diverge(..., compiled=True) compares the values of one compiled program; leave out "
@@ -76,18 +75,18 @@ def _with_compiler(
     return whole
 
 
-def _as_tuple(args: Any) -> tuple[Any, ...]:
+def _as_tuple(args: object) -> tuple[Any, ...]:
     return tuple(args) if isinstance(args, (tuple, list)) else (args,)
 
 
-def _own_backend(fn: Any, args: Any) -> str:
+def _own_backend(fn: Callable[..., Any], args: Any) -> str:
     arrays = [x for x in tree.leaves(list(args)) if hasattr(x, "dtype")]
     for module in modules_of(fn).values():
         arrays += tree.leaves(module.v) if module.built else []
     return backend_of(arrays[0]) if arrays else current_backend()
 
 
-def _backends(fn: Any, args: Any, backends: Sequence[str] | None) -> list[str]:
+def _backends(fn: Callable[..., Any], args: object, backends: Sequence[str] | None) -> list[str]:
     if backends is None:
         own = _own_backend(fn, args)
         backends = [own, *[name_of(xp) for xp in imported_backends() if name_of(xp) != own]]

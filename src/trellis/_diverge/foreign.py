@@ -19,7 +19,7 @@ from ..nn.module.call import here
 from .recording import Call, Recording, moved_array
 
 
-def foreign_and_own(source: Any, own: Any, args: tuple[Any, ...]) -> list[Recording]:
+def foreign_and_own(source: object, own: Any, args: tuple[Any, ...]) -> list[Recording]:
     """Two recordings: the foreign model's, and that of its conversion or port."""
     if not hasattr(source, "register_forward_hook"):
         raise NotSupportedError(
@@ -37,7 +37,7 @@ def foreign_and_own(source: Any, own: Any, args: tuple[Any, ...]) -> list[Record
     )
 
 
-def _by_node(source: Any, own: ConvertedModule, args: tuple[Any, ...]) -> list[Recording]:
+def _by_node(source: object, own: ConvertedModule, args: tuple[Any, ...]) -> list[Recording]:
     backend = _backend_of(own)
     with readings() as found:
         convert.from_torch(source, args, to=backend, verify=False)
@@ -47,7 +47,7 @@ def _by_node(source: Any, own: ConvertedModule, args: tuple[Any, ...]) -> list[R
     ones: list[Call] = []
     twos: list[Call] = []
 
-    def see(node: Node, result: Any) -> None:
+    def see(node: Node, result: object) -> None:
         name = node.result.name
         if name not in expected or not hasattr(result, "dtype"):
             return
@@ -67,7 +67,7 @@ def _by_module(source: Any, own: Module, args: tuple[Any, ...]) -> list[Recordin
     handles = []
     for name, part in source.named_modules():
 
-        def keep(part: Any, inputs: Any, output: Any, name: str = name) -> None:
+        def keep(part: object, inputs: object, output: object, name: str = name) -> None:
             theirs.setdefault(name, []).append(_arrays(output))
 
         handles.append(part.register_forward_hook(keep))
@@ -105,10 +105,10 @@ class _Watch:
     def enter(self, module: Module) -> None:
         return None
 
-    def leave(self, entry: Any) -> None:
+    def leave(self, entry: object) -> None:
         return None
 
-    def record(self, module: Module, result: Any) -> None:
+    def record(self, module: Module, result: object) -> None:
         self._found.append((_torch_path(module), _arrays(result)))
 
 
@@ -139,7 +139,7 @@ def _torch_path(module: Module) -> str:
     return ".".join(names)
 
 
-def _arrays(nest: Any) -> list[Any]:
+def _arrays(nest: object) -> list[Any]:
     found = tree.leaves([nest]) if not hasattr(nest, "dtype") else [nest]
     return [
         np.array(to_numpy(x.detach() if hasattr(x, "detach") else x))

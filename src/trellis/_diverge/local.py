@@ -5,6 +5,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import load
 from .._core.dtypes import KINDS, name_of
+from .._core.typing import Backend
 from .._recording import is_function
 from .recording import NO_CALL, Call, Recording, as_numpy, gradients_of, moved_array
 
@@ -18,7 +19,7 @@ def replayed(first: Recording, backend: str, gradients: bool) -> Recording:
     )
 
 
-def _again(call: Call, source: Any, xp: Any, backend: str, gradients: bool) -> Call:
+def _again(call: Call, source: Any, xp: Backend, backend: str, gradients: bool) -> Call:
     again = Call(call.op, call.public, call.group, call.where, call.module, call.variables, [])
     if call.live is None:
         again.remark = NO_CALL
@@ -52,7 +53,7 @@ def _function(op: str, fn: Any, xp: Any) -> Any:
     return xp
 
 
-def _moved(nest: Any, source: Any, xp: Any, backend: str) -> Any:
+def _moved(nest: object, source: Any, xp: Backend, backend: str) -> Any:
     if isinstance(nest, tuple):
         items = [_moved(x, source, xp, backend) for x in nest]
         return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)

@@ -13,6 +13,7 @@ from .._core.container import Container
 from .._core.dispatch import backend_of, current_backend, load
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.files import read_arrays, write_arrays
+from .._core.typing import Array, Backend
 from .._random import stream as streams
 from .._recording import RecordedArray, Recorder, is_function, recording
 from .._recording.modules import modules_of
@@ -93,7 +94,7 @@ def load_recording(path: str | os.PathLike[str], /) -> Recording:
 
 def record(
     fn: Callable[..., Any],
-    args: Any = (),
+    args: tuple[Any, ...] = (),
     *,
     backend: str | None = None,
     gradients: bool = False,
@@ -153,7 +154,7 @@ class Listener(Recorder):
         )
         return module, Container(v), Container(buffers)
 
-    def brought(self, nest: Any, note: str | None = None) -> Any:
+    def brought(self, nest: object, note: str | None = None) -> Any:
         """A pytree of arrays as recorded ones of this framework."""
         if tree.is_nest(nest):
             if isinstance(nest, dict):
@@ -163,7 +164,8 @@ class Listener(Recorder):
             return nest
         return RecordedArray(moved_array(nest, self.name), self, note)
 
-    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    def saw(self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+            result: object) -> Any:  # fmt: skip
         if name == "astype" and isinstance(args[0], RecordedArray) and result is args[0].native:
             return args[0]
         place = self.places.find()
@@ -179,17 +181,17 @@ class Listener(Recorder):
         self._last = self._arrays(result)
         return self.recorded(result, lambda x: RecordedArray(x, self))
 
-    def finish(self, outputs: Any) -> None:
+    def finish(self, outputs: object) -> None:
         """What the program returns, as a last step where it is not what the last call gave."""
         found = self._arrays(self.natives(outputs))
         if [id(x) for x in found] != [id(x) for x in self._last]:
             seen = [as_numpy(self.xp, x) for x in found]
             self.calls.append(Call("return", "", -1, "", "", [], seen))
 
-    def _seen(self, nest: Any) -> list[Any]:
+    def _seen(self, nest: object) -> list[Any]:
         return [as_numpy(self.xp, x) for x in self._arrays(nest)]
 
-    def _arrays(self, nest: Any) -> list[Any]:
+    def _arrays(self, nest: object) -> list[Any]:
         found: list[Any] = []
         self.recorded(nest, lambda x: found.append(x) or x)  # type: ignore[func-returns-value]
         return found
@@ -209,7 +211,9 @@ def moved_array(x: Any, name: str) -> Any:
     return target.from_numpy(np.array(narrowed(source.to_numpy(x), name)))
 
 
-def gradients_of(xp: Any, fn: Any, args: Any, kwargs: Any) -> list[Any]:
+def gradients_of(
+    xp: Backend, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Any]:
     """The gradients of one call by its float inputs, for the same upstream gradients everywhere."""
     slots = tree.leaves([list(args), dict(kwargs)])
     floats = [x for x in slots if _is_float(xp, x)]
@@ -243,11 +247,11 @@ def _retuple(old: Any, new: Any) -> Any:
     ]
 
 
-def _is_float(xp: Any, x: Any) -> bool:
+def _is_float(xp: Backend, x: Array) -> bool:
     return isinstance(x, xp.ARRAY_TYPES) and _is_inexact(xp, x)
 
 
-def _is_inexact(xp: Any, x: Any) -> bool:
+def _is_inexact(xp: Backend, x: Array) -> bool:
     return x.dtype in xp.FLOAT_DTYPES
 
 

@@ -156,7 +156,7 @@ def _compare_calls(
 
 
 def _of_arrays(
-    x: Any, y: Any, tolerance: float | None, kinds: dict[str, str], first: Recording,
+    x: np.ndarray, y: np.ndarray, tolerance: float | None, kinds: dict[str, str], first: Recording,
     other: Recording,
 ) -> tuple[float, float]:  # fmt: skip
     x, y = np.asarray(x), np.asarray(y)
@@ -176,7 +176,7 @@ def _of_arrays(
     return size, allowed
 
 
-def _tolerance(x: Any, y: Any) -> float:
+def _tolerance(x: np.ndarray, y: np.ndarray) -> float:
     """By the coarser of both types."""
     names = (x.dtype.name, y.dtype.name)
     if all([a.dtype.kind in "biu" for a in (x, y)]):
@@ -191,7 +191,7 @@ def _is_narrowed(one: Any, two: Any, backends: set[str]) -> bool:
     return not all([load(name).ABILITIES.is_always_64_bit for name in backends])
 
 
-def _worst_place(x: Any, y: Any) -> str:
+def _worst_place(x: np.ndarray, y: np.ndarray) -> str:
     if x.dtype.kind not in "fc" or x.size == 0:
         return ""
     kind = "complex128" if x.dtype.kind == "c" else "float64"

@@ -9,6 +9,7 @@ from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.kinds import check_callable
+from .._core.typing import Backend
 from .transforms import differentiable_leaf, stop_gradient
 
 IndexChains = Sequence[Sequence[Any]] | None
@@ -94,7 +95,7 @@ def execute_with_gradients(
     return _constant(result), _constant(grads)
 
 
-def _selected(xs: Any, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
+def _selected(xs: object, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
     """For each leaf, whether one of the chains leads to it or to a pytree around it."""
     if chains is None:
         return [True] * len(paths)
@@ -104,7 +105,7 @@ def _selected(xs: Any, paths: list[tuple[Any, ...]], chains: IndexChains) -> lis
     return [any([path[: len(chain)] == chain for chain in wanted]) for path in paths]
 
 
-def _scalar_outputs(result: Any, xp: Any) -> dict[tuple[Any, ...], Any]:
+def _scalar_outputs(result: object, xp: Backend) -> dict[tuple[Any, ...], Any]:
     """The float arrays with one element among the outputs, by their index chains."""
     found = {}
     for path, y in zip(tree.paths(result), tree.leaves(result), strict=True):
@@ -162,5 +163,5 @@ def _is_empty(part: Any) -> bool:
     return tree.is_nest(part) and len(part) == 0
 
 
-def _constant(nest: Any) -> Any:
+def _constant(nest: object) -> Any:
     return tree.map(lambda x: stop_gradient(x) if is_array(x) else x, nest)

@@ -21,7 +21,7 @@ from .._core.errors import (
 )
 from .._core.kinds import check_callable
 from .._core.shapes import check_new_axis
-from .._core.typing import Backend, T
+from .._core.typing import Array, Backend, Nest, T
 
 
 def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -102,7 +102,7 @@ def vjp(func: Callable[..., Any], *primals: object) -> tuple[Any, Callable[[Any]
     ys, _, pull = xp.vjp(on_leaves, xs)
     out_spec = out_specs[-1]
 
-    def pull_back(cotangent: Any, /) -> tuple[Any, ...]:
+    def pull_back(cotangent: Nest, /) -> tuple[Any, ...]:
         gs = _like_outputs(cotangent, ys, out_spec, xp)
         return tuple(tree.unflatten(spec, pull(gs)))
 
@@ -150,7 +150,7 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
     if mode not in ("reverse", "forward"):
         raise ArgumentError(f"jac() knows the modes 'reverse' and 'forward', not {mode!r}.")
 
-    def jacobian(x: Any, /) -> Any:
+    def jacobian(x: Array, /) -> Any:
         xp, xs, spec = _leaves_of(x, (x,))
         out_specs: list[Any] = []
 
@@ -322,7 +322,7 @@ def bind_custom_gradient_function(
     for fn in (func, custom_grad_func):
         check_callable("bind_custom_gradient_function", fn)
 
-    def bound(x: Any, /) -> Any:
+    def bound(x: Array, /) -> Any:
         leaves, spec = tree.flatten(x)
         xp = xp_of_any(*leaves)
         out_specs: list[Any] = []
@@ -345,7 +345,7 @@ def bind_custom_gradient_function(
     return bound
 
 
-def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[Any]:
+def _checked_gradients(given: object, xs: list[Any], spec: tree.Structure) -> list[Any]:
     expected = tree.unflatten(spec, xs)
     if tree.is_nest(expected) != tree.is_nest(given):
         raise ShapeError("The custom gradient has another structure than the input it belongs to.")
@@ -398,7 +398,7 @@ def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure
     return xp, [differentiable_leaf(x, xp) for x in leaves], spec
 
 
-def differentiable_leaf(x: Any, xp: Backend) -> Any:
+def differentiable_leaf(x: Array, xp: Backend) -> Any:
     """A float array to differentiate by; integers become the default float; others raise."""
     if isinstance(x, (bool, complex)):
         raise DtypeError(
@@ -423,7 +423,7 @@ def differentiable_leaf(x: Any, xp: Backend) -> Any:
     )
 
 
-def _value_and_aux(result: Any, func: Callable[..., Any]) -> tuple[Any, Any]:
+def _value_and_aux(result: object, func: Callable[..., Any]) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise ShapeError(f"With has_aux=True, {_name(func)}() must return a pair (value, aux).")
     return result[0], result[1]
@@ -454,7 +454,7 @@ def _float_output(y: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     return y
 
 
-def _scalar(value: Any, xp: Backend, func: Callable[..., Any]) -> Any:
+def _scalar(value: object, xp: Backend, func: Callable[..., Any]) -> Any:
     if tree.is_nest(value):
         raise ShapeError(
             f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. "
@@ -471,14 +471,14 @@ def _scalar(value: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     return y
 
 
-def _size(x: Any) -> int:
+def _size(x: Array) -> int:
     size = 1
     for n in x.shape:
         size *= int(n)
     return size
 
 
-def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Backend) -> list[Any]:
+def _like_outputs(cotangent: Nest, ys: list[Any], spec: tree.Structure, xp: Backend) -> list[Any]:
     """The cotangent's leaves, checked against the outputs they belong to."""
     expected = tree.unflatten(spec, ys)
     if tree.is_nest(cotangent) != tree.is_nest(expected):

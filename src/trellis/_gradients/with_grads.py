@@ -1,7 +1,6 @@
 """Whether Module calls differentiate their variables: a stack of each thread or task."""
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 from .._core.errors import ArgumentError
 from .._core.settings import Setting
@@ -72,7 +71,7 @@ def no_grads() -> AbstractContextManager[None]:
     return using_grads(False)
 
 
-def _checked(value: Any) -> bool:
+def _checked(value: object) -> bool:
     if value is True or value is False:
         return bool(value)
     raise ArgumentError(f"with_grads must be True or False, got {value!r}.")

@@ -6,7 +6,7 @@ these frameworks; those of JAX and TensorFlow raise.
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._core.errors import ArgumentTypeError
@@ -102,10 +102,10 @@ class RecordedArray:
 
     # Operators ------------------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.recorder.operate(operator.getitem, self, key)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         raise ArgumentTypeError(
             "A recorded program cannot write into an array. Write trellis.at(x, index).set(value), "
             "which works on every framework."
@@ -127,18 +127,23 @@ class RecordedArray:
 
     # Native calls ---------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Callable[..., Any], method: str, *args: Any, **kwargs: Any
+    ) -> Any:
         op = _UFUNCS.get(ufunc.__name__)
         if method == "__call__" and op is not None and not kwargs:
             return self.recorder.operate(op, *args)
         fn = getattr(ufunc, method)
         return self.recorder.native_call(f"numpy.{ufunc.__name__}", fn, args, kwargs)
 
-    def __array_function__(self, fn: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, fn: Callable[..., Any], types: Iterable[type],
+                           args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # fmt: skip
         return self.recorder.native_call(f"numpy.{fn.__name__}", fn, args, kwargs)
 
     @classmethod
-    def __torch_function__(cls, fn: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(cls, fn: Callable[..., Any], types: Iterable[type],
+                           args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:  # fmt: skip
         recorder = _recorder_in((args, kwargs))
         op = _TORCH.get(getattr(fn, "__name__", ""))
         if op is not None and not kwargs and len(args) == 2:

@@ -35,7 +35,7 @@ def modules_of(fn: Callable[..., Any]) -> dict[str, Module]:
     return found
 
 
-def _search(name: str, value: Any, found: dict[str, Module], seen: set[int]) -> None:
+def _search(name: str, value: object, found: dict[str, Module], seen: set[int]) -> None:
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -86,7 +86,7 @@ def _names_in(fn: FunctionType) -> list[tuple[str, Any]]:
     return found + [("", value) for value in fn.__defaults__ or ()]
 
 
-def _is_of_user(value: Any) -> bool:
+def _is_of_user(value: object) -> bool:
     """Whether an object is of a class that the user, no library, has written."""
     cls = type(value)
     home = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""

@@ -55,7 +55,8 @@ class Recorder:
 
     # To be written by subclasses ------------------------------------------------------------------
 
-    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    def saw(self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+            result: object) -> Any:  # fmt: skip
         """A call was made; returns its result, with recorded arrays in it."""
         raise NotImplementedError
 
@@ -67,7 +68,9 @@ class Recorder:
         """Whether the library may look at values."""
         return True
 
-    def higher(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+    def higher(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A call that was given functions: one call, whose inner ones are not seen."""
         return self._run(name, fn, args, kwargs)
 
@@ -86,7 +89,9 @@ class Recorder:
         """An operator."""
         return self._run(op.__name__.strip("_"), op, args, {})
 
-    def native_call(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+    def native_call(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A function of the framework itself."""
         return self._run(name, fn, args, kwargs)
 
@@ -128,7 +133,7 @@ class Recorder:
             return self._brought(nest)
         return nest
 
-    def recorded(self, nest: Any, wrap: Callable[[Any], RecordedArray]) -> Any:
+    def recorded(self, nest: object, wrap: Callable[[Any], RecordedArray]) -> Any:
         """The pytree with `wrap(array)` in the place of arrays of the framework."""
         if isinstance(nest, self.xp.ARRAY_TYPES):
             return wrap(nest)
@@ -206,7 +211,7 @@ class RecordingBackend:
 
         return tell
 
-    def joined(self, other: Any) -> Any:
+    def joined(self, other: object) -> Any:
         """The backend of a call that has arrays of this one and of another one, if there is any."""
         recorder = self._recorder
         is_ours = _mine.recorder is recorder and isinstance(other, RecordingBackend)

@@ -9,6 +9,7 @@ from .._core.arrays import is_array
 from .._core.dispatch import backend_of, xp_of
 from .._core.dtypes import COMPLEX, FLOATING, name_of
 from .._core.tree import is_nest
+from .._core.typing import DTypeLike
 from . import report
 
 # (rtol, atol relative to the largest expected element). Half precisions: about twice their epsilon.
@@ -25,12 +26,12 @@ _KINDS = {"b": "bool", "i": "integer", "f": "float", "c": "complex"}
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     *,
     rtol: float | None = None,
     atol: float | None = None,
-    dtype: Any = True,
+    dtype: DTypeLike | None = True,
     backend: str | None = None,
 ) -> None:
     """Raise an AssertionError unless two arrays, or pytrees of arrays, agree in value, shape and
@@ -54,7 +55,7 @@ def assert_close(
     report(actual, expected)
 
 
-def _compare(actual: Any, expected: Any, chain: str, options: dict[str, Any]) -> None:
+def _compare(actual: object, expected: object, chain: str, options: dict[str, Any]) -> None:
     where = f"at {chain}: " if chain else ""
     if is_nest(actual):
         _compare_nests(actual, expected, chain, options)
@@ -127,7 +128,7 @@ def _compare_values(actual: Any, expected: Any, where: str, options: dict[str, A
         )
 
 
-def _tolerances(name: str, want: Any, options: dict[str, Any]) -> tuple[float, float]:
+def _tolerances(name: str, want: np.ndarray, options: dict[str, Any]) -> tuple[float, float]:
     rtol, relative_atol = TOLERANCES.get(name, (0.0, 0.0))
     finite = np.abs(want[np.isfinite(want)])
     atol = relative_atol * float(finite.max()) if finite.size else 0.0
@@ -135,7 +136,7 @@ def _tolerances(name: str, want: Any, options: dict[str, Any]) -> tuple[float, f
     return chosen_rtol, atol if options["atol"] is None else options["atol"]
 
 
-def _far(got: Any, want: Any, rtol: float, atol: float) -> tuple[Any, Any]:
+def _far(got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> tuple[Any, Any]:
     with np.errstate(invalid="ignore"):
         difference = np.abs(got - want)
         is_close = difference <= atol + rtol * np.abs(want)
@@ -145,7 +146,7 @@ def _far(got: Any, want: Any, rtol: float, atol: float) -> tuple[Any, Any]:
     return ~is_close, difference
 
 
-def _with_numpy_leaves(x: Any) -> Any:
+def _with_numpy_leaves(x: object) -> Any:
     """Arrays of any framework, also inside lists, as NumPy arrays; numbers as they are."""
     if isinstance(x, (list, tuple)):
         return [_with_numpy_leaves(item) for item in x]

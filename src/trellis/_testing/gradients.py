@@ -10,6 +10,7 @@ from .._core.arrays import is_array
 from .._core.dispatch import xp_of_any
 from .._core.kinds import check_arguments
 from .._core.shapes import one_of
+from .._core.typing import Array, Backend
 from .._gradients.transforms import jvp, vjp
 from . import report
 
@@ -44,7 +45,7 @@ def check_gradients(
     is_float = [is_array(x) and x.dtype in xp.FLOAT_DTYPES for x in leaves]
     start = [xp.astype(x, "float64") for x, ok in zip(leaves, is_float, strict=True) if ok]
 
-    def on_floats(*floats: Any) -> list[Any]:
+    def on_floats(*floats: Array) -> list[Any]:
         remaining = list(floats)
         filled = [remaining.pop(0) if ok else x for x, ok in zip(leaves, is_float, strict=True)]
         ys = tree.leaves(fn(*tree.unflatten(spec, filled)))
@@ -75,7 +76,7 @@ def _check(
 
     tangents = [_direction(point.shape, 5) for point in points]
 
-    def derivatives(*xs: Any) -> tuple[list[Any], list[Any]]:
+    def derivatives(*xs: Array) -> tuple[list[Any], list[Any]]:
         pulled: list[Any] = []
         pushed: list[Any] = []
         if "rev" in modes:
@@ -105,14 +106,14 @@ def _check(
         )
     if order > 1:
 
-        def gradient_of(*floats: Any) -> list[Any]:
+        def gradient_of(*floats: Array) -> list[Any]:
             ys, pull = vjp(fn, *floats)
             return list(pull([_native(w, y, xp) for w, y in zip(weights, ys, strict=True)]))
 
         _check(gradient_of, xs, xp, order - 1, modes, rtol, atol, "second")
 
 
-def _native(value: Any, like: Any, xp: Any) -> Any:
+def _native(value: Array, like: Array, xp: Backend) -> Any:
     return xp.asarray(np.asarray(value), dtype=like.dtype, device=xp.device(like))
 
 

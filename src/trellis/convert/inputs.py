@@ -101,7 +101,7 @@ def _at(model: str, given: Mapping[str, Any], path: Path) -> Any:
     return x
 
 
-def _equal(x: Any, y: Any) -> bool:
+def _equal(x: object, y: object) -> bool:
     return type(x) is type(y) and bool(x == y)
 
 

@@ -1,7 +1,7 @@
 """Keras models as modules, whichever backend Keras runs on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,9 +9,12 @@ from .._core.dispatch import current_backend
 from .._core.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from .module import ConvertedModule
 
+if TYPE_CHECKING:
+    import keras
+
 
 def from_keras(
-    model: Any,
+    model: "keras.Model",
     args: Sequence[Any] | None = None,
     *,
     to: str | None = None,
@@ -54,7 +57,7 @@ def from_keras(
     )
 
 
-def _backend_of(model: Any) -> str:
+def _backend_of(model: "keras.Model") -> str:
     if not callable(model) or not hasattr(model, "weights"):
         raise ArgumentTypeError(
             f"from_keras() expects a Keras model or layer, got {type(model).__name__}."
@@ -66,7 +69,7 @@ def _backend_of(model: Any) -> str:
     return str(keras.backend.backend()) if hasattr(keras.backend, "backend") else "tensorflow"
 
 
-def _example(model: Any) -> tuple[Any, ...]:
+def _example(model: "keras.Model") -> tuple[Any, ...]:
     """Generated inputs for a model that knows their shapes."""
     if not _inputs(model):
         raise ArgumentError(
@@ -79,7 +82,7 @@ def _example(model: Any) -> tuple[Any, ...]:
     return (_made_up(given, np.random.default_rng(0)),)
 
 
-def _inputs(model: Any) -> list[Any]:
+def _inputs(model: "keras.Model") -> list[Any]:
     """The inputs that a model declares; a sequential one keeps them in a model inside."""
     functional = getattr(model, "_functional", None) or model
     return list(getattr(functional, "inputs", None) or [])
@@ -102,7 +105,7 @@ def _made_up(spec: Any, draws: np.random.Generator) -> Any:
 
 
 def _from_jax(
-    model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
+    model: "keras.Model", args: Any, to: str, dynamic: Any, train: bool, verify: bool
 ) -> ConvertedModule:
     """Keras on JAX: its stateless call is a function of weights and statistics."""
     from .jax.reader import from_stateful
@@ -110,7 +113,7 @@ def _from_jax(
     trained = [v.path for v in model.trainable_variables]
     others = [v.path for v in model.non_trainable_variables]
 
-    def call(weights: Any, statistics: Any, *xs: Any) -> Any:
+    def call(weights: Mapping[str, Any], statistics: Mapping[str, Any], *xs: Any) -> Any:
         values = [weights[path] for path in trained], [statistics[path] for path in others]
         out, new = model.stateless_call(*values, *xs, training=train)
         return out, dict(zip(others, new))
@@ -129,7 +132,7 @@ def _from_jax(
 
 
 def _from_torch(
-    model: Any, args: Any, to: str, dynamic: Any, train: bool, verify: bool
+    model: "keras.Model", args: Any, to: str, dynamic: Any, train: bool, verify: bool
 ) -> ConvertedModule:
     """Keras on torch: a model is a torch module."""
     import keras

@@ -11,7 +11,7 @@ from .._array.creation import asarray
 from .._array.device import to_device
 from .._array.interchange import to_numpy
 from .._core.container import Container
-from .._core.typing import Device, DTypeLike
+from .._core.typing import Array, Device, DTypeLike
 from ..graph import Graph, program_of
 from ..nn import Module
 from .reading import Notes, Reading
@@ -132,12 +132,12 @@ class ConvertedModule(Module):
         return f"from {self.source}, {len(self.graph.nodes)} calls"
 
 
-def native(array: Any, backend: str, device: Device) -> Any:
+def native(array: Array, backend: str, device: Device) -> Any:
     """A NumPy array as one of the backend; 64-bit integers become narrower where it has none."""
     return asarray(narrowed(array, backend), backend=backend, device=device, copy=True)
 
 
-def narrowed(array: Any, backend: str) -> Any:
+def narrowed(array: Array, backend: str) -> Any:
     """The array with 32-bit integers in the place of 64-bit ones, where the backend has no others.
 
     A number that does not fit is clipped: it stands for "to the end" in slices and masks.

@@ -70,7 +70,7 @@ def unpacked(text: str, shape: tuple[int, ...], dtype: str, /) -> Any:
     return np.frombuffer(data, kind).reshape(shape).copy()
 
 
-def packed(array: Any, /) -> str:
+def packed(array: np.ndarray, /) -> str:
     """An array as text: its bytes, compressed."""
     return base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
 

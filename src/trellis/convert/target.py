@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.typing import Scalar
 from ..graph import Builder, Value
 from . import semantics
 from .module import has_64_bits
@@ -40,14 +41,14 @@ class TargetBuilder(Builder):
         """The items of a value that is a tuple of `count`."""
         return tuple([self.call(operator.getitem, x, i) for i in range(count)])
 
-    def full(self, shape: Any, number: Any, dtype: str) -> Value:
+    def full(self, shape: Any, number: Scalar, dtype: str) -> Value:
         """An array of one number."""
         made = self.t.full(shape, number, dtype=self.dtype(dtype), backend=self.to)
         known = isinstance(shape, tuple) and all([isinstance(n, int) for n in shape])
         return self.described(made, shape if known else None, dtype)
 
 
-def number(array: Any) -> Any:
+def number(array: np.ndarray) -> Any:
     """A 0-d array as a Python number, in the fewest digits that mean the same in its type."""
     array = np.asarray(array)
     if array.dtype.kind in "biu":

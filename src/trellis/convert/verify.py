@@ -50,7 +50,7 @@ def verify(model: ConvertedModule, reading: Reading, to: str) -> str:
     return f"verified, largest difference {worst:.1e} of an output's scale"
 
 
-def distance(x: Any, y: Any) -> float:
+def distance(x: np.ndarray, y: np.ndarray) -> float:
     """The largest difference of two arrays relative to the largest finite number of the second;
     infinite where shapes, or the places of nan and infinity, differ."""
     x, y = np.asarray(x), np.asarray(y)
@@ -69,7 +69,7 @@ def distance(x: Any, y: Any) -> float:
     return float(np.abs(x[finite] - y[finite]).max() / (scale if scale > 0 else 1.0))
 
 
-def tolerance(expected: Any) -> float:
+def tolerance(expected: np.ndarray) -> float:
     """How far a result may be from an expected one of this type, relative to its scale."""
     if expected.dtype.kind in "iub":
         return 0.0
@@ -98,9 +98,9 @@ def _first_difference(reading: Reading, inputs: list[Any], model: ConvertedModul
     return found[0] if found else "No single call differs: small differences add up."
 
 
-def _same(x: Any, y: Any) -> bool:
+def _same(x: np.ndarray, y: np.ndarray) -> bool:
     return bool(np.array_equal(x, y, equal_nan=True))
 
 
-def _is_constant(x: Any) -> bool:
+def _is_constant(x: np.ndarray) -> bool:
     return x.size < 2 or bool(np.ptp(np.nan_to_num(np.abs(x.astype(np.complex128)))) == 0)

@@ -17,7 +17,7 @@ from ._group import group
 _HASH_BYTES = 16
 
 
-def broadcast_json(value: Any, backend: str) -> Any:
+def broadcast_json(value: object, backend: str) -> Any:
     """The value passed on rank 0, returned on every rank; JSON must be able to hold it."""
     text = np.frombuffer(json.dumps(value).encode(), np.uint8)
     length = broadcast(asarray(np.array([text.size], np.int32), backend=backend))
@@ -27,7 +27,7 @@ def broadcast_json(value: Any, backend: str) -> Any:
     return json.loads(np.asarray(found).astype(np.uint8).tobytes())
 
 
-def gather_json(value: Any, backend: str) -> list[Any]:
+def gather_json(value: object, backend: str) -> list[Any]:
     """The values passed on all ranks, by rank."""
     text = np.frombuffer(json.dumps(value).encode(), np.uint8)
     longest = all_reduce(asarray(np.array([text.size], np.int32), backend=backend), "max")
@@ -37,7 +37,7 @@ def gather_json(value: Any, backend: str) -> list[Any]:
     return [json.loads(row.tobytes()) for row in rows]
 
 
-def check_same(nest: Any, /, *, backend: str = "numpy") -> None:
+def check_same(nest: object, /, *, backend: str = "numpy") -> None:
     """Raise on every rank unless all ranks have pytrees of the same names, shapes and data types.
 
     The version of this library must be the same too. A checksum is compared, over the engine of

@@ -4,22 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from .._array.compilation import compile as compiled
+from .._core.typing import Array, Backend
 
 
 class Alone:
-    def __init__(self, xp: Any):
+    def __init__(self, xp: Backend):
         self._xp = xp
 
-    def all_reduce(self, buffer: Any, op: str) -> Any:
+    def all_reduce(self, buffer: Array, op: str) -> Any:
         return buffer
 
-    def broadcast(self, buffer: Any, root: int) -> Any:
+    def broadcast(self, buffer: Array, root: int) -> Any:
         return buffer
 
-    def all_gather(self, buffer: Any) -> Any:
+    def all_gather(self, buffer: Array) -> Any:
         return self._xp.expand_dims(buffer, axis=0)
 
-    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+    def reduce_scatter(self, buffer: Array, op: str) -> Any:
         return buffer
 
     def barrier(self) -> None:
@@ -28,7 +29,7 @@ class Alone:
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
         return compiled(fn)
 
-    def local(self, x: Any) -> Any:
+    def local(self, x: Array) -> Any:
         return x
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from .._core import tree
 from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentTypeError, DtypeError
 from .._core.kinds import shown
+from .._core.typing import Nest
 
 # Engines know the common types; a small integer is carried by a larger one.
 _CARRIED = dict.fromkeys(["bool", "int8", "int16", "uint8", "uint16"], "int32")
@@ -17,7 +18,7 @@ Buffers = dict[str, Any]
 class Layout:
     """The positions of a pytree's leaves in its buffers."""
 
-    def __init__(self, name: str, nest: Any):
+    def __init__(self, name: str, nest: Nest):
         leaves, self._spec = tree.flatten(nest)
         for x in leaves:
             if not hasattr(x, "dtype"):

@@ -8,6 +8,7 @@ from .._core.dispatch import backend_of, name_of, xp_of_all
 from .._core.errors import ArgumentError, DistributedError, ShapeError, TrellisError
 from .._core.kinds import check_arguments
 from .._core.tracing import is_followed
+from .._core.typing import Backend
 from ._buffers import pack
 from ._group import group
 
@@ -168,7 +169,7 @@ def _check_op(name: str, op: str) -> None:
         raise ArgumentError(f"{name}() knows the ops {', '.join(_OPS)}; got {op!r}.")
 
 
-def _engine(xp: Any) -> Any:
+def _engine(xp: Backend) -> Any:
     return group().engine(name_of(xp))
 
 

@@ -5,9 +5,12 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .signature import Port
+
+if TYPE_CHECKING:
+    from .program import Program
 
 # The key, or the name of the file, under which our record is kept inside a format.
 RECORD = "trellis"
@@ -69,7 +72,7 @@ def describe(path: str | os.PathLike[str], /) -> Description:
 
 
 def record(
-    program: Any, format: str, packages: Iterable[str], variables: str, runtime: str
+    program: "Program", format: str, packages: Iterable[str], variables: str, runtime: str
 ) -> dict[str, Any]:
     """What a writer keeps in a file about itself."""
     from .. import __version__

@@ -133,7 +133,7 @@ class Program:
             model = hollow.training if self.training else hollow.evaluating
             return in_order(hollow.apply(model, v, buffers, args, kwargs)[0])
 
-    def _call_function(self, args: Any, kwargs: Any) -> Any:
+    def _call_function(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return self._model(*args, **kwargs)
         except MixedBackendsError as error:
@@ -146,7 +146,7 @@ class Program:
     # Outputs
     # --------------------------------------------------------------------------------------
 
-    def named(self, result: Any) -> dict[str, Any]:
+    def named(self, result: object) -> dict[str, Any]:
         """The outputs by name."""
         return dict(zip([port.name for port in self.outputs], tree.leaves(result), strict=True))
 
@@ -200,7 +200,7 @@ def in_order(nest: Any) -> Any:
     return type(nest)([in_order(x) for x in nest]) if type(nest) in (list, tuple) else nest
 
 
-def plain(nest: Any) -> Any:
+def plain(nest: object) -> Any:
     """The pytree without classes of its own, which another program could not load.
 
     >>> import collections
@@ -233,14 +233,14 @@ def _refuse_draws() -> Any:
     )
 
 
-def _name(model: Any) -> str:
+def _name(model: object) -> str:
     if isinstance(model, ConvertedModule):
         return model.name
     name = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "")
     return "function" if name in ("", "<lambda>") else name
 
 
-def _source_of(model: Any, arrays: Sequence[Any]) -> str:
+def _source_of(model: object, arrays: Sequence[Any]) -> str:
     """The framework on which the model lives: that of its variables, else that of its example."""
     leaves = tree.leaves([model.v, model.buffers]) if isinstance(model, Module) else []
     return backend_of([*leaves, *arrays][0])
@@ -250,7 +250,7 @@ def _type_there(name: str, backend: str) -> str:
     return _NARROW[name] if name in _NARROW and not has_64_bits(backend) else name
 
 
-def _argument_paths(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Path]:
+def _argument_paths(model: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Path]:
     if isinstance(model, ConvertedModule):
         names = [*model._inputs.names[: len(args)], *kwargs]
     else:

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ def argument_names(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> l
     return [*names[: len(args)], *kwargs]
 
 
-def _parameters(fn: Any) -> list[inspect.Parameter]:
+def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):  # a function of C that does not say
@@ -83,7 +83,7 @@ def named_paths(nest: Any) -> list[Path]:
     return found
 
 
-def output_paths(result: Any) -> list[Path]:
+def output_paths(result: object) -> list[Path]:
     """The same for what a model returns: keys and fields name outputs, positions count them.
 
     >>> output_paths((1, 2)), output_paths({"logits": 1})

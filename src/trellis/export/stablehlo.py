@@ -84,10 +84,10 @@ def _serialized(program: Program, variables: str, platforms: Sequence[str] | Non
     v, kept = list(program.variables), list(program.buffers)
     arrays = _arguments(program)
 
-    def with_constants(*inputs: Any) -> Any:
+    def with_constants(*inputs: jax.Array) -> Any:
         return plain(program.call([arrays[n] for n in v], [arrays[n] for n in kept], inputs))
 
-    def with_parameters(given: Mapping[str, Any], *inputs: Any) -> Any:
+    def with_parameters(given: Mapping[str, Any], *inputs: jax.Array) -> Any:
         return plain(program.call([given[n] for n in v], [given[n] for n in kept], inputs))
 
     scope = jax.export.SymbolicScope()

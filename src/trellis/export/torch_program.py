@@ -29,7 +29,7 @@ class Exportable(torch.nn.Module):
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(port.name, kind) for port in program.inputs]
 
-        def forward(*inputs: Any, **named: Any) -> Any:
+        def forward(*inputs: torch.Tensor, **named: torch.Tensor) -> Any:
             given = [*inputs, *[named[port.name] for port in program.inputs[len(inputs) :]]]
             v, kept = [[place.get() for place in part] for part in (self._v, self._kept)]
             result = plain(program.call(v, kept, given))

@@ -125,7 +125,7 @@ def _read(xp: Backend, x: Array, images: Array, sizes: Sequence[int], outs: Sequ
     (_, down), (_, across) = axes
     counts = xp.logical_and(down[:, :, :, None, None], across[:, :, None, None, :])
     counts = xp.expand_dims(counts, axis=-1)  # (boxes, 1, points, 1, points, 1)
-    result: Any = None
+    result = None
     for (i, weight_i), (j, weight_j) in itertools.product(*taps):
         # (boxes, out, points, out, points)
         place = (image * height + i[:, :, :, None, None]) * width + j[:, None, None, :, :]
@@ -138,7 +138,7 @@ def _read(xp: Backend, x: Array, images: Array, sizes: Sequence[int], outs: Sequ
         else:
             result = result + part if mode == "avg" else xp.where(part > result, part, result)
     if mode == "max":
-        return _largest(xp, result, counts)
+        return _largest(xp, result, counts)  # type: ignore[arg-type]
     total = xp.sum(xp.where(counts, result, 0.0), axis=(2, 4))
     number_of_points = xp.sum(xp.astype(counts, total.dtype), axis=(2, 4))
     return total / xp.maximum(number_of_points, 1.0)

@@ -117,7 +117,8 @@ def interpolate(
         explain(error, interpolate)
 
 
-def _to_size(x: Array, size: Any, scale: Any, data_format: str, given: _Given) -> Any:
+def _to_size(x: Array, size: int | Sequence[int], scale: float | Sequence[float] | None,
+             data_format: str, given: _Given) -> Any:  # fmt: skip
     if isinstance(x, dict):
         return call_leafwise(
             lambda leaf, size: _to_size(leaf, size, scale, data_format, given), (x, size), {}
@@ -128,7 +129,8 @@ def _to_size(x: Array, size: Any, scale: Any, data_format: str, given: _Given) -
     return _resized(x, sizes, outs, scales, how, first)
 
 
-def _by_scale(x: Array, scale: Any, keep_scale: bool, data_format: str, given: _Given) -> Any:
+def _by_scale(x: Array, scale: float | Sequence[float] | None, keep_scale: bool, data_format: str,
+              given: _Given) -> Any:  # fmt: skip
     if isinstance(x, dict):
         return call_leafwise(
             lambda leaf, scale: _by_scale(leaf, scale, keep_scale, data_format, given),
@@ -150,11 +152,11 @@ def _checked(
     name: str,
     x: Array,
     data_format: str,
-    method: Any,
+    method: str,
     align_corners: bool,
     coordinates: str,
     rounding: str,
-    cubic_coefficient: Any,
+    cubic_coefficient: float,
     antialias: bool,
     exclude_outside: bool | None,
 ) -> tuple[Sampling, bool, tuple[int, ...]]:
@@ -188,7 +190,7 @@ def _checked(
     return how, first, sizes
 
 
-def _scales(name: str, scale: Any, dims: int) -> tuple[float, ...]:
+def _scales(name: str, scale: float | Sequence[float] | None, dims: int) -> tuple[float, ...]:
     """One positive factor per spatial axis."""
     scales = tuple(scale) if isinstance(scale, (list, tuple)) else (scale,) * dims
     if len(scales) != dims:

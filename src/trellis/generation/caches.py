@@ -4,6 +4,7 @@ A cache is a pytree of arrays. Those without axes are the same for all rows; all
 rows of the batch first.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._core import tree
@@ -11,7 +12,9 @@ from .._core.typing import Array, Backend, Device
 from ..functional.cache import KVCache
 
 
-def with_starts(xp: Backend, cache: Any, starts: Array, device: Device) -> tuple[Any, int]:
+def with_starts(
+    xp: Backend, cache: Sequence[Any], starts: Array, device: Device
+) -> tuple[Any, int]:
     """The cache for rows that begin at `starts` (numbers), and how many parts could be told so."""
     if isinstance(cache, KVCache):
         # An array for each: one that stands in several places could not be overwritten.
@@ -28,6 +31,6 @@ def with_starts(xp: Backend, cache: Any, starts: Array, device: Device) -> tuple
     return cache, 0
 
 
-def rows_of(xp: Backend, cache: Any, rows: Array) -> Any:
+def rows_of(xp: Backend, cache: Sequence[Any], rows: Array) -> Any:
     """The cache of these rows, in this order."""
     return tree.map(lambda x: xp.take(x, rows, axis=0) if len(x.shape) > 0 else x, cache)

@@ -17,7 +17,7 @@ class Prompts(NamedTuple):
     is_single: bool
 
 
-def as_prompts(prompts: Any, prompt_mask: Any, pad_token: int) -> Prompts:
+def as_prompts(prompts: object, prompt_mask: object, pad_token: int) -> Prompts:
     """Lists of tokens, of any lengths, or an array (batch, T) whose mask is True at real tokens."""
     rows, is_single = _rows(prompts, prompt_mask)
     if len(rows) == 0 or min([len(row) for row in rows]) == 0:
@@ -33,7 +33,7 @@ def as_prompts(prompts: Any, prompt_mask: Any, pad_token: int) -> Prompts:
     return Prompts(tokens, starts, is_single)
 
 
-def _rows(prompts: Any, prompt_mask: Any) -> tuple[list[Any], bool]:
+def _rows(prompts: object, prompt_mask: object) -> tuple[list[Any], bool]:
     if hasattr(prompts, "dtype"):
         tokens = _integers(to_numpy(prompts))
         if tokens.ndim not in (1, 2):

@@ -4,7 +4,7 @@ The same function reads the prompt and then each new token: it is compiled for t
 """
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._array.compilation import Compiled
@@ -66,8 +66,8 @@ def _plain(model: Module, backend: str, choice: Choice) -> Callable[..., Any]:
     # Of a prompt only the last logits count; a model that can leave the others out says so.
     more = {"last_only": True} if getattr(model(), "has_last_only", False) else {}
 
-    def step(state: Any, cache: Any, tokens: Array, is_real: Array, seen: Array, numbers: Any,
-             rows: Array) -> Any:  # fmt: skip
+    def step(state: dict[str, Any], cache: Sequence[Any], tokens: Array, is_real: Array,
+             seen: Array, numbers: Mapping[str, Any], rows: Array) -> Any:  # fmt: skip
         if rows is not None:
             cache = rows_of(xp, cache, rows)
             seen = None if seen is None else xp.take(seen, rows, axis=0)

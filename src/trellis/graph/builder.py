@@ -68,14 +68,14 @@ class Builder:
         """The buffer at a key chain."""
         return self._stored(self.graph.buffers, chain, shape, dtype)
 
-    def constant(self, array: Any, name: str = "constant") -> Value:
+    def constant(self, array: np.ndarray, name: str = "constant") -> Value:
         """An array that is part of the program."""
         array = np.asarray(array)
         value = Value(self.new_name(name), array.shape, array.dtype.name)
         self.graph.constants[value.name] = array
         return value
 
-    def call(self, op: Callable[..., Any], /, *args: Any, **attributes: Any) -> Value:
+    def call(self, op: Callable[..., Any], /, *args: object, **attributes: object) -> Value:
         """A new node; its value stands for what the call will return."""
         value = Value(self.new_name(op.__name__))
         self._functions[-1].nodes.append(Node(op, args, attributes, value, self.source, self.where))

@@ -2,6 +2,7 @@
 
 import inspect
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from .._backends.interface import Backend
@@ -64,7 +65,7 @@ def common_dtype(bound: dict[str, Any]) -> str | None:
     return found
 
 
-def axes_of(axis: Any, x: Any) -> tuple[int, ...]:
+def axes_of(axis: int | Sequence[int] | None, x: Any) -> tuple[int, ...]:
     if axis is None:
         value = getattr(x, "value", x)
         return tuple(range(len(value.shape)))

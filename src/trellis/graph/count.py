@@ -170,7 +170,7 @@ def _largest(node: Node) -> int:
     return max([_size(x) for x in values_in(node.args)] + [0])
 
 
-def _size(x: Any) -> int:
+def _size(x: object) -> int:
     return prod(getattr(x, "shape", None) or ())
 
 

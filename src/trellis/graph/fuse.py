@@ -273,7 +273,7 @@ def _gelu(m: Matcher, node: Node) -> Call | None:
         ("divide", ("negative", "?x"), math.sqrt(2)),
     )
 
-    def half_of(whole: Any) -> AnyOf:
+    def half_of(whole: object) -> AnyOf:
         return AnyOf(
             ("multiply", "?x", ("multiply", 0.5, whole)),
             ("multiply", ("multiply", 0.5, "?x"), whole),
@@ -328,7 +328,7 @@ def _matmul(m: Matcher, node: Node) -> Call | None:
 # Norms --------------------------------------------------------------------------------------------
 
 
-def _scaled(factor: Any) -> AnyOf:
+def _scaled(factor: object) -> AnyOf:
     """`x` less its mean, times a factor, plus a bias: as flax writes it, and as Keras does."""
     moved = ("multiply", ("subtract", "?x", "?mean"), factor)
     rest = AnyOf(
@@ -390,11 +390,11 @@ def _batch_norm(m: Matcher, node: Node) -> Call | None:
 _NOTHING = Node(operator.getitem, (), {}, Value("nothing"))
 
 
-def _node(m: Matcher, x: Any) -> Node:
+def _node(m: Matcher, x: object) -> Node:
     return m.node_of(x) or _NOTHING
 
 
-def _vector(m: Matcher, x: Any) -> Any:
+def _vector(m: Matcher, x: object) -> Any:
     """A vector without the axes of size 1 that a source puts in front of it."""
     node = m.node_of(x)
     while node is not None and node.op.__name__ in ("reshape", "expand_dims", "broadcast_to"):
@@ -408,11 +408,11 @@ def _vector(m: Matcher, x: Any) -> Any:
     return x
 
 
-def _shape(x: Any) -> tuple[Any, ...] | None:
+def _shape(x: object) -> tuple[Any, ...] | None:
     return x.shape if isinstance(x, Value) else None
 
 
-def _axes(axis: Any, x: Any) -> tuple[int, ...] | None:
+def _axes(axis: Any, x: object) -> tuple[int, ...] | None:
     """Axes from 0 up, if the rank is known."""
     shape = _shape(x)
     if shape is None or axis is None:

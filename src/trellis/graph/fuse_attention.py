@@ -65,7 +65,7 @@ def _of_einsum(m: Matcher, node: Node) -> Call | None:
     return None
 
 
-def _scaled(product: Any) -> AnyOf:
+def _scaled(product: object) -> AnyOf:
     """A product, or one by a number, with or without a bias that is added."""
     by_number = AnyOf(("multiply", product, "?times"), ("divide", product, "?over"))
     plain = AnyOf(by_number, product)
@@ -84,7 +84,7 @@ def _options(found: dict[str, Any]) -> dict[str, Any] | None:
     return options
 
 
-def _orders(inner: Any, outer: Any, weights_first: bool) -> list[tuple[int, ...]] | None:
+def _orders(inner: object, outer: object, weights_first: bool) -> list[tuple[int, ...]] | None:
     """The axes of query, key and value that are (batch, head, length, feature), and where these
     are in the result; None if the equations are no attention."""
     if not isinstance(inner, str) or not isinstance(outer, str):
@@ -122,7 +122,7 @@ def _terms(equation: str) -> tuple[list[str], str]:
     return (terms, out) if len(terms) == 2 else (["", ""], out)
 
 
-def _permuted(m: Matcher, x: Any, axes: tuple[int, ...]) -> Any:
+def _permuted(m: Matcher, x: object, axes: tuple[int, ...]) -> Any:
     if axes == (0, 1, 2, 3):
         return x
     import trellis
@@ -130,5 +130,5 @@ def _permuted(m: Matcher, x: Any, axes: tuple[int, ...]) -> Any:
     return m.new(trellis.permute_dims, x, axes)
 
 
-def _rank(x: Any) -> int | None:
+def _rank(x: object) -> int | None:
     return len(x.shape) if isinstance(x, Value) and x.shape is not None else None

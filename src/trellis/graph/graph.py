@@ -100,7 +100,7 @@ class Graph(Function):
         return count(self)
 
 
-def values_in(nest: Any) -> Iterator[Value]:
+def values_in(nest: object) -> Iterator[Value]:
     """All values that a nest of arguments mentions; those used inside a `Function` too."""
     if isinstance(nest, Value):
         yield nest
@@ -129,7 +129,7 @@ def free_values(function: Function) -> Iterator[Value]:
             yield value
 
 
-def replace_values(nest: Any, new: Callable[[Value], Any]) -> Any:
+def replace_values(nest: object, new: Callable[[Value], Any]) -> Any:
     """The nest with `new(value)` in the place of each value, inside functions too."""
     if isinstance(nest, Value):
         return new(nest)
@@ -157,7 +157,7 @@ def all_nodes(function: Function) -> Iterator[Node]:
                 yield from all_nodes(inner)
 
 
-def functions_in(nest: Any) -> Iterator[Function]:
+def functions_in(nest: object) -> Iterator[Function]:
     """The functions among arguments."""
     if isinstance(nest, Function):
         yield nest

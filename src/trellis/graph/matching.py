@@ -44,7 +44,7 @@ class Matcher:
         """What the names of a pattern stand for, if the call fits it."""
         return next(self._call(pattern, node, {}), None)
 
-    def node_of(self, x: Any) -> Node | None:
+    def node_of(self, x: object) -> Node | None:
         """The call that a value comes from."""
         return self.made.get(x.name) if isinstance(x, Value) else None
 
@@ -56,7 +56,7 @@ class Matcher:
         self.before.append(node)
         return value
 
-    def _fits(self, pattern: Any, x: Any, found: Found) -> Iterator[Found]:
+    def _fits(self, pattern: Any, x: object, found: Found) -> Iterator[Found]:
         if isinstance(pattern, AnyOf):
             for one in pattern.patterns:
                 yield from self._fits(one, x, found)

@@ -137,7 +137,7 @@ def _on_numpy(node: Node) -> Node:
     return Node(node.op, node.args, {**node.attributes, "backend": "numpy"}, node.result)
 
 
-def _can_keep(result: Any, given: int) -> bool:
+def _can_keep(result: object, given: int) -> bool:
     if isinstance(result, (tuple, list)):
         return all([_can_keep(x, given) for x in result])
     if isinstance(result, (np.ndarray, np.generic)):
@@ -145,7 +145,7 @@ def _can_keep(result: Any, given: int) -> bool:
     return isinstance(result, _PLAIN)
 
 
-def _is_plain(result: Any) -> bool:
+def _is_plain(result: object) -> bool:
     if isinstance(result, (tuple, list)):
         return all([_is_plain(x) for x in result])
     return isinstance(result, _PLAIN)

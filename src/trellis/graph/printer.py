@@ -70,7 +70,7 @@ class Printer:
                 lines.append(f"{indent}del {', '.join(last_uses[i])}")
         return lines
 
-    def text(self, x: Any) -> str:
+    def text(self, x: object) -> str:
         """An argument as Python writes it."""
         if isinstance(x, Value):
             return self._stored.get(x.name, x.name)
@@ -95,7 +95,7 @@ class Printer:
             return repr(x)
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
 
-    def _subscript(self, key: Any) -> str:
+    def _subscript(self, key: object) -> str:
         """What stands between brackets: `:, 1:-1, 0`."""
         if isinstance(key, tuple) and key:
             inner = ", ".join([self._subscript(item) for item in key])

@@ -141,7 +141,7 @@ class Tracing(Recorder):
 
     # What it does ---------------------------------------------------------------------------------
 
-    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:  # fmt: skip
         if name.rpartition(".")[2] in _OUTSIDE and isinstance(result, self.xp.ARRAY_TYPES):
             found = [x for x in args if isinstance(x, RecordedArray)]
             if not found:
@@ -157,7 +157,7 @@ class Tracing(Recorder):
         value = self.builder.call(op, *self.values(args), **options)
         return self._described(value, result)
 
-    def _described(self, value: Value, result: Any) -> Any:
+    def _described(self, value: Value, result: object) -> Any:
         if isinstance(result, self.xp.ARRAY_TYPES):
             value = self.builder.described(value, *self._known(result))
             return RecordedArray(result, self, value)
@@ -207,13 +207,17 @@ class Tracing(Recorder):
             "Write it with trellis.where, or take it out of the traced function."
         )
 
-    def native_call(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+    def native_call(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         raise NotSupportedError(
             f"trace() met {name} at {self.places.find().where}, a function of the framework "
             "itself. Write the Trellis function of the same meaning: a graph holds only those."
         )
 
-    def higher(self, name: str, fn: Any, args: Any, kwargs: Any) -> Any:
+    def higher(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if name == "scan":
             return self._unrolled(*args)
         if name in _CALLED:
@@ -224,7 +228,7 @@ class Tracing(Recorder):
             "itself; its source can be differentiated and looped over in its framework."
         )
 
-    def _unrolled(self, fn: Any, init: Any, xs: Any) -> Any:
+    def _unrolled(self, fn: Callable[..., Any], init: Any, xs: Any) -> Any:
         """A loop of known length, step after step."""
         steps = int(tree.leaves(xs)[0].shape[0])
         carry, ys = init, []

@@ -11,7 +11,7 @@ FILTERS_1D = (2, 1, 0)
 FILTERS_2D = (2, 3, 1, 0)
 
 
-def check_images(owner: Any, images: Array, channels: int, size: int | None) -> None:
+def check_images(owner: object, images: Array, channels: int, size: int | None) -> None:
     """Refuse images in another layout, which might run and mean nothing."""
     shape = tuple(images.shape)
     wanted = (channels, size, size)

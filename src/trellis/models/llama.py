@@ -187,7 +187,7 @@ class Attention(Module):
             self.key_norm = RMSNorm(size, config.rms_norm_eps)
         super().__init__()
 
-    def _forward(self, x: Array, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
+    def _forward(self, x: Array, turn: tuple[Any, Any], masks: dict[Any, Any], cache: Any) -> Any:
         q, k = to_heads(self.query(x), self._heads), to_heads(self.key(x), self._kv_heads)
         v = to_heads(self.value(x), self._kv_heads)
         if self._has_norms:
@@ -223,7 +223,7 @@ class Block(Module):
         self._activation = activation(config.hidden_act)
         super().__init__()
 
-    def _forward(self, x: Array, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
+    def _forward(self, x: Array, turn: tuple[Any, Any], masks: dict[Any, Any], cache: Any) -> Any:
         y, cache = self.attention(self.attention_norm(x), turn, masks, cache)
         x = x + y
         y = self.norm(x)

@@ -43,7 +43,7 @@ def masked(bias: Array, seen: Array | None) -> Any:
     return bias if seen is None else where(seen, bias, float(finfo(dtype_of(bias)).min))
 
 
-def check_length(owner: Any, length: int, places: int) -> None:
+def check_length(owner: object, length: int, places: int) -> None:
     """Refuse more tokens than there are learned positions."""
     if length is not None and length > places:
         raise ShapeError(

@@ -22,7 +22,7 @@ class Seq2SeqCache(NamedTuple):
     mask: Any
 
 
-def checked_memory(model: Any, batch: int, memory: Any) -> Memory:
+def checked_memory(model: object, batch: int, memory: Any) -> Memory:
     """What the encoder has made, of as many rows as the cache."""
     name = type(model).__name__
     if not isinstance(memory, Memory):
@@ -37,7 +37,7 @@ def checked_memory(model: Any, batch: int, memory: Any) -> Memory:
     return memory
 
 
-def checked_decoder_tokens(model: Any, tokens: Array | None) -> Any:
+def checked_decoder_tokens(model: object, tokens: Array | None) -> Any:
     """The decoder's tokens, which a call without a cache needs."""
     if tokens is None:
         raise ArgumentError(

@@ -6,7 +6,7 @@ from typing import Any
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import xp_of
-from .._core.typing import Nest, T
+from .._core.typing import Array, Backend, Nest, T
 from .arguments import count, explained
 from .engine import RuleChain
 from .moments import ema
@@ -77,7 +77,7 @@ class Accumulated:
         return chosen(updates, zeros), new_state
 
 
-def _like(xp: Any, g: Any, s: Any) -> Any:
+def _like(xp: Backend, g: Array, s: Array) -> Any:
     return g if g.dtype == s.dtype else xp.astype(g, s.dtype)
 
 

@@ -16,32 +16,32 @@ R = TypeVar("R")
 # Numbers ------------------------------------------------------------------------------------------
 
 
-def number(name: str, value: Any) -> float:
+def number(name: str, value: object) -> float:
     """`value` as a finite number."""
     return _in_range(name, value, "a finite number", lambda x: True)
 
 
-def non_negative(name: str, value: Any) -> float:
+def non_negative(name: str, value: object) -> float:
     """`value` as a finite number of at least 0."""
     return _in_range(name, value, "a finite number of at least 0", lambda x: x >= 0)
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: str, value: object) -> float:
     """`value` as a finite number above 0."""
     return _in_range(name, value, "a finite number above 0", lambda x: x > 0)
 
 
-def fraction(name: str, value: Any) -> float:
+def fraction(name: str, value: object) -> float:
     """`value` as a number in [0, 1): at 1 nothing new would ever come into an average."""
     return _in_range(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1)
 
 
-def zero_to_one(name: str, value: Any) -> float:
+def zero_to_one(name: str, value: object) -> float:
     """`value` as a number in [0, 1]."""
     return _in_range(name, value, "a number in [0, 1]", lambda x: 0 <= x <= 1)
 
 
-def _in_range(name: str, value: Any, expected: str, is_inside: Callable[[float], bool]) -> float:
+def _in_range(name: str, value: object, expected: str, is_inside: Callable[[float], bool]) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(f"{name} must be {expected}, got {_shown(value)}.")
     found = float(value)
@@ -50,7 +50,7 @@ def _in_range(name: str, value: Any, expected: str, is_inside: Callable[[float],
     return found
 
 
-def count(name: str, value: Any, least: int = 1) -> int:
+def count(name: str, value: object, least: int = 1) -> int:
     """`value` as an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(f"{name} must be an integer, got {_shown(value)}.")
@@ -59,7 +59,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return operator.index(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """`value`, if it is True or False."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name} must be True or False, got {_shown(value)}.")
@@ -86,7 +86,7 @@ def rate(name: str, value: Any) -> Any:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return f"{text} ({type(value).__name__})" if len(text) < 60 else f"a {type(value).__name__}"
 

@@ -6,7 +6,7 @@ from typing import Any
 from .._core import tree
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import name_of
-from .._core.typing import Array, Nest
+from .._core.typing import Array, Backend, Nest
 from .arguments import explained, non_negative, positive
 from .engine import Leaves, NoSlots, Now, Rule, check_floats
 from .scaling import norms, root_mean_squares, times
@@ -151,7 +151,7 @@ def global_norm(grads: Nest, /) -> Array:
     return norm
 
 
-def total_norm(xp: Any, leaves: Leaves) -> Any:
+def total_norm(xp: Backend, leaves: Leaves) -> Any:
     """The norm of all leaves, in the widest dtype of their norms."""
     parts = norms(xp, leaves)
     is_wide = any([name_of(part.dtype) == "float64" for part in parts])
@@ -159,7 +159,7 @@ def total_norm(xp: Any, leaves: Leaves) -> Any:
     return xp.linalg.vector_norm(xp.stack([xp.astype(part, widest) for part in parts]))
 
 
-def shortening(xp: Any, norm: Any, limit: float) -> Any:
+def shortening(xp: Backend, norm: Array, limit: float) -> Any:
     """min(1, limit / norm); at norm 0 nothing is divided by 0, so that no gradient is nan."""
     is_long, one = norm > limit, xp.ones_like(norm)
     return xp.where(is_long, limit / xp.where(is_long, norm, one), one)

@@ -124,7 +124,7 @@ class Masked:
         return mixed[0] if spec is None else tree.unflatten(spec, mixed), Container(inner=new_state)
 
 
-def checked_mask(mask: Any) -> Mask:
+def checked_mask(mask: object) -> Mask:
     """`mask`, if it can be one."""
     if mask is None or callable(mask) or isinstance(mask, (bool, dict, list, tuple)):
         return mask
@@ -134,14 +134,14 @@ def checked_mask(mask: Any) -> Mask:
     )
 
 
-def chosen_leaves(mask: Mask, nest: Any) -> list[bool]:
+def chosen_leaves(mask: Mask, nest: object) -> list[bool]:
     """The mask as a list beside the leaves of the nest."""
     chosen = True if mask is None else mask(nest) if callable(mask) else mask
     columns, spec = tree.align((nest, chosen))
     return [bool(chosen)] if spec is None else [bool(is_chosen) for is_chosen in columns[1]]
 
 
-def _flat(nest: Any) -> Leaves:
+def _flat(nest: object) -> Leaves:
     return tree.leaves(nest) if tree.is_nest(nest) else [nest]
 
 

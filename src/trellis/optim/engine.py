@@ -14,7 +14,7 @@ from .._core.container import Container
 from .._core.dispatch import xp_of, xp_of_all, xp_of_any
 from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, DtypeError
-from .._core.typing import Nest
+from .._core.typing import Array, Backend, DTypeLike, Nest
 
 Leaves = list[Any]
 _OTHERS = (dict, list, tuple, type(None))  # nests that are no Containers
@@ -51,7 +51,7 @@ class Now(NamedTuple):
             return self._number_in(first, fn)
         return [self._number_in(x.dtype, fn) for x in leaves]
 
-    def _number_in(self, dtype: Any, fn: Callable[[Any], Any]) -> Any:
+    def _number_in(self, dtype: DTypeLike, fn: Callable[[Any], Any]) -> Any:
         cast = self.xp.foreach_cast
         value = fn(cast([self.step], "float32" if name_of(dtype) in HALF else dtype)[0])
         is_other = hasattr(value, "dtype") and value.dtype != dtype
@@ -77,7 +77,7 @@ class Rule(Generic[S]):
 
     slots: type[S]
 
-    def start(self, xp: Any, params: Leaves) -> S:
+    def start(self, xp: Backend, params: Leaves) -> S:
         """The first slots; zeros unless a rule says otherwise."""
         return self.slots(*[[xp.zeros_like(w) for w in params] for _ in names_of(self.slots)])
 
@@ -216,7 +216,7 @@ def slot_names(rules: tuple[Rule[Any], ...]) -> list[list[str]]:
     return names
 
 
-def first_step(xp: Any, leaves: Leaves) -> Any:
+def first_step(xp: Backend, leaves: Leaves) -> Any:
     """The step counter: an array, so that a compiled step does not depend on its value."""
     if not leaves:
         return xp.zeros((), dtype="int32")
@@ -277,7 +277,7 @@ def open_nests(
     return Lists(now, updates, slots, leaves, rebuild, outline, owns_slots)
 
 
-def are_floats(xp: Any, step: Any, leaves: Leaves, grads: Leaves) -> bool:
+def are_floats(xp: Backend, step: Array | int, leaves: Leaves, grads: Leaves) -> bool:
     """Whether all are floats of one type of array and one dtype, so that nothing is to be done.
 
     Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
@@ -291,7 +291,7 @@ def are_floats(xp: Any, step: Any, leaves: Leaves, grads: Leaves) -> bool:
     return is_one and [g.dtype for g in grads] == dtypes
 
 
-def alike(xp: Any, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
+def alike(xp: Backend, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
     """Parameters as floating-point arrays, and gradients in their dtypes."""
     floats = xp.FLOAT_DTYPES
     if all(
@@ -315,7 +315,7 @@ def alike(xp: Any, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
     ]
 
 
-def check_floats(xp: Any, leaves: Leaves, *, or_integers: bool = False) -> None:
+def check_floats(xp: Backend, leaves: Leaves, *, or_integers: bool = False) -> None:
     """Raise where an optimizer would round to integers or drop imaginary parts."""
     for x in leaves:
         is_fit = x.dtype in xp.FLOAT_DTYPES

@@ -13,7 +13,7 @@ from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.guards import check_numbers
-from .._core.typing import Nest, T
+from .._core.typing import Array, Backend, Nest, T
 from .._gradients.transforms import stop_gradient
 from .engine import HALF, Leaves, Now
 from .moments import AdamStep, Moments
@@ -42,7 +42,7 @@ def _descended(who: str, w: T, g: Any, lr: Any, stop_gradients: bool) -> T:
     return stop_gradient(updated) if stop_gradients else updated
 
 
-def _descend(who: str, w: Any, g: Any, lr: Any) -> Any:
+def _descend(who: str, w: Array, g: Array, lr: Array | float) -> Any:
     xp = xp_of_all(w, g, lr)
     w, g, lr = _floats(xp, who, w, g, lr)
     return w - g * lr
@@ -76,7 +76,7 @@ def lars_update(
 
     try:
 
-        def update(w: Any, g: Any, lr: Any) -> Any:
+        def update(w: Array, g: Array, lr: Array | float) -> Any:
             xp = xp_of_all(w, g, lr)
             w, g, lr = _floats(xp, "lars_update", w, g, lr)
             length = _norm(xp, w)
@@ -118,7 +118,7 @@ def adam_step(
     try:
         rule = _adam_rule(beta1, beta2, epsilon)
 
-        def over(gs: Leaves, ms: Leaves, vs: Leaves, step: Any) -> Columns:
+        def over(gs: Leaves, ms: Leaves, vs: Leaves, step: Array | float) -> Columns:
             gs, now, state = _prepared("adam_step", gs, ms, vs, step)
             effective, moments = rule.apply(now, gs, state)
             return [effective, *moments]
@@ -203,14 +203,16 @@ def lamb_update(
     try:
         rule = _adam_rule(beta1, beta2, epsilon)
 
-        def trusted(w: Any, effective: Any, lr: Any) -> Any:
+        def trusted(w: Array, effective: Array, lr: Array | float) -> Any:
             xp = xp_of_all(w, effective, lr)
             w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
             other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
             ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
             return w - _cast(xp, ratio * lr, w) * effective
 
-        def over(ws: Leaves, gs: Leaves, ms: Leaves, vs: Leaves, step: Any, lr: Any) -> Columns:
+        def over(
+            ws: Leaves, gs: Leaves, ms: Leaves, vs: Leaves, step: Array | float, lr: Array | float
+        ) -> Columns:
             gs, now, state = _prepared("lamb_update", gs, ms, vs, step)
             effective, moments = rule.apply(now, gs, state)
             new = [trusted(w, e, lr) for w, e in zip(ws, effective, strict=True)]
@@ -257,7 +259,7 @@ def _stopped(xs: Leaves, stop: bool) -> Leaves:
 
 
 def _prepared(
-    who: str, gs: Leaves, ms: Leaves, vs: Leaves, step: Any
+    who: str, gs: Leaves, ms: Leaves, vs: Leaves, step: Array | float
 ) -> tuple[Leaves, Now, Moments]:
     """What the rule takes."""
     xp = xp_of_all(*gs, *ms, *vs, step)
@@ -278,7 +280,7 @@ def _one_number(xp: Any, step: Any) -> Any:
     return xp.reshape(step, ())
 
 
-def _are_alike(xp: Any, ws: Leaves, *columns: Leaves) -> bool:
+def _are_alike(xp: Backend, ws: Leaves, *columns: Leaves) -> bool:
     """Whether all are floats of one dtype, and the columns have the shapes of the first.
 
     Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
@@ -293,7 +295,7 @@ def _are_alike(xp: Any, ws: Leaves, *columns: Leaves) -> bool:
     )
 
 
-def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
+def _floats(xp: Backend, who: str, *xs: Any) -> list[Any]:
     """Integer arrays take the dtype of the float arrays beside them, or the default float."""
     dtypes = [x.dtype for x in xs if hasattr(x, "dtype")]
     floats = [dtype for dtype in dtypes if dtype in xp.FLOAT_DTYPES]
@@ -311,12 +313,12 @@ def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
     return [xp.astype(x, target) if cast else x for x, cast in zip(xs, is_int, strict=True)]
 
 
-def _norm(xp: Any, x: Any) -> Any:
+def _norm(xp: Backend, x: Array) -> Any:
     """The 2-norm of all elements; half precision is summed in float32, where 1e-12 is not 0."""
     if name_of(x.dtype) in HALF:
         x = xp.astype(x, "float32")
     return xp.linalg.vector_norm(x)
 
 
-def _cast(xp: Any, x: Any, like: Any) -> Any:
+def _cast(xp: Backend, x: Array, like: Array) -> Any:
     return x if x.dtype == like.dtype else xp.astype(x, like.dtype)

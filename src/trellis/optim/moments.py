@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .._core.dtypes import name_of
+from .._core.typing import Array, Backend
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
 from .engine import HALF, Kernel, Leaves, Now, Rule
@@ -12,14 +13,16 @@ from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
 
-def one_minus_power(xp: Any, beta: float, t: Any) -> Any:
+def one_minus_power(xp: Backend, beta: float, t: Array) -> Any:
     """1 - beta**t. In float32, 1 - 0.999**1 loses five digits; expm1 loses none."""
     if beta == 0:
         return xp.where(t == 0, xp.zeros_like(t), xp.ones_like(t))
     return -xp.expm1(t * math.log(beta))
 
 
-def averaged_squares(xp: Any, v: Leaves, g: Leaves, decay: float, *, reuse: bool = False) -> Leaves:
+def averaged_squares(
+    xp: Backend, v: Leaves, g: Leaves, decay: float, *, reuse: bool = False
+) -> Leaves:
     """decay * v + (1 - decay) * g**2; with `reuse` in the memory of v."""
     kept = xp.foreach_mul(v, decay, reuse=reuse)
     result: Leaves = xp.foreach_addcmul(kept, g, g, 1 - decay, reuse=True)
@@ -139,7 +142,7 @@ class AdamDirection(Rule[Moments]):
         v = averaged_squares(xp, state.v, g, beta2)
 
         # Both corrections go into the denominator: (sqrt(v / c2) + epsilon) * c1.
-        def ratio(t: Any) -> Any:
+        def ratio(t: Array) -> Any:
             return one_minus_power(xp, beta1, t) / xp.sqrt(one_minus_power(xp, beta2, t))
 
         root = xp.foreach_mul(xp.foreach_sqrt(v), now.number(g, ratio), reuse=True)
@@ -175,7 +178,9 @@ class AdamStep(Rule[Moments]):
         direction, m, v = [[row[i] for row in rows] for i in range(3)]
         return direction, Moments(m, v)
 
-    def leaf(self, xp: Any, scale: Any, g: Any, m: Any, v: Any) -> tuple[Any, Any, Any]:
+    def leaf(
+        self, xp: Backend, scale: Array | float, g: Array, m: Array, v: Array
+    ) -> tuple[Any, Any, Any]:
         """The direction and the moments of one leaf, whose parts may broadcast."""
         m = self.beta1 * m + (1 - self.beta1) * g
         v = self.beta2 * v + (1 - self.beta2) * (g * g)
@@ -208,7 +213,7 @@ class AdamStep(Rule[Moments]):
         if not hasattr(t, "dtype"):
             return math.sqrt(1 - beta2**t) / (1 - beta1**t + epsilon)
 
-        def factor(t: Any) -> Any:
+        def factor(t: Array) -> Any:
             root = now.xp.sqrt(one_minus_power(now.xp, beta2, t))
             return root / (one_minus_power(now.xp, beta1, t) + epsilon)
 
@@ -263,7 +268,7 @@ class NAdamDirection(Rule[NesterovMoments]):
 
     slots = NesterovMoments
 
-    def start(self, xp: Any, params: Leaves) -> NesterovMoments:
+    def start(self, xp: Backend, params: Leaves) -> NesterovMoments:
         m, v = [[xp.zeros_like(w) for w in params] for _ in range(2)]
         return NesterovMoments(m, v, [_one(xp, w) for w in params])
 
@@ -283,7 +288,7 @@ class NAdamDirection(Rule[NesterovMoments]):
             products.append(product)
         return directions, NesterovMoments(m, v, products)
 
-    def mu(self, xp: Any, t: Any) -> Any:
+    def mu(self, xp: Backend, t: Array) -> Any:
         """beta1 * (1 - 0.96**(t * momentum_decay) / 2)."""
         return self.beta1 * (1 - 0.5 * xp.exp(t * (self.momentum_decay * math.log(0.96))))
 
@@ -318,7 +323,7 @@ def _like(xp: Any, value: Any, x: Any) -> Any:
     return value if value.dtype == x.dtype else xp.astype(value, x.dtype)
 
 
-def _one(xp: Any, x: Any) -> Any:
+def _one(xp: Backend, x: Array) -> Any:
     """A 1 beside `x`: on its device, in its dtype (float32 for half precision), without axes."""
     dtype = "float32" if name_of(x.dtype) in HALF else x.dtype
     return xp.sum(xp.zeros_like(x, dtype=dtype)) + 1
@@ -356,7 +361,7 @@ class AdamaxDirection(Rule[MomentAndMaximum]):
         numbers = (1 - self.beta1, self.beta2, self.epsilon)
         return step_kernel("adamax", numbers, behind, self.correction)
 
-    def correction(self, now: Now, t: Any) -> Any:
+    def correction(self, now: Now, t: Array) -> Any:
         """1 - beta1**t."""
         return one_minus_power(now.xp, self.beta1, t)
 

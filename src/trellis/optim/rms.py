@@ -1,9 +1,11 @@
 """Directions over the size of past gradients: RMSprop, Adagrad, Adadelta, Adafactor."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .._core.dtypes import name_of
+from .._core.typing import Array, Backend
 from .arguments import count, explained, flag, fraction, non_negative
 from .engine import HALF, Kernel, Leaves, Now, Rule
 from .moments import averaged_squares
@@ -50,7 +52,7 @@ class RmsStep:
     own: Kernel | None  # for backends that have the step as a kernel
 
     def __call__(
-        self, now: Now, g: Leaves, state: Squares, rate: Any, reuse: bool
+        self, now: Now, g: Leaves, state: Squares, rate: Array | float, reuse: bool
     ) -> tuple[Leaves, tuple[Leaves, ...]]:
         done = None if self.own is None else self.own(now, g, state, rate, reuse)
         if done is not None:
@@ -80,7 +82,7 @@ class CenteredRmsDirection(Rule[SquaresAndAverage]):
         return over_root(xp, g, variance, self.epsilon), SquaresAndAverage(v, average)
 
 
-def over_root(xp: Any, g: Leaves, v: Leaves, epsilon: float) -> Leaves:
+def over_root(xp: Backend, g: Leaves, v: Leaves, epsilon: float) -> Leaves:
     """g / (sqrt(v) + epsilon)."""
     result: Leaves = xp.foreach_div(g, xp.foreach_add(xp.foreach_sqrt(v), epsilon, reuse=True))
     return result
@@ -127,7 +129,7 @@ class AdagradDirection(Rule[SumOfSquares]):
 
     slots = SumOfSquares
 
-    def start(self, xp: Any, params: Leaves) -> SumOfSquares:
+    def start(self, xp: Backend, params: Leaves) -> SumOfSquares:
         return SumOfSquares([xp.full_like(w, self.initial_accumulator) for w in params])
 
     def apply(self, now: Now, g: Leaves, state: SumOfSquares) -> tuple[Leaves, SumOfSquares]:
@@ -224,7 +226,7 @@ class FactoredRmsDirection(Rule[FactoredSquares]):
 
     slots = FactoredSquares
 
-    def axes_of(self, shape: Any) -> tuple[int, int] | None:
+    def axes_of(self, shape: Sequence[int]) -> tuple[int, int] | None:
         """The second largest and the largest axis, if the leaf is factored."""
         if not self.factored or len(shape) < 2:
             return None
@@ -232,7 +234,7 @@ class FactoredRmsDirection(Rule[FactoredSquares]):
         is_large = int(shape[order[-2]]) >= self.min_size_to_factor
         return (order[-2], order[-1]) if is_large else None
 
-    def start(self, xp: Any, params: Leaves) -> FactoredSquares:
+    def start(self, xp: Backend, params: Leaves) -> FactoredSquares:
         rows = []
         for w in params:
             axes, zeros = self.axes_of(w.shape), xp.zeros_like(w)
@@ -263,7 +265,7 @@ class FactoredRmsDirection(Rule[FactoredSquares]):
             rows.append([v_row, v_col, v])
         return directions, FactoredSquares(*[[row[i] for row in rows] for i in range(3)])
 
-    def remembered(self, now: Now, g_i: Any) -> Any:
+    def remembered(self, now: Now, g_i: Array) -> Any:
         """b = 1 - t**-decay_rate, in the dtype of the leaf."""
         xp = now.xp
         t = xp.astype(now.step, "float32" if name_of(g_i.dtype) in HALF else g_i.dtype)

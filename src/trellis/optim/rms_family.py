@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from .._core.dispatch import xp_of
+from .._core.typing import Array
 from .arguments import flag, fraction, non_negative, positive
 from .clipping import clip_by_rms
 from .decay import Mask, add_decayed_weights
@@ -79,7 +80,7 @@ class Adagrad(Optimizer):
         super().__init__(chain(scale_by_adagrad(initial_accumulator, epsilon), slower), lr)
 
 
-def _inverse_time(lr_decay: float, step: Any) -> Any:
+def _inverse_time(lr_decay: float, step: Array | int) -> Any:
     return 1 / (1 + step * lr_decay)
 
 
@@ -168,6 +169,6 @@ class Adafactor(Optimizer):
         self.lr = rate
 
 
-def _relative_step(step: Any) -> Any:
+def _relative_step(step: Array | int) -> Any:
     xp = xp_of(step)
     return xp.minimum(1 / xp.sqrt(step + 1), 1e-2)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from .._core.dtypes import name_of
 from .._core.errors import ArgumentTypeError
-from .._core.typing import Array
+from .._core.typing import Array, Backend
 from .arguments import explained, flag, non_negative, number, rate
 from .engine import HALF, Kernel, Leaves, NoSlots, Now, Rule
 from .transformation import Transformation, from_rules
@@ -172,7 +172,7 @@ class ScaledByTrustRatio(Rule[NoSlots]):
         ratios = [self.ratio(xp, *pair) for pair in zip(lengths, norms(xp, g), strict=True)]
         return times(xp, g, ratios), state
 
-    def ratio(self, xp: Any, of_w: Any, of_g: Any) -> Any:
+    def ratio(self, xp: Backend, of_w: Array, of_g: Array) -> Any:
         is_zero = xp.logical_or(of_w == 0, of_g == 0)
         one = xp.ones_like(of_w)
         below = xp.where(is_zero, one, of_g) + self.epsilon
@@ -234,27 +234,27 @@ def scale_by_param_rms(minimum: float = 1e-3) -> Transformation:
 # Norms --------------------------------------------------------------------------------------------
 
 
-def norms(xp: Any, xs: Leaves) -> Leaves:
+def norms(xp: Backend, xs: Leaves) -> Leaves:
     """The 2-norm of every leaf; of half precision in float32, where squares do not overflow."""
     wide = [xp.astype(x, "float32") if name_of(x.dtype) in HALF else x for x in xs]
     result: Leaves = xp.foreach_norm(wide)
     return result
 
 
-def root_mean_squares(xp: Any, xs: Leaves) -> Leaves:
+def root_mean_squares(xp: Backend, xs: Leaves) -> Leaves:
     """The root of the mean square of every leaf, in the precision of `norms`."""
     counts = [_count(x) for x in xs]
     return [norm / count**0.5 for norm, count in zip(norms(xp, xs), counts, strict=True)]
 
 
-def _count(x: Any) -> int:
+def _count(x: Array) -> int:
     count = 1
     for n in x.shape:
         count *= int(n)
     return max(count, 1)
 
 
-def times(xp: Any, g: Leaves, factors: Leaves) -> Leaves:
+def times(xp: Backend, g: Leaves, factors: Leaves) -> Leaves:
     """Every leaf times its own factor, in the dtype of the leaf."""
     rows = zip(g, factors, strict=True)
     return [g_i * (f if f.dtype == g_i.dtype else xp.astype(f, g_i.dtype)) for g_i, f in rows]

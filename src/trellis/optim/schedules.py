@@ -18,6 +18,7 @@ from typing import Any
 from .._core.dispatch import load, xp_of
 from .._core.dtypes import FLOATING, default_dtype, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
+from .._core.typing import Array, Backend
 from .arguments import count, explained, flag, number, positive
 from .scaling import Schedule as Schedule
 
@@ -29,7 +30,7 @@ class Formula:
     rate: Callable[..., Any]
     arguments: tuple[Any, ...]
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Array | int) -> Any:
         if not hasattr(step, "dtype"):
             xp = load("numpy")
             return float(self.rate(xp, xp.asarray(step, dtype="float64"), *self.arguments))
@@ -56,7 +57,7 @@ def constant(value: float) -> Schedule:
     return Formula(_constant, (number("value", value),))
 
 
-def _constant(xp: Any, t: Any, value: float) -> Any:
+def _constant(xp: Backend, t: Array, value: float) -> Any:
     return xp.zeros_like(t) + value
 
 
@@ -96,7 +97,7 @@ def piecewise(value: float, factors: Mapping[int, float]) -> Schedule:
     return Formula(_piecewise, (number("value", value), tuple(pairs)))
 
 
-def _piecewise(xp: Any, t: Any, value: float, pairs: tuple[tuple[int, float], ...]) -> Any:
+def _piecewise(xp: Backend, t: Array, value: float, pairs: tuple[tuple[int, float], ...]) -> Any:
     result = xp.zeros_like(t) + value
     for start, factor in pairs:
         result = xp.where(t >= start, result * factor, result)
@@ -121,7 +122,9 @@ def exponential(value: float, steps: int, factor: float, *, staircase: bool = Fa
     return Formula(_exponential, (*numbers, flag("staircase", staircase)))
 
 
-def _exponential(xp: Any, t: Any, value: float, steps: int, factor: float, staircase: bool) -> Any:
+def _exponential(
+    xp: Backend, t: Array, value: float, steps: int, factor: float, staircase: bool
+) -> Any:
     exponent = xp.floor(t / steps) if staircase else t / steps
     return value * xp.pow(xp.zeros_like(t) + factor, exponent)
 
@@ -148,7 +151,7 @@ def polynomial(
 
 
 def _polynomial(
-    xp: Any, t: Any, value: float, end: float, steps: int, power: float, begin: int
+    xp: Backend, t: Array, value: float, end: float, steps: int, power: float, begin: int
 ) -> Any:
     remaining = 1 - xp.clip(t - begin, 0.0, float(steps)) / steps
     return (value - end) * xp.pow(remaining, xp.zeros_like(t) + power) + end
@@ -186,7 +189,7 @@ def cosine(value: float, steps: int, *, end: float = 0.0) -> Schedule:
     return Formula(_cosine, (number("value", value), count("steps", steps), number("end", end)))
 
 
-def _cosine(xp: Any, t: Any, value: float, steps: int, end: float) -> Any:
+def _cosine(xp: Backend, t: Array, value: float, steps: int, end: float) -> Any:
     wave = 0.5 * (1 + xp.cos(math.pi / steps * xp.clip(t, 0.0, float(steps))))
     return (value - end) * wave + end
 
@@ -277,7 +280,9 @@ def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     return Formula(_join, (tuple(schedules), turns))
 
 
-def _join(xp: Any, t: Any, schedules: tuple[Schedule, ...], boundaries: tuple[int, ...]) -> Any:
+def _join(
+    xp: Backend, t: Array, schedules: tuple[Schedule, ...], boundaries: tuple[int, ...]
+) -> Any:
     result = schedules[0](t)
     for schedule, boundary in zip(schedules[1:], boundaries, strict=True):
         result = xp.where(t < boundary, result, schedule(t - boundary))

@@ -68,7 +68,7 @@ def chain(*transformations: Transformation) -> Transformation:
     return from_rules(*rules)
 
 
-def checked_transformation(who: str, part: Any) -> Transformation:
+def checked_transformation(who: str, part: object) -> Transformation:
     """`part`, if it is a pair of functions."""
     if isinstance(part, Transformation):
         return part

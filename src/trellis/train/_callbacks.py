@@ -105,7 +105,7 @@ class _OnEpoch(Callback):
         self._fn(run)
 
 
-def as_callbacks(callbacks: Any, early_stopping: Any) -> list[Callback]:
+def as_callbacks(callbacks: object, early_stopping: Any) -> list[Callback]:
     """Callbacks; a plain function is called after every epoch, a number is the patience of early
     stopping."""
     given = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]

@@ -37,7 +37,7 @@ class Target:
     is_cast: bool
     sharding: Any = None
 
-    def __call__(self, batch: Any) -> Any:
+    def __call__(self, batch: object) -> Any:
         return tree.map(self._leaf, batch)
 
     def _leaf(self, x: Array) -> Any:
@@ -190,7 +190,7 @@ def _rows(x: Array, rows: np.ndarray | slice) -> Any:
     )
 
 
-def _share_of(batch: Any, cut: Cut) -> Any:
+def _share_of(batch: object, cut: Cut) -> Any:
     begin, end = cut(0, batch_size_of(batch))
     rows = slice(begin, end)
     return tree.map(lambda x: _rows(x, rows) if len(getattr(x, "shape", ())) else x, batch)
@@ -278,7 +278,7 @@ def as_source(
     return IterableSource(lambda: data, _length_of(data))
 
 
-def is_arrays(data: Any) -> bool:
+def is_arrays(data: object) -> bool:
     """One array, a tuple of arrays, or a dict of them. A list is an iterable of batches."""
     if isinstance(data, (tuple, dict)):
         leaves = tree.leaves(data)
@@ -286,7 +286,7 @@ def is_arrays(data: Any) -> bool:
     return hasattr(data, "dtype") and hasattr(data, "shape")
 
 
-def _framework_kind(data: Any) -> str | None:
+def _framework_kind(data: object) -> str | None:
     for cls in type(data).__mro__:
         module = cls.__module__
         if module.startswith("tensorflow.python.data") and cls.__name__ == "DatasetV2":
@@ -306,7 +306,7 @@ def _length_of(data: Any) -> int | None:
         return None
 
 
-def as_batch(batch: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def as_batch(batch: object) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The arguments of the model, and the targets of the loss: (x, y), (x1, x2, y), or one array
     alone."""
     if isinstance(batch, tuple):
@@ -316,7 +316,7 @@ def as_batch(batch: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return (batch,), ()
 
 
-def batch_size_of(batch: Any) -> int:
+def batch_size_of(batch: object) -> int:
     """The number of examples in a batch, for means over an epoch."""
     for x in tree.leaves(batch):
         if hasattr(x, "shape") and len(x.shape):

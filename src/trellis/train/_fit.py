@@ -42,9 +42,9 @@ _REFRESH_SECONDS = 0.2
 
 
 def fit(
-    model: Any,
+    model: Module,
     loss: Callable[..., Any],
-    data: Any,
+    data: object,
     /,
     *,
     optimizer: Any,
@@ -55,7 +55,7 @@ def fit(
     compile: bool = True,
     progress: bool = True,
     metrics: Any = None,
-    validation_data: Any = None,
+    validation_data: object = None,
     callbacks: Any = (),
     early_stopping: Any = None,
     seed: Any = None,
@@ -237,8 +237,8 @@ class _Run:
 
     def prepare(
         self,
-        data: Any,
-        validation: Any,
+        data: object,
+        validation: object,
         batch_size: int | None,
         shuffle: bool | None,
         drop_last: bool,
@@ -319,7 +319,7 @@ class _Run:
                 return
         self._position = 0
 
-    def _one_step(self, batch: Any) -> None:
+    def _one_step(self, batch: object) -> None:
         inputs, targets = as_batch(batch)
         draws = fold_in_words(fold_in_words(self._words, 1), self.step)
         key = self._xp.random.make_key(*draws, self._target.device)
@@ -421,9 +421,9 @@ class _Run:
 
 
 def evaluate(
-    model: Any,
+    model: Module,
     loss: Callable[..., Any],
-    data: Any,
+    data: object,
     /,
     *,
     batch_size: int | None = None,
@@ -452,8 +452,8 @@ def evaluate(
 
 
 def predict(
-    model: Any,
-    data: Any,
+    model: Module,
+    data: object,
     /,
     *,
     batch_size: int | None = None,

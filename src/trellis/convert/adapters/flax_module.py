@@ -4,6 +4,7 @@ from typing import Any
 
 from flax import nnx
 
+from ...nn import Module
 from .hollow import Hollow, HostStream, is_stream_open
 from .jax_function import in_jax, nested
 
@@ -11,7 +12,7 @@ from .jax_function import in_jax, nested
 class FlaxModule(nnx.Module):
     """An `nnx.Module` that computes what a Trellis model computes; see `as_flax`."""
 
-    def __init__(self, model: Any, rngs: nnx.Rngs | None = None):
+    def __init__(self, model: Module, rngs: nnx.Rngs | None = None):
         hollow = Hollow(model, "jax", "as_flax")
         v, kept = hollow.release()
         self._hollow = nnx.static(hollow)

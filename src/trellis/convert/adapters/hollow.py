@@ -12,7 +12,9 @@ from ..._core.container import Container, unflatten_container
 from ..._core.dispatch import backend_of
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..._core.tracing import is_followed, tracing
+from ..._core.typing import Backend, Device
 from ..._random.stream import _current, _while_followed, key_words, stream
+from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
 from ..module import ConvertedModule, has_64_bits
@@ -28,7 +30,7 @@ class Hollow:
     call, as lists in that order.
     """
 
-    def __init__(self, model: Any, backend: str, function: str):
+    def __init__(self, model: Module, backend: str, function: str):
         check_model(model, function)
         v, kept = model.v, model.buffers
         leaves = tree.leaves([v, kept])
@@ -54,9 +56,8 @@ class Hollow:
         self.variables, self.buffers = {}, {}
         return v, kept
 
-    def apply(
-        self, model: Any, v: Sequence[Any], buffers: Sequence[Any], args: Any, kwargs: Any
-    ) -> tuple[Any, list[Any]]:
+    def apply(self, model: Module, v: Sequence[Any], buffers: Sequence[Any], args: tuple[Any, ...],
+              kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:  # fmt: skip
         """What the model returns, and its new buffers."""
         of_v, of_buffers = self._structures
         kept = assembled(of_buffers, buffers)
@@ -90,7 +91,7 @@ class Hollow:
         return model
 
 
-def _empty(model: Any) -> None:
+def _empty(model: Module) -> None:
     """Take the arrays out of a copy, and the copy out of the tree that it stood in."""
     node = model.__node__
     node.link, node.more_links = None, []
@@ -130,7 +131,7 @@ def structure_of(nest: Container) -> Any:
     }
 
 
-def assembled(structure: Any, leaves: Sequence[Any]) -> Container:
+def assembled(structure: object, leaves: Sequence[Any]) -> Container:
     """The Container of that structure; leaves come in the order of its key paths."""
     remaining = list(leaves)
     remaining.reverse()
@@ -149,7 +150,7 @@ def _assembled(structure: Any, remaining: list[Any]) -> Container:
 # --------------------------------------------------------------------------------------
 
 
-def _move_constants(model: Any, origin: str, backend: str) -> None:
+def _move_constants(model: Module, origin: str, backend: str) -> None:
     """Arrays that modules keep besides their variables belong to the framework of these."""
     if origin == backend:
         return
@@ -161,7 +162,7 @@ def _move_constants(model: Any, origin: str, backend: str) -> None:
                 object.__setattr__(module, name, to_backend(value, backend))
 
 
-def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
+def _arrays_in_attributes(module: Module, backend: str) -> dict[str, Any]:
     """Attributes that are arrays of that framework, or pytrees of nothing else."""
     found = {}
     for name, value in vars(module).items():
@@ -171,7 +172,7 @@ def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
     return found
 
 
-def _is_array_of(x: Any, backend: str) -> bool:
+def _is_array_of(x: object, backend: str) -> bool:
     try:
         return is_array(x) and hasattr(x, "shape") and backend_of(x) == backend
     except ArgumentTypeError:  # a module, a specification: something else that has a type
@@ -190,7 +191,7 @@ class HostStream(stream):
         self._draw = draw
         self._key = self._known = None
 
-    def _next(self, xp: Any, device: Any) -> Any:
+    def _next(self, xp: Backend, device: Device | None) -> Any:
         if self._key is None:
             self._key = self._draw()
             self._known = key_words(self._key)

@@ -10,13 +10,14 @@ from ..._array.interchange import to_backend
 from ..._core.container import Container
 from ..._core.errors import ArgumentError
 from ..._random.stream import stream
+from ...nn import Module
 from .hollow import Hollow
 
 
 class JaxFunction:
     """`fn(params, *inputs)`, pure; see `as_jax`."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Module):
         self._hollow = Hollow(model, "jax", "as_jax")
         v, kept = self._hollow.release()
         self.params: dict[str, Any] = nested(v)

@@ -6,6 +6,7 @@ import keras
 
 from ..._array.casting import astype
 from ..._core.errors import NotSupportedError
+from ...nn import Module
 from .hollow import Hollow, HostStream, is_stream_open
 
 _BACKENDS = ("tensorflow", "jax", "torch")
@@ -14,7 +15,7 @@ _BACKENDS = ("tensorflow", "jax", "torch")
 class KerasLayer(keras.layers.Layer):
     """A Keras layer that computes what a Trellis model computes; see `as_keras_layer`."""
 
-    def __init__(self, model: Any, seed: int | None = None, **options: Any):
+    def __init__(self, model: Module, seed: int | None = None, **options: Any):
         super().__init__(**options)
         backend = keras.backend.backend()
         if backend not in _BACKENDS:

@@ -5,13 +5,14 @@ from typing import Any
 import torch
 
 from ..._core.errors import ArgumentError
+from ...nn import Module
 from .hollow import Hollow, HostStream, is_stream_open
 
 
 class TorchModule(torch.nn.Module):
     """A `torch.nn.Module` that computes what a Trellis model computes; see `as_torch_module`."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Module):
         super().__init__()
         self._hollow = Hollow(model, "torch", "as_torch_module")
         v, kept = self._hollow.release()

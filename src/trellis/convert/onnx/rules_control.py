@@ -173,7 +173,7 @@ def _parts(g: OnnxBuilder, found: Value, count: int) -> Any:
 
 
 @rules("Optional", "OptionalGetElement")
-def optional(g: OnnxBuilder, x: Value | None = None, type: Any = None) -> Value | None:
+def optional(g: OnnxBuilder, x: Value | None = None, type: object = None) -> Value | None:
     """What may be missing and is there: the value itself."""
     return x
 

@@ -1,21 +1,25 @@
 """Recurrent layers."""
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from ...graph import Value
 from .builder import OnnxBuilder
 from .table import rules
 
+# Attributes of a node, which may leave them out.
+Names: TypeAlias = Sequence[str] | None
+Factors: TypeAlias = Sequence[float] | None
 _DEFAULTS = {"rnn": ("Tanh",), "gru": ("Sigmoid", "Tanh"), "lstm": ("Sigmoid", "Tanh", "Tanh")}
 
 
 def _options(
     kind: str,
     direction: str,
-    activations: Any,
-    alphas: Any,
-    betas: Any,
+    activations: Names,
+    alphas: Factors,
+    betas: Factors,
     clip: float | None,
 ) -> dict[str, Any]:
     count = 2 if direction == "bidirectional" else 1
@@ -41,7 +45,7 @@ def _options(
     return options
 
 
-def _layer(g: OnnxBuilder, kind: str, args: list[Any], layout: int, options: Any) -> Any:
+def _layer(g: OnnxBuilder, kind: str, args: list[Any], layout: int, options: dict[str, Any]) -> Any:
     """The call, with batch-first arrays turned to time first and back."""
     if layout:
         for i in (0, 5, 6):
@@ -61,7 +65,7 @@ def _layer(g: OnnxBuilder, kind: str, args: list[Any], layout: int, options: Any
 def rnn(
     g: OnnxBuilder, x: Value, w: Value, r: Value, b: Value | None = None,
     lengths: Value | None = None, h: Value | None = None,
-    activation_alpha: Any = None, activation_beta: Any = None, activations: Any = None,
+    activation_alpha: Factors = None, activation_beta: Factors = None, activations: Names = None,
     clip: float | None = None, direction: str = "forward", hidden_size: int = 0, layout: int = 0,
 ) -> Any:  # fmt: skip
     options = _options("rnn", direction, activations, activation_alpha, activation_beta, clip)
@@ -72,7 +76,7 @@ def rnn(
 def gru(
     g: OnnxBuilder, x: Value, w: Value, r: Value, b: Value | None = None,
     lengths: Value | None = None, h: Value | None = None,
-    activation_alpha: Any = None, activation_beta: Any = None, activations: Any = None,
+    activation_alpha: Factors = None, activation_beta: Factors = None, activations: Names = None,
     clip: float | None = None, direction: str = "forward", hidden_size: int = 0, layout: int = 0,
     linear_before_reset: int = 0,
 ) -> Any:  # fmt: skip
@@ -87,7 +91,7 @@ def lstm(
     g: OnnxBuilder, x: Value, w: Value, r: Value, b: Value | None = None,
     lengths: Value | None = None, h: Value | None = None, c: Value | None = None,
     p: Value | None = None,
-    activation_alpha: Any = None, activation_beta: Any = None, activations: Any = None,
+    activation_alpha: Factors = None, activation_beta: Factors = None, activations: Names = None,
     clip: float | None = None, direction: str = "forward", hidden_size: int = 0,
     input_forget: int = 0, layout: int = 0,
 ) -> Any:  # fmt: skip

@@ -9,14 +9,15 @@ from typing import Any
 
 from ... import functional as F
 from ..._array.manipulation import expand_dims, pad, reshape, squeeze
+from ..._core.typing import Array
 
 Pairs = Sequence[tuple[int, int]]
 
 
 def convolution(
-    x: Any,
-    filters: Any,
-    bias: Any = None,
+    x: Array,
+    filters: Array,
+    bias: Array | None = None,
     /,
     *,
     strides: Sequence[int],
@@ -57,9 +58,9 @@ def convolution(
 
 
 def transposed_convolution(
-    x: Any,
-    filters: Any,
-    bias: Any = None,
+    x: Array,
+    filters: Array,
+    bias: Array | None = None,
     /,
     *,
     strides: Sequence[int],
@@ -105,7 +106,7 @@ def transposed_convolution(
     return squeeze(y, 0) if alone else y
 
 
-def cropped(x: Any, pairs: Pairs) -> Any:
+def cropped(x: Array, pairs: Pairs) -> Any:
     """`x` (N, C, *spatial) without so many elements at the begin and end of each spatial axis."""
     cuts = [slice(low, -high if high else None) for low, high in pairs]
     return x[(slice(None), slice(None), *cuts)]

@@ -5,8 +5,10 @@ from typing import Any
 
 import trellis as t
 
+from ..._core.typing import Array
 
-def shape(x: Any, /) -> tuple[int, ...]:
+
+def shape(x: Array, /) -> tuple[int, ...]:
     """The shape as a tuple."""
     return tuple(x.shape)
 
@@ -27,7 +29,7 @@ def random_normal(
         return t.random_normal(mean=mean, std=std, shape=tuple(sizes), dtype=dtype)
 
 
-def random_categories(x: Any, count: int, /, *, dtype: str, backend: str) -> Any:
+def random_categories(x: Array, count: int, /, *, dtype: str, backend: str) -> Any:
     """So many categories for each row of logarithms of weights, drawn with replacement."""
     noise = random_uniform((x.shape[0], count, x.shape[1]), 1e-12, 1.0, dtype="float32",
                            backend=backend)  # fmt: skip

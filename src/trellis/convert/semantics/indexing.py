@@ -1,11 +1,14 @@
 """Reading and writing by arrays of indices, as torch and ONNX mean it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import trellis
 
+from ..._core.typing import Array
 
-def index(x: Any, indices: Any, /) -> Any:
+
+def index(x: Array, indices: Sequence[Array | None], /) -> Any:
     """`x[indices]`: arrays of indices broadcast against each other, None takes a whole axis, a
     mask of bools takes the elements where it is true."""
     items = _without_masks(x, indices)
@@ -27,7 +30,9 @@ def index(x: Any, indices: Any, /) -> Any:
     return trellis.moveaxis(found, source, tuple([first + i for i in source]))
 
 
-def with_indexed(x: Any, indices: Any, values: Any, /, *, add: bool = False) -> Any:
+def with_indexed(
+    x: Array, indices: Sequence[Array | None], values: Array, /, *, add: bool = False
+) -> Any:
     """`x` with `values` at `x[indices]`, or added there, where repeated indices add up."""
     items = _without_masks(x, indices)
     axes = [axis for axis, item in enumerate(items) if item is not None]
@@ -53,14 +58,13 @@ def with_indexed(x: Any, indices: Any, values: Any, /, *, add: bool = False) -> 
     return trellis.permute_dims(changed, back)
 
 
-def with_slice(x: Any, key: Any, values: Any, /) -> Any:
+def with_slice(x: Array, key: int | slice | tuple[Any, ...], values: Array, /) -> Any:
     """`x` with `values` at `x[key]`, a place made of integers and slices."""
     return trellis.at(x, key).set(values)
 
 
-def reduced_along_axis(
-    x: Any, indices: Any, values: Any, /, *, axis: int, reduce: str, include_self: bool
-) -> Any:
+def reduced_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int, reduce: str,
+                       include_self: bool) -> Any:  # fmt: skip
     """Like `trellis.put_along_axis`, where `x` itself counts as a value only if `include_self`;
     "mean" is known too."""
     names: dict[str, Any] = {
@@ -84,7 +88,7 @@ def reduced_along_axis(
     return trellis.divide(found, trellis.maximum(counts, 1))
 
 
-def with_masked(x: Any, mask: Any, values: Any, /) -> Any:
+def with_masked(x: Array, mask: Array, values: Array, /) -> Any:
     """`x` with the first elements of `values`, in their order, where `mask` is true."""
     shape = tuple(x.shape)
     mask = trellis.reshape(trellis.broadcast_to(mask, shape), (-1,))
@@ -93,7 +97,7 @@ def with_masked(x: Any, mask: Any, values: Any, /) -> Any:
     return trellis.reshape(trellis.where(mask, chosen, trellis.reshape(x, (-1,))), shape)
 
 
-def diagonal_matrix(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal_matrix(x: Array, /, *, offset: int = 0) -> Any:
     """Matrices with the vectors along the last axis of `x` on a diagonal."""
     n = x.shape[-1] + abs(offset)
     rows = trellis.pad(x, (*[(0, 0)] * (len(x.shape) - 1), (max(offset, 0), max(-offset, 0))))
@@ -104,7 +108,9 @@ def diagonal_matrix(x: Any, /, *, offset: int = 0) -> Any:
     return trellis.roll(full, -offset, axis=-2) if offset else full
 
 
-def with_diagonal(x: Any, values: Any, /, *, offset: int = 0, axes: Any = (-2, -1)) -> Any:
+def with_diagonal(
+    x: Array, values: Array, /, *, offset: int = 0, axes: tuple[int, int] = (-2, -1)
+) -> Any:
     """`x` with `values` on a diagonal of the matrices that two of its axes form."""
     moved = trellis.moveaxis(x, axes, (-2, -1))
     rows, cols = moved.shape[-2], moved.shape[-1]
@@ -119,14 +125,16 @@ def with_diagonal(x: Any, values: Any, /, *, offset: int = 0, axes: Any = (-2, -
     return trellis.moveaxis(trellis.reshape(lines, moved.shape), (-2, -1), axes)
 
 
-def bincount(x: Any, weights: Any = None, /, *, minlength: int = 0, dtype: Any = None) -> Any:
+def bincount(
+    x: Any, weights: Array | None = None, /, *, minlength: int = 0, dtype: str | None = None
+) -> Any:
     """How often each number from 0 to the largest occurs, or the sum of its weights."""
     count = max(int(trellis.max(x)) + 1 if x.shape[0] else 0, minlength)
     given = trellis.ones_like(x, dtype=dtype) if weights is None else weights
     return trellis.segment_sum(given, x, num_segments=count)
 
 
-def _without_masks(x: Any, indices: Any) -> list[Any]:
+def _without_masks(x: Array, indices: Sequence[Array | None]) -> list[Any]:
     """One item for each axis: an array of integers, or None."""
     items: list[Any] = []
     for item in indices:

@@ -5,9 +5,10 @@ from typing import Any
 from ..._array.interchange import to_numpy
 from ..._core.dispatch import xp_of
 from ..._core.errors import TracingError
+from ..._core.typing import Array
 
 
-def integers(x: Any, /) -> tuple[int, ...]:
+def integers(x: Array, /) -> tuple[int, ...]:
     """The numbers of an integer array as Python's, for shapes and axes that are inputs of a model.
 
     >>> import numpy as np
@@ -17,23 +18,23 @@ def integers(x: Any, /) -> tuple[int, ...]:
     return tuple([int(n) for n in _read(x).ravel()])
 
 
-def integer(x: Any, /) -> int:
+def integer(x: Array, /) -> int:
     """The one number of an integer array."""
     return int(_read(x).reshape(()))
 
 
-def number(x: Any, /) -> Any:
+def number(x: Array, /) -> Any:
     """The one number of an array, as a Python number."""
     found = _read(x).reshape(()).item()
     return found if type(found) in (bool, int, float, complex) else float(found)
 
 
-def axes_of(x: Any, /) -> tuple[int, ...] | None:
+def axes_of(x: Array, /) -> tuple[int, ...] | None:
     """Axes to reduce; none named means all of them."""
     return integers(x) or None
 
 
-def _read(x: Any) -> Any:
+def _read(x: Array) -> Any:
     if not xp_of(x).is_concrete(x):
         raise TracingError(
             "This model takes a shape, an axis or a count from an array, which a compiled function "

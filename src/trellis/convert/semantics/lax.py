@@ -12,10 +12,11 @@ from typing import Any
 from ..._array.indexing import scatter
 from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.dtypes import name_of
+from ..._core.typing import Array, Backend
 
 
 def take_within(
-    x: Any, indices: Any, /, *, axis: int, outside: str = "clip", fill: float | None = None
+    x: Array, indices: Array, /, *, axis: int, outside: str = "clip", fill: float | None = None
 ) -> Any:
     """Slices of `x` along an axis, by indices that may lie outside.
 
@@ -35,8 +36,8 @@ def take_within(
 
 
 def gather_slices(
-    x: Any,
-    indices: Any,
+    x: Array,
+    indices: Array,
     sizes: Sequence[int],
     /,
     *,
@@ -82,9 +83,9 @@ def gather_slices(
 
 
 def scatter_slices(
-    x: Any,
-    indices: Any,
-    updates: Any,
+    x: Array,
+    indices: Array,
+    updates: Array,
     /,
     *,
     window_axes: Sequence[int],
@@ -134,9 +135,9 @@ class _Places:
 
     def __init__(
         self,
-        xp: Any,
-        x: Any,
-        indices: Any,
+        xp: Backend,
+        x: Array,
+        indices: Array,
         sizes: Sequence[int],
         collapsed: Sequence[int],
         starts: Sequence[int],
@@ -153,7 +154,7 @@ class _Places:
         self.looked_up = [d for d in axes if d not in self.whole]
         self.windows = [d for d in self.looked_up if d not in (*collapsed, *batch)]
 
-    def rows(self, x: Any) -> Any:
+    def rows(self, x: Array) -> Any:
         """`x` with the axes that are looked up as one, in front."""
         xp, order = self.xp, (*self.looked_up, *self.whole)
         if order != tuple(sorted(order)):
@@ -161,7 +162,7 @@ class _Places:
         count = prod([self.shape[d] for d in self.looked_up])
         return xp.reshape(x, (count, *[self.shape[d] for d in self.whole]))
 
-    def from_rows(self, rows: Any) -> Any:
+    def from_rows(self, rows: Array) -> Any:
         """What `rows` was made of, with changed numbers."""
         order = [*self.looked_up, *self.whole]
         x = self.xp.reshape(rows, tuple([self.shape[d] for d in order]))
@@ -203,7 +204,7 @@ class _Places:
             return xp.reshape(self._arange(self.shape[d]), tuple(shape))
         return xp.reshape(self._arange(1), tuple(shape))
 
-    def _around(self, x: Any, outer: tuple[int, ...]) -> Any:
+    def _around(self, x: Array, outer: tuple[int, ...]) -> Any:
         """`x` of the shape of the indices, with an axis of size 1 for each axis of the window."""
         if not self.windows:
             return x
@@ -214,7 +215,7 @@ class _Places:
         return xp.arange(n, dtype=xp.as_dtype("int32"), device=xp.device(self.indices))
 
 
-def dynamic_slice(x: Any, starts: Sequence[Any], sizes: Sequence[int], /) -> Any:
+def dynamic_slice(x: Array, starts: Sequence[Any], sizes: Sequence[int], /) -> Any:
     """A window of `x` that begins at `starts`, moved inside where it would reach beyond.
 
     >>> import numpy as np
@@ -236,7 +237,7 @@ def dynamic_slice(x: Any, starts: Sequence[Any], sizes: Sequence[int], /) -> Any
     return x
 
 
-def dynamic_update_slice(x: Any, update: Any, starts: Sequence[Any], /) -> Any:
+def dynamic_update_slice(x: Array, update: Array, starts: Sequence[Any], /) -> Any:
     """`x` with a window that begins at `starts` replaced by `update`.
 
     >>> import numpy as np
@@ -262,7 +263,7 @@ def dynamic_update_slice(x: Any, update: Any, starts: Sequence[Any], /) -> Any:
     return update if inside is None else xp.where(inside, update, x)
 
 
-def _fill(x: Any, fill: float | None) -> Any:
+def _fill(x: Array, fill: float | None) -> Any:
     name = name_of(x.dtype)
     if fill is not None:
         return int(fill) if "int" in name else fill
@@ -274,5 +275,5 @@ def _fill(x: Any, fill: float | None) -> Any:
     return 2**bits - 1 if name.startswith("u") else -(2 ** (bits - 1))
 
 
-def _sizes(x: Any) -> tuple[int, ...]:
+def _sizes(x: Array) -> tuple[int, ...]:
     return tuple(x.shape)

@@ -3,11 +3,12 @@
 from typing import Any
 
 from ..._core.dispatch import xp_of, xp_of_all
+from ..._core.typing import Array
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     /,
     *,
     left_side: bool = True,
@@ -39,7 +40,7 @@ def triangular_solve(
     return xp.matrix_transpose(xp.linalg.solve(xp.matrix_transpose(a), xp.matrix_transpose(b)))
 
 
-def symmetric_from(x: Any, /, *, lower: bool) -> Any:
+def symmetric_from(x: Array, /, *, lower: bool) -> Any:
     """The Hermitian matrix that has one triangle of `x`."""
     xp = xp_of(x)
     half = xp.tril(x, k=-1) if lower else xp.triu(x, k=1)
@@ -47,7 +48,7 @@ def symmetric_from(x: Any, /, *, lower: bool) -> Any:
     return whole + xp.conj(xp.matrix_transpose(half))
 
 
-def lu(x: Any, /) -> tuple[Any, Any, Any]:
+def lu(x: Array, /) -> tuple[Any, Any, Any]:
     """L and U in one matrix, the row that each step swapped with, and the order of rows that came
     of it. Column by column, with the largest element of each as pivot.
 
@@ -83,7 +84,7 @@ def lu(x: Any, /) -> tuple[Any, Any, Any]:
     return x, xp.stack(pivots, axis=-1), order
 
 
-def pivots_to_permutation(pivots: Any, size: int, /) -> Any:
+def pivots_to_permutation(pivots: Array, size: int, /) -> Any:
     """The order of rows after the swaps of `lu`."""
     xp = xp_of(pivots)
     places = xp.arange(size, dtype=xp.as_dtype("int32"), device=xp.device(pivots))

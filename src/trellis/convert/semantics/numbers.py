@@ -5,9 +5,10 @@ from typing import Any
 from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.dtypes import name_of
 from ..._core.errors import NotSupportedError
+from ..._core.typing import Array, Backend
 
 
-def complex_of(real: Any, imag: Any, /) -> Any:
+def complex_of(real: Array | float, imag: Array | float, /) -> Any:
     """`real + 1j * imag`.
 
     >>> import numpy as np
@@ -24,7 +25,7 @@ def complex_of(real: Any, imag: Any, /) -> Any:
     return xp.astype(real, kind) + xp.astype(imag, kind) * 1j
 
 
-def less_with_nan(x: Any, y: Any, /) -> Any:
+def less_with_nan(x: Array, y: Array, /) -> Any:
     """`x < y`, where nan is larger than all other numbers.
 
     >>> import numpy as np
@@ -39,7 +40,7 @@ def less_with_nan(x: Any, y: Any, /) -> Any:
     )
 
 
-def less_equal_with_nan(x: Any, y: Any, /) -> Any:
+def less_equal_with_nan(x: Array, y: Array, /) -> Any:
     """`x <= y`, where nan is larger than all other numbers and equal to itself."""
     xp = xp_of_all(x, y)
     if not _is_float(x, y):
@@ -47,7 +48,7 @@ def less_equal_with_nan(x: Any, y: Any, /) -> Any:
     return xp.logical_or(xp.less_equal(x, y), _isnan(xp, y))
 
 
-def equal_with_nan(x: Any, y: Any, /) -> Any:
+def equal_with_nan(x: Array, y: Array, /) -> Any:
     """`x == y`, where nan is equal to itself."""
     xp = xp_of_all(x, y)
     if not _is_float(x, y):
@@ -55,16 +56,16 @@ def equal_with_nan(x: Any, y: Any, /) -> Any:
     return xp.logical_or(xp.equal(x, y), xp.logical_and(_isnan(xp, x), _isnan(xp, y)))
 
 
-def _isnan(xp: Any, x: Any) -> Any:
+def _isnan(xp: Backend, x: Array) -> Any:
     return xp.isnan(x) if hasattr(x, "dtype") else x != x
 
 
-def _is_float(x: Any, y: Any) -> bool:
+def _is_float(x: Array, y: Array) -> bool:
     array = x if hasattr(x, "dtype") else y
     return "float" in name_of(array.dtype)
 
 
-def accumulate(x: Any, /, *, axis: int, by: str) -> Any:
+def accumulate(x: Array, /, *, axis: int, by: str) -> Any:
     """The "max", "min" or "logsumexp" of all elements up to each one, in log2(n) steps.
 
     >>> import numpy as np
@@ -82,7 +83,7 @@ def accumulate(x: Any, /, *, axis: int, by: str) -> Any:
     return x
 
 
-def bitcast(x: Any, dtype: str, /) -> Any:
+def bitcast(x: Array, dtype: str, /) -> Any:
     """The bits of numbers read as another type of the same width.
 
     Between integers of one width, and from 32-bit integers to float32 and back.
@@ -107,14 +108,14 @@ def bitcast(x: Any, dtype: str, /) -> Any:
     )
 
 
-def _powers(xp: Any, x: Any) -> Any:
+def _powers(xp: Backend, x: Array) -> Any:
     """The value of the last place but the fraction, for each exponent of float32."""
     exponents = [max(e, 1) - 127 for e in range(255)]
     powers = [2.0**e for e in exponents] + [float("inf")]
     return xp.asarray(powers, dtype=xp.as_dtype("float32"), device=xp.device(x))
 
 
-def _float_of_bits(xp: Any, bits: Any) -> Any:
+def _float_of_bits(xp: Backend, bits: Array) -> Any:
     float32, int32 = xp.as_dtype("float32"), xp.as_dtype("int32")
     fraction = xp.astype(xp.bitwise_and(bits, 0x7FFFFF), float32) * 2.0**-23
     shifted = xp.bitwise_and(xp.bitwise_right_shift(bits, 23), 0xFF)
@@ -126,7 +127,7 @@ def _float_of_bits(xp: Any, bits: Any) -> Any:
     return xp.where(xp.not_equal(sign, 0), -value, value)
 
 
-def _bits_of_float(xp: Any, x: Any) -> Any:
+def _bits_of_float(xp: Backend, x: Array) -> Any:
     uint32, int32 = xp.as_dtype("uint32"), xp.as_dtype("int32")
     powers = _powers(xp, x)
     size = xp.abs(x)
@@ -147,7 +148,7 @@ def _bits_of_float(xp: Any, x: Any) -> Any:
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
-def threefry_2x32(key_1: Any, key_2: Any, x_1: Any, x_2: Any, /) -> tuple[Any, Any]:
+def threefry_2x32(key_1: Array, key_2: Array, x_1: Array, x_2: Array, /) -> tuple[Any, Any]:
     """The hash that random bits of JAX come from, of a key and a counter of two words each.
 
     >>> import numpy as np
@@ -157,14 +158,14 @@ def threefry_2x32(key_1: Any, key_2: Any, x_1: Any, x_2: Any, /) -> tuple[Any, A
     """
     xp = xp_of_all(key_1, key_2, x_1, x_2)
 
-    def plus(x: Any, y: Any) -> Any:
+    def plus(x: Array, y: Array) -> Any:
         """Sums of 32 bits, whatever a framework does with larger ones."""
         low = xp.add(xp.bitwise_and(x, 0xFFFF), xp.bitwise_and(y, 0xFFFF))
         high = xp.add(xp.bitwise_right_shift(x, 16), xp.bitwise_right_shift(y, 16))
         high = xp.bitwise_and(xp.add(high, xp.bitwise_right_shift(low, 16)), 0xFFFF)
         return xp.bitwise_or(xp.bitwise_left_shift(high, 16), xp.bitwise_and(low, 0xFFFF))
 
-    def turned(x: Any, n: int) -> Any:
+    def turned(x: Array, n: int) -> Any:
         return xp.bitwise_or(xp.bitwise_left_shift(x, n), xp.bitwise_right_shift(x, 32 - n))
 
     parity = xp.bitwise_xor(xp.bitwise_xor(key_1, key_2), 0x1BD11BDA)

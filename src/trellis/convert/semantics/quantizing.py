@@ -6,13 +6,14 @@ import trellis as t
 
 from ..._core.dispatch import xp_of
 from ..._core.shapes import normal_axis
+from ..._core.typing import Array
 from .convolution import convolution
 
 
 def quantized(
-    x: Any,
-    scale: Any,
-    zero: Any = None,
+    x: Array,
+    scale: Array,
+    zero: Array | None = None,
     /,
     *,
     dtype: str | None = "uint8",
@@ -42,9 +43,8 @@ def quantized(
     return y if dtype is None else t.astype(y, dtype)
 
 
-def dequantized(
-    x: Any, scale: Any, zero: Any = None, /, *, dtype: str, axis: int = 1, block: int = 0
-) -> Any:
+def dequantized(x: Array, scale: Array, zero: Array | None = None, /, *, dtype: str, axis: int = 1,
+                block: int = 0) -> Any:  # fmt: skip
     """(x - zero) * scale; the inverse of `quantized`."""
     y = t.astype(x, "float32", copy=False)
     if zero is not None:
@@ -52,7 +52,7 @@ def dequantized(
     return t.astype(y * _spread(t.astype(scale, "float32"), x, axis, block), dtype, copy=False)
 
 
-def quantized_by_range(x: Any, /) -> tuple[Any, Any, Any]:
+def quantized_by_range(x: Array, /) -> tuple[Any, Any, Any]:
     """uint8 numbers that span the range of `x` and zero, their scale and their zero."""
     highest = t.maximum(t.max(x), 0.0)
     lowest = t.minimum(t.min(x), 0.0)
@@ -63,7 +63,9 @@ def quantized_by_range(x: Any, /) -> tuple[Any, Any, Any]:
     return t.astype(y, "uint8"), scale, t.astype(zero, "uint8")
 
 
-def integer_matmul(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None, /) -> Any:
+def integer_matmul(
+    a: Array, b: Array, a_zero: Array | None = None, b_zero: Array | None = None, /
+) -> Any:
     """The product of small integers without their zeros, in int32."""
     a, b = t.astype(a, "int32"), t.astype(b, "int32")
     if a_zero is not None:
@@ -75,9 +77,9 @@ def integer_matmul(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None, /) ->
     return t.matmul(a, b)
 
 
-def integer_convolution(
-    x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, bias: Any = None, /, **options: Any
-) -> Any:
+def integer_convolution(x: Array, w: Array, x_zero: Array | None = None,
+                        w_zero: Array | None = None, bias: Array | None = None, /,
+                        **options: Any) -> Any:  # fmt: skip
     """The convolution of small integers without their zeros, in int32.
 
     Computed in floats, exact up to 2 ** 24.
@@ -96,11 +98,11 @@ def integer_convolution(
 
 
 def requantized(
-    total: Any,
-    x_scale: Any,
-    w_scale: Any,
-    y_scale: Any,
-    y_zero: Any,
+    total: Array,
+    x_scale: Array,
+    w_scale: Array,
+    y_scale: Array,
+    y_zero: Array,
     /,
     *,
     dtype: str,
@@ -118,7 +120,7 @@ def requantized(
     return t.astype(t.clip(y, float(limits[0]), float(limits[1])), dtype)
 
 
-def _spread(row: Any, x: Any, axis: int, block: int) -> Any:
+def _spread(row: Array, x: Array, axis: int, block: int) -> Any:
     """A scale in a shape that stands beside `x`."""
     rank = len(row.shape)
     if rank == 0 or (rank == 1 and row.shape[0] == 1 and not block):

@@ -14,17 +14,18 @@ from trellis import functional as F
 
 from ..._core.dispatch import xp_of
 from ..._core.errors import ArgumentError
+from ..._core.typing import Array
 
 Names = Sequence[str]
 
 
 def rnn(
-    x: Any,
-    w: Any,
-    r: Any,
-    b: Any = None,
-    lengths: Any = None,
-    h: Any = None,
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    lengths: Array | None = None,
+    h: Array | None = None,
     /,
     *,
     direction: str = "forward",
@@ -42,12 +43,12 @@ def rnn(
 
 
 def gru(
-    x: Any,
-    w: Any,
-    r: Any,
-    b: Any = None,
-    lengths: Any = None,
-    h: Any = None,
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    lengths: Array | None = None,
+    h: Array | None = None,
     /,
     *,
     direction: str = "forward",
@@ -77,14 +78,14 @@ def gru(
 
 
 def lstm(
-    x: Any,
-    w: Any,
-    r: Any,
-    b: Any = None,
-    lengths: Any = None,
-    h: Any = None,
-    c: Any = None,
-    p: Any = None,
+    x: Array,
+    w: Array,
+    r: Array,
+    b: Array | None = None,
+    lengths: Array | None = None,
+    h: Array | None = None,
+    c: Array | None = None,
+    p: Array | None = None,
     /,
     *,
     direction: str = "forward",
@@ -144,13 +145,13 @@ def _layer(
     x: Any,
     w: Any,
     r: Any,
-    b: Any,
-    lengths: Any,
+    b: Array | None,
+    lengths: Array | None,
     states: tuple[Any, ...],
     direction: str,
     activations: Names,
     per_direction: int,
-    p: Any = None,
+    p: Array | None = None,
 ) -> tuple[Any, list[Any]]:
     xp = xp_of(x)
     count = 2 if direction == "bidirectional" else 1
@@ -181,9 +182,8 @@ def _layer(
     return y, [t.stack([last[i] for last in lasts], axis=0) for i in range(len(states))]
 
 
-def _scanned(
-    step: Callable, seen: Any, given: list[Any], r: Any, rb: Any, acts: Any, more: Any, lengths: Any
-) -> tuple[Any, Any]:
+def _scanned(step: Callable, seen: Any, given: list[Any], r: Any, rb: Any, acts: Any, more: Any,
+             lengths: Array | None) -> tuple[Any, Any]:  # fmt: skip
     xp = xp_of(seen)
     if lengths is None:
 
@@ -206,7 +206,7 @@ def _scanned(
     return y, last
 
 
-def _reversed(x: Any, lengths: Any) -> Any:
+def _reversed(x: Array, lengths: Array | None) -> Any:
     if lengths is None:
         return t.flip(x, axis=0)
     from .rearranging import reversed_starts
@@ -218,5 +218,5 @@ def _named(name: Any) -> Callable:
     return activation(name) if isinstance(name, str) else activation(*name)
 
 
-def _clipped(x: Any, clip: float | None) -> Any:
+def _clipped(x: Array, clip: float | None) -> Any:
     return x if clip is None else t.clip(x, -clip, clip)

@@ -8,6 +8,7 @@ import numpy as np
 import trellis as t
 
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array
 
 _COSINES = {
     "hann": (0.5, 0.5, 0.0),
@@ -17,7 +18,7 @@ _COSINES = {
 
 
 def fourier(
-    x: Any,
+    x: Array,
     length: int | None = None,
     /,
     *,
@@ -50,9 +51,8 @@ def fourier(
     return t.astype(t.stack([t.real(y), t.imag(y)], axis=-1), kind, copy=False)
 
 
-def short_time_fourier(
-    x: Any, step: int, window: Any = None, length: int | None = None, /, *, one_sided: bool = True
-) -> Any:
+def short_time_fourier(x: Array, step: int, window: Array | None = None, length: int | None = None,
+                       /, *, one_sided: bool = True) -> Any:  # fmt: skip
     """Transforms of pieces of a signal (N, T, 1 or 2), weighted by a window."""
     if length is None:
         length = x.shape[1] if window is None else window.shape[0]
@@ -96,7 +96,7 @@ def mel_weights(
     return t.asarray(weights.tolist(), dtype=dtype, backend=backend)
 
 
-def _complex(z: Any) -> Any:
+def _complex(z: Array) -> Any:
     kind = str(t.dtype(z))
     if kind.startswith("complex"):
         return z

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 import trellis as t
 
 from ..._core.dispatch import xp_of
 from ..._core.errors import NotSupportedError
+from ..._core.typing import Array
 
 _CANONICAL = frozenset(
     {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
@@ -13,13 +16,12 @@ _CANONICAL = frozenset(
 )
 
 
-def cast_small(x: Any, dtype: str, /, *, saturate: bool = True, round_mode: str = "up") -> Any:
+def cast_small(x: Array, dtype: str, /, *, saturate: bool = True, round_mode: str = "up") -> Any:
     """`x` in a type of a few bits, or from one.
 
     Numbers beyond the largest become it if `saturate`, else what the type has for overflow.
     """
     import ml_dtypes
-    import numpy as np
 
     if not isinstance(x, (np.ndarray, np.generic)):
         name = t.backend_of(x)
@@ -37,10 +39,9 @@ def cast_small(x: Any, dtype: str, /, *, saturate: bool = True, round_mode: str 
     return _to_small_float(x.astype(np.float32), dtype, kind, saturate, round_mode)
 
 
-def bit_cast(x: Any, dtype: str, /) -> Any:
+def bit_cast(x: Array, dtype: str, /) -> Any:
     """The bits of each element read as another type of the same size."""
     import ml_dtypes
-    import numpy as np
 
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     found = np.ascontiguousarray(t.to_numpy(x)).view(kind).reshape(tuple(x.shape))
@@ -48,12 +49,12 @@ def bit_cast(x: Any, dtype: str, /) -> Any:
     return found if isinstance(x, np.ndarray) else xp.from_numpy(found)
 
 
-def cast_like(x: Any, y: Any, /) -> Any:
+def cast_like(x: Array, y: Array, /) -> Any:
     """`x` in the type of `y`."""
     return t.astype(x, t.dtype(y), copy=False)
 
 
-def shifted(x: Any, y: Any, /, *, right: bool) -> Any:
+def shifted(x: Array, y: Array, /, *, right: bool) -> Any:
     """The bits of signed integers moved; by less than 0 or more than there are, all leave.
 
     >>> import numpy as np
@@ -69,17 +70,16 @@ def shifted(x: Any, y: Any, /, *, right: bool) -> Any:
     return t.where(fits, t.bitwise_left_shift(x, count), t.zeros_like(x))
 
 
-def _from_small(x: Any, kind: Any) -> Any:
-    import numpy as np
-
+def _from_small(x: np.ndarray, kind: np.dtype) -> Any:
     if kind.kind in "iub":
         return x.astype(np.float32).astype(kind) if x.dtype.kind == "V" else x.astype(kind)
     return x.astype(np.float32).astype(kind)
 
 
-def _to_small_float(x: Any, name: str, kind: Any, saturate: bool, round_mode: str) -> Any:
+def _to_small_float(
+    x: np.ndarray, name: str, kind: np.dtype, saturate: bool, round_mode: str
+) -> Any:
     import ml_dtypes
-    import numpy as np
 
     if name == "float8_e8m0fnu":
         return _to_powers(x, kind, saturate, round_mode)
@@ -92,10 +92,8 @@ def _to_small_float(x: Any, name: str, kind: Any, saturate: bool, round_mode: st
     return x.astype(kind)
 
 
-def _to_powers(x: Any, kind: Any, saturate: bool, round_mode: str) -> Any:
+def _to_powers(x: np.ndarray, kind: np.dtype, saturate: bool, round_mode: str) -> Any:
     """Powers of two: 8 bits of exponent and nothing else."""
-    import numpy as np
-
     with np.errstate(all="ignore"):
         size = np.abs(x.astype(np.float64))
         power = np.log2(np.where(size > 0, size, 1.0))

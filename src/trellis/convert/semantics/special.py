@@ -8,13 +8,14 @@ import math
 from typing import Any
 
 from ..._core.dispatch import xp_of, xp_of_all
+from ..._core.typing import Array, Backend
 
 # Asymptotic series begin to hold from here on; smaller arguments are shifted there.
 _FAR = 10
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6]
 
 
-def lgamma(x: Any, /) -> Any:
+def lgamma(x: Array, /) -> Any:
     """The logarithm of the size of the gamma function.
 
     >>> import numpy as np
@@ -30,7 +31,7 @@ def lgamma(x: Any, /) -> Any:
     return xp.where(small, mirrored, series)
 
 
-def _lgamma_from_half(xp: Any, x: Any) -> Any:
+def _lgamma_from_half(xp: Backend, x: Array) -> Any:
     """Numbers below 10 are multiplied up: log gamma(x) = log gamma(x + n) - log(x (x + 1) ...)."""
     below = x < _FAR
     product = xp.ones_like(x)
@@ -49,7 +50,7 @@ def _lgamma_from_half(xp: Any, x: Any) -> Any:
     return xp.where(below, total - xp.log(product), total)
 
 
-def digamma(x: Any, /) -> Any:
+def digamma(x: Array, /) -> Any:
     """The derivative of `lgamma`.
 
     >>> import numpy as np
@@ -78,7 +79,7 @@ def digamma(x: Any, /) -> Any:
     return xp.where(small, mirrored, total)
 
 
-def polygamma(n: Any, x: Any, /) -> Any:
+def polygamma(n: Array, x: Array, /) -> Any:
     """The derivative of order `n` of `digamma`, for x > 0; all orders are one whole number.
 
     >>> import numpy as np
@@ -106,7 +107,7 @@ def polygamma(n: Any, x: Any, /) -> Any:
     return xp.where(n == 0.0, digamma(x + xp.zeros_like(zeta)), sign * factorial * zeta)
 
 
-def regularized_incomplete_beta(a: Any, b: Any, x: Any, /) -> Any:
+def regularized_incomplete_beta(a: Array, b: Array, x: Array, /) -> Any:
     """The distribution function of the beta distribution, by its continued fraction.
 
     >>> import numpy as np

@@ -7,11 +7,12 @@ from typing import Any
 
 from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.dtypes import name_of
+from ..._core.typing import Array, Scalar
 
 Pairs = Sequence[tuple[int, int]]
 
 
-def pad_dilated(x: Any, value: Any, config: Sequence[tuple[int, int, int]], /) -> Any:
+def pad_dilated(x: Array, value: Array | Scalar, config: Sequence[tuple[int, int, int]], /) -> Any:
     """`x` with `value` around it and between its elements: (before, after, between) for each axis;
     fewer than zero before or after cuts elements off.
 
@@ -51,7 +52,7 @@ def pad_dilated(x: Any, value: Any, config: Sequence[tuple[int, int, int]], /) -
 
 
 def reduce_window(
-    x: Any,
+    x: Array,
     window: Sequence[int],
     strides: Sequence[int],
     padding: Pairs,
@@ -90,8 +91,8 @@ def reduce_window(
 
 
 def select_and_scatter_add(
-    source: Any,
-    x: Any,
+    source: Array,
+    x: Array,
     window: Sequence[int],
     strides: Sequence[int],
     padding: Pairs,
@@ -129,7 +130,7 @@ def select_and_scatter_add(
     return pad_dilated(total, 0.0, cut)
 
 
-def batch_groups_to_channels(x: Any, groups: int, /) -> Any:
+def batch_groups_to_channels(x: Array, groups: int, /) -> Any:
     """(groups * N, ..., C) as (N, ..., groups * C): a convolution with groups of batches is one
     with groups of channels."""
     xp = xp_of(x)
@@ -139,16 +140,16 @@ def batch_groups_to_channels(x: Any, groups: int, /) -> Any:
     return xp.reshape(x, (shape[0] // groups, *shape[1:-1], groups * shape[-1]))
 
 
-def _strided(x: Any, axis: int, start: int, count: int, step: int) -> Any:
+def _strided(x: Array, axis: int, start: int, count: int, step: int) -> Any:
     stop = start + (count - 1) * step + 1
     return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
-def _zero(x: Any) -> Any:
+def _zero(x: Array) -> Any:
     return False if name_of(x.dtype) == "bool" else 0
 
 
-def _neutral(x: Any, by: str) -> Any:
+def _neutral(x: Array, by: str) -> Any:
     """The number that changes no result."""
     name = name_of(x.dtype)
     if by in ("sum", "mul"):

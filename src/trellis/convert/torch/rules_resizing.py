@@ -18,7 +18,7 @@ _METHODS = {
 
 
 def upsample(g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, align_corners: bool,
-             *scales: Any) -> Any:  # fmt: skip
+             *scales: float | Sequence[float] | None) -> Any:  # fmt: skip
     name = g.source.split(".")[1]
     options: dict[str, Any] = {"method": _METHODS[name]}
     if align_corners:
@@ -33,18 +33,16 @@ for _name in _METHODS:
 
 
 @rule("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
-def upsample_nearest(
-    g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, *scales: Any
-) -> Any:
+def upsample_nearest(g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None,
+                     *scales: float | Sequence[float] | None) -> Any:  # fmt: skip
     options = {"method": "nearest", "coordinates": "asymmetric", "rounding": "floor"}
     return _resized(g, x, output_size, scales, options)
 
 
 @rule("aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
       "aten._upsample_nearest_exact3d")  # fmt: skip
-def upsample_nearest_exact(
-    g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, *scales: Any
-) -> Any:
+def upsample_nearest_exact(g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None,
+                           *scales: float | Sequence[float] | None) -> Any:  # fmt: skip
     return _resized(g, x, output_size, scales, {"method": "nearest"})
 
 
@@ -66,7 +64,7 @@ def _resized(
     return g.F.resize(x, wanted, data_format="channel_first", **options)
 
 
-def _factors(scales: Any, dims: int) -> tuple[float, ...] | None:
+def _factors(scales: Sequence[Any], dims: int) -> tuple[float, ...] | None:
     """The factors by which coordinates grow, where torch was given some."""
     if len(scales) == 1 and isinstance(scales[0], (list, tuple)):
         return tuple(scales[0])

@@ -10,6 +10,7 @@ from ..._core.container import Container
 from ..._core.dispatch import backend_of, xp_of
 from ..._core.dtypes import COMPLEX, FLOATING, INTEGER
 from ..._core.errors import ArgumentError, ShapeError
+from ..._core.typing import Array
 from ...nn import Module
 from ...nn.module.buffers import buffers, set_buffers
 from ...nn.module.node import Node
@@ -40,7 +41,7 @@ class Found:
         """Whether this is another chain of an array that is kept elsewhere."""
         return chain in self._places
 
-    def add(self, chain: str, name: str, x: Any) -> None:
+    def add(self, chain: str, name: str, x: Array) -> None:
         chain = self.place(chain)
         first, known = self.arrays.setdefault(chain, (name, x))
         if known is not x and not is_equal(known, x):
@@ -66,7 +67,7 @@ def _followed(chain: str, places: Mapping[str, str]) -> str:
     return chain
 
 
-def is_equal(x: Any, y: Any) -> bool:
+def is_equal(x: Array, y: Array) -> bool:
     return shape(x) == shape(y) and bool((x == y).all())
 
 
@@ -95,7 +96,7 @@ def compare(
     return report, arrays
 
 
-def _can_become(x: Any, there: str, here: str) -> bool:
+def _can_become(x: Array, there: str, here: str) -> bool:
     """Floats become floats; integers only what keeps their values."""
     for kind in (FLOATING, COMPLEX):
         if there in kind and here in kind:
@@ -103,7 +104,7 @@ def _can_become(x: Any, there: str, here: str) -> bool:
     return there in INTEGER and here in INTEGER and is_equal(astype(astype(x, here), there), x)
 
 
-def like(x: Any, model: Any) -> Any:
+def like(x: Array, model: Array) -> Any:
     """A NumPy array in the framework, on the device and in the memory order of another array."""
     new = asarray(x, backend=backend_of(model), device=device_of(model), copy=True)
     return xp_of(model).laid_like(new, model)

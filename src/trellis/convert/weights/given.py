@@ -21,7 +21,7 @@ class Given(NamedTuple):
     has_names: bool = True  # whether the names mean something
 
 
-def check_model(model: Any, function: str) -> None:
+def check_model(model: object, function: str) -> None:
     if not isinstance(model, Module):
         raise ArgumentTypeError(
             f"{function}() expects a model of Trellis first, got {type(model).__name__}."

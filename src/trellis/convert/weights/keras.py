@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from ... import nn
+from ...nn import Module
 from ...nn.layers.conv import Convolution
 from ...nn.layers.norm import _BatchNorm, _InstanceNorm
 from .layout import Entry, Layout, Library, Rule, parts_of, same_arrays, transposed
 
 
-def _dense(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _dense(layer: Module, own: Mapping[str, Any]) -> Layout:
     """(in, out) there, (out, in) here."""
     return Layout([Entry("w", ("kernel",), np.transpose, transposed), Entry("b", ("bias",))])
 
@@ -19,20 +20,20 @@ def _dense(layer: Any, own: Mapping[str, Any]) -> Layout:
 # One filter per channel: (*kernel, channels, 1) there, (*kernel, channels) here.
 
 
-def _without_multiplier(w: Any) -> Any:
+def _without_multiplier(w: np.ndarray) -> Any:
     return w[..., 0]
 
 
-def _with_multiplier(w: Any) -> tuple[Any, ...]:
+def _with_multiplier(w: np.ndarray) -> tuple[Any, ...]:
     return (w[..., None],)
 
 
-def _depthwise(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _depthwise(layer: Module, own: Mapping[str, Any]) -> Layout:
     w = Entry("w", ("kernel",), _without_multiplier, _with_multiplier)
     return Layout([w, Entry("b", ("bias",))])
 
 
-def _separable(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _separable(layer: Module, own: Mapping[str, Any]) -> Layout:
     """One layer there, two here."""
     entries = [
         Entry("depthwise/w", ("depthwise_kernel",), _without_multiplier, _with_multiplier),
@@ -42,13 +43,13 @@ def _separable(layer: Any, own: Mapping[str, Any]) -> Layout:
     return Layout(entries, with_children=True)
 
 
-def _prelu(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _prelu(layer: Module, own: Mapping[str, Any]) -> Layout:
     """Keras gives the slopes the axes of the input, of size 1 where they are shared."""
     n = own["w"].shape[0]
     return Layout([Entry("w", ("alpha",), lambda w: np.reshape(w, (n,)), is_loose=True)])
 
 
-def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _recurrent(layer: Module, own: Mapping[str, Any]) -> Layout:
     """A stack is several layers there, both directions one layer around two."""
     parts = parts_of(layer)
     entries = []
@@ -63,20 +64,20 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
 # of one array, which Keras has with reset_after=True, the formula that is ours.
 
 
-def _swapped(x: Any) -> Any:
+def _swapped(x: np.ndarray) -> Any:
     update, reset, new = np.split(x, 3, axis=-1)
     return np.concatenate([reset, update, new], axis=-1)
 
 
-def _swapped_alone(x: Any) -> tuple[Any, ...]:
+def _swapped_alone(x: np.ndarray) -> tuple[Any, ...]:
     return (_swapped(x),)
 
 
-def _both_rows(b: Any) -> tuple[Any, ...]:
+def _both_rows(b: np.ndarray) -> tuple[Any, ...]:
     return (np.stack([_swapped(b), _swapped(b)]),)
 
 
-def _gru(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _gru(layer: Module, own: Mapping[str, Any]) -> Layout:
     entries = []
     for entry in _recurrent(layer, own).entries:
         if entry.chain.endswith("/b"):
@@ -103,33 +104,33 @@ def _attention(layer: Any, own: Mapping[str, Any]) -> Layout:
     counts = (heads, shared, shared)
     kinds = ("query", "key", "value")
 
-    def rows(kernel: Any) -> Any:
+    def rows(kernel: np.ndarray) -> Any:
         return np.reshape(kernel, (kernel.shape[0], -1)).T
 
-    def packed(*kernels: Any) -> Any:
+    def packed(*kernels: np.ndarray) -> Any:
         return np.concatenate([rows(kernel) for kernel in kernels], axis=0)
 
-    def cut(x: Any) -> list[Any]:
+    def cut(x: np.ndarray) -> list[Any]:
         return np.split(x, [heads * size, (heads + shared) * size], axis=0)
 
-    def kernels(w: Any) -> tuple[Any, ...]:
+    def kernels(w: np.ndarray) -> tuple[Any, ...]:
         parts = zip(cut(w), counts, strict=True)
         return tuple([np.reshape(part.T, (-1, count, size)) for part, count in parts])
 
-    def biases(b: Any) -> tuple[Any, ...]:
+    def biases(b: np.ndarray) -> tuple[Any, ...]:
         parts = zip(cut(b), counts, strict=True)
         return tuple([np.reshape(part, (count, size)) for part, count in parts])
 
-    def flat(*parts: Any) -> Any:
+    def flat(*parts: np.ndarray) -> Any:
         return np.concatenate([np.reshape(part, -1) for part in parts])
 
     def kernel_of(count: int) -> Any:
         return lambda w: (np.reshape(w.T, (-1, count, size)),)
 
-    def out(kernel: Any) -> Any:
+    def out(kernel: np.ndarray) -> Any:
         return np.reshape(kernel, (-1, kernel.shape[-1])).T
 
-    def out_back(w: Any) -> tuple[Any, ...]:
+    def out_back(w: np.ndarray) -> tuple[Any, ...]:
         return (np.reshape(w.T, (heads, size, -1)),)
 
     names = [f"{kind}/kernel" for kind in kinds]

@@ -6,19 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...nn import Module
 from ...nn.module.buffers import buffers
 from ...nn.module.variables import stored_variables
 
 
-def as_it_is(x: Any) -> Any:
+def as_it_is(x: np.ndarray) -> Any:
     return x
 
 
-def alone(x: Any) -> tuple[Any, ...]:
+def alone(x: np.ndarray) -> tuple[Any, ...]:
     return (x,)
 
 
-def transposed(x: Any) -> tuple[Any, ...]:
+def transposed(x: np.ndarray) -> tuple[Any, ...]:
     return (np.transpose(x),)
 
 
@@ -115,14 +116,14 @@ def joined(separator: str, *names: str) -> str:
     return separator.join([name for name in names if name])
 
 
-def slots_of(model: Any, library: Library) -> list[Slot]:
+def slots_of(model: Module, library: Library) -> list[Slot]:
     """The layers of a model that have variables or buffers, in the order of registration."""
     found: list[Slot] = []
     _collect(found, model, "", "", library)
     return found
 
 
-def _collect(found: list[Slot], module: Any, path: str, name: str, library: Library) -> None:
+def _collect(found: list[Slot], module: Module, path: str, name: str, library: Library) -> None:
     own = _own_arrays(module)
     rule = _rule_for(type(module), library)
     layout = Layout([])
@@ -151,7 +152,7 @@ def _rule_for(cls: type, library: Library) -> Rule | None:
     return None
 
 
-def _all_arrays(module: Any) -> dict[str, Any]:
+def _all_arrays(module: Module) -> dict[str, Any]:
     node = module.__node__
     found = {}
     for nest in (stored_variables(node), buffers(node)):
@@ -159,7 +160,7 @@ def _all_arrays(module: Any) -> dict[str, Any]:
     return found
 
 
-def _own_arrays(module: Any) -> dict[str, Any]:
+def _own_arrays(module: Module) -> dict[str, Any]:
     """Variables and buffers that belong to no module below."""
     heads = ["/".join(steps) + "/" for _, steps in module.__node__.places()]
     return {
@@ -169,7 +170,7 @@ def _own_arrays(module: Any) -> dict[str, Any]:
     }
 
 
-def _name_of_child(module: Any, steps: tuple[str, ...], library: Library) -> str:
+def _name_of_child(module: Module, steps: tuple[str, ...], library: Library) -> str:
     if not library.counts_plainly:
         return "/".join(steps)
     for base in type(module).__mro__:

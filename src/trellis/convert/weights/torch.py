@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ... import nn
+from ...nn import Module
 from ...nn.layers.conv import Convolution
 from ...nn.layers.norm import _BatchNorm, _InstanceNorm
 from ...nn.layers.recurrent import _Recurrent
@@ -17,31 +18,31 @@ from .naming import TORCH_LEAVES
 # (in, out, *kernel) there, (*kernel, out, in) here: all axes change alike.
 
 
-def _filter_from_torch(w: Any) -> Any:
+def _filter_from_torch(w: np.ndarray) -> Any:
     return np.transpose(w, (*range(2, w.ndim), 1, 0))
 
 
-def _filter_to_torch(w: Any) -> tuple[Any, ...]:
+def _filter_to_torch(w: np.ndarray) -> tuple[Any, ...]:
     n = w.ndim
     return (np.transpose(w, (n - 1, n - 2, *range(n - 2))),)
 
 
-def _convolution(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _convolution(layer: Module, own: Mapping[str, Any]) -> Layout:
     w = Entry("w", ("weight",), _filter_from_torch, _filter_to_torch)
     return Layout([w, Entry("b", ("bias",))])
 
 
-def _depthwise(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _depthwise(layer: Module, own: Mapping[str, Any]) -> Layout:
     """torch has a convolution with as many groups as channels: (channels, 1, *kernel)."""
 
-    def back(w: Any) -> tuple[Any, ...]:
+    def back(w: np.ndarray) -> tuple[Any, ...]:
         return (np.moveaxis(w, -1, 0)[:, None],)
 
     w = Entry("w", ("weight",), lambda w: np.moveaxis(w[:, 0], 0, -1), back)
     return Layout([w, Entry("b", ("bias",))])
 
 
-def _batch_norm(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _batch_norm(layer: Module, own: Mapping[str, Any]) -> Layout:
     entries = [Entry(chain, (name,)) for chain, name in TORCH_LEAVES.items()]
     # torch counts its batches, for momentum=None; here there is always a momentum.
     beside = {"num_batches_tracked": np.zeros((), "int64")} if "mean" in own else {}
@@ -66,18 +67,18 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
     return Layout(entries)
 
 
-def _sum(x: Any, y: Any) -> Any:
+def _sum(x: np.ndarray, y: np.ndarray) -> Any:
     """Half precisions are added in float32: the sum is not yet what the layer rounds to."""
     if x.dtype.itemsize < 4:
         x, y = x.astype("float32"), y.astype("float32")
     return x + y
 
 
-def _stacked(*parts: Any) -> Any:
+def _stacked(*parts: np.ndarray) -> Any:
     return np.concatenate(parts, axis=0)
 
 
-def _attention(layer: Any, own: Mapping[str, Any]) -> Layout:
+def _attention(layer: Module, own: Mapping[str, Any]) -> Layout:
     """torch packs the three projections as we do; models of others often keep them apart."""
     apart = [tuple([f"{x}_proj.{kind}" for x in "qkv"]) for kind in ("weight", "bias")]
     packed = Entry("in_proj_weights", ("in_proj_weight",), others=(Spelling(apart[0], _stacked),))

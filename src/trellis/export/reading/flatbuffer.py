@@ -1,7 +1,7 @@
 """Flatbuffers: tables whose fields are found by their position in the schema."""
 
 import struct
-from typing import Any
+from mmap import mmap
 
 from .damage import Damaged
 
@@ -9,13 +9,13 @@ from .damage import Damaged
 class Table:
     """One table of a buffer; a field that is not there has its default."""
 
-    def __init__(self, content: Any, at: int):
+    def __init__(self, content: bytes | mmap, at: int):
         self._content, self._at = content, at
         self._fields = at - _number(content, at, "<i")
         self._size = _number(content, self._fields, "<H")
 
     @classmethod
-    def root(cls, content: Any) -> "Table":
+    def root(cls, content: bytes | mmap) -> "Table":
         """The table that a file begins with."""
         return cls(content, _number(content, 0, "<I"))
 
@@ -84,7 +84,7 @@ class Table:
         return start + 4, count
 
 
-def _number(content: Any, at: int, kind: str) -> int:
+def _number(content: bytes | mmap, at: int, kind: str) -> int:
     if at < 0 or at + struct.calcsize(kind) > len(content):
         raise Damaged("it points outside itself.")
     return int(struct.unpack_from(kind, content, at)[0])

@@ -124,10 +124,10 @@ class _ShapeObserver:
     def enter(self, module: "Module") -> None:
         pass
 
-    def leave(self, entry: Any) -> None:
+    def leave(self, entry: object) -> None:
         pass
 
-    def record(self, module: "Module", ret: Any) -> None:
+    def record(self, module: "Module", ret: object) -> None:
         found = [str(tuple(x.shape)) for x in tree.leaves(ret) if hasattr(x, "shape")]
         self._shapes[id(module)] = ", ".join(found) or "-"
 

@@ -151,7 +151,7 @@ def _tolerance(expectation: Any, name: str, call: int, default: float) -> float:
     return default if value is None else value
 
 
-def _leaves_like(ret: Any, wanted: Any) -> list[Any]:
+def _leaves_like(ret: object, wanted: object) -> list[Any]:
     """One array out of nested lists of numbers, where one array was returned."""
     return tree.leaves(wanted) if tree.is_nest(ret) else [wanted]
 
