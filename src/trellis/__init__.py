@@ -260,12 +260,6 @@ __version__ = "0.2.0"
 
 # Gradients
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
-from ._gradients.optimizer_steps import adam_step as adam_step
-from ._gradients.optimizer_steps import adam_update as adam_update
-from ._gradients.optimizer_steps import gradient_descent_update as gradient_descent_update
-from ._gradients.optimizer_steps import lamb_update as lamb_update
-from ._gradients.optimizer_steps import lars_update as lars_update
-from ._gradients.optimizer_steps import optimizer_update as optimizer_update
 from ._gradients.with_grads import no_grads as no_grads
 from ._gradients.with_grads import set_with_grads as set_with_grads
 from ._gradients.with_grads import unset_with_grads as unset_with_grads
@@ -318,3 +312,9 @@ if TYPE_CHECKING:
     from .functional import multi_head_attention as multi_head_attention
     from .functional import scaled_dot_product_attention as scaled_dot_product_attention
     from .nn import Module as Module
+    from .optim.functions import adam_step as adam_step
+    from .optim.functions import adam_update as adam_update
+    from .optim.functions import gradient_descent_update as gradient_descent_update
+    from .optim.functions import lamb_update as lamb_update
+    from .optim.functions import lars_update as lars_update
+    from .optim.functions import optimizer_update as optimizer_update

@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         description="Train a small convolutional network on handwritten digits.",
     )
     parser.add_argument(
-        "--backends", default="numpy", help='"all", or some of numpy,jax,torch,tensorflow'
+        "--backends", default="numpy", help=f'"all", or some of {",".join(BACKENDS)}'
     )
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument(

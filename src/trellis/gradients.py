@@ -6,13 +6,9 @@ they are. The conventions at kinks and ties stand in the documentation's table o
 conventions.
 """
 
+from typing import TYPE_CHECKING
+
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
-from ._gradients.optimizer_steps import adam_step as adam_step
-from ._gradients.optimizer_steps import adam_update as adam_update
-from ._gradients.optimizer_steps import gradient_descent_update as gradient_descent_update
-from ._gradients.optimizer_steps import lamb_update as lamb_update
-from ._gradients.optimizer_steps import lars_update as lars_update
-from ._gradients.optimizer_steps import optimizer_update as optimizer_update
 from ._gradients.transforms import bind_custom_gradient_function as bind_custom_gradient_function
 from ._gradients.transforms import checkpoint as checkpoint
 from ._gradients.transforms import grad as grad
@@ -28,3 +24,34 @@ from ._gradients.with_grads import set_with_grads as set_with_grads
 from ._gradients.with_grads import unset_with_grads as unset_with_grads
 from ._gradients.with_grads import with_grads as with_grads
 from ._testing.gradients import check_gradients as check_gradients
+
+if TYPE_CHECKING:
+    from .optim.functions import adam_step as adam_step
+    from .optim.functions import adam_update as adam_update
+    from .optim.functions import gradient_descent_update as gradient_descent_update
+    from .optim.functions import lamb_update as lamb_update
+    from .optim.functions import lars_update as lars_update
+    from .optim.functions import optimizer_update as optimizer_update
+
+
+# They live in `optim`, which `import trellis` does not load.
+_STEPS = (
+    "adam_step",
+    "adam_update",
+    "gradient_descent_update",
+    "lamb_update",
+    "lars_update",
+    "optimizer_update",
+)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _STEPS:
+        raise AttributeError(f"module 'trellis.gradients' has no attribute {name!r}")
+    from .optim import functions
+
+    return getattr(functions, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_STEPS} - {"TYPE_CHECKING"})

@@ -35,7 +35,8 @@ def cast(x, dtype, backend):
 
 def default_int(backend, dtype):
     # JAX counts in 32 bits unless 64-bit types are on, which they are in the float64 run.
-    return "int32" if backend == "jax" and dtype == "float32" else "int64"
+    is_wide = dtype == "float64" or trellis.namespace(backend).ABILITIES.is_always_64_bit
+    return "int64" if is_wide else "int32"
 
 
 def map_arrays(fn, value):

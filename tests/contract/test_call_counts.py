@@ -86,7 +86,7 @@ def test_calls_for_each_entry_of_the_tape():
         return trellis.Container({f"x{i}": np.ones(3, "float32") for i in range(leaves)})
 
     evaluate = trellis.value_and_grad(loss)
-    assert python_calls(evaluate, nest(30)) - python_calls(evaluate, nest(10)) == 20 * 32
+    assert python_calls(evaluate, nest(30)) - python_calls(evaluate, nest(10)) == 20 * 29
 
 
 @pytest.mark.parametrize("name", ["LSTM", "GRU"])
@@ -237,7 +237,7 @@ def test_calls_of_a_compiled_function():
 
 COMPILED_CALLS = 7
 
-STEP_CALLS = {"numpy": 51, "jax": 55, "torch": 23, "tensorflow": 26}
+STEP_CALLS = {"numpy": 41, "jax": 54, "torch": 23, "tensorflow": 26}
 
 
 def test_calls_of_an_optimizer_step(backend, array):

@@ -17,10 +17,10 @@ import pytest
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
-OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 GENERAL = ("channel_last", "channel_first")
 SWEEP = 36
@@ -494,8 +494,8 @@ def check_errors(row, array):
 def check_mixed(row, backend, array):
     config = base(row, row.dims[0])
     x, w, *b = config.native(array, "float32")
-    foreign = trellis.namespace(OTHER[backend]).asarray(np.zeros(tuple(w.shape), "float32"))
-    with pytest.raises(errors.MixedBackendsError, match=OTHER[backend]):
+    foreign = trellis.namespace(other_of(backend)).asarray(np.zeros(tuple(w.shape), "float32"))
+    with pytest.raises(errors.MixedBackendsError, match=other_of(backend)):
         config.call(x, foreign, *b)
 
 

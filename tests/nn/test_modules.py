@@ -9,6 +9,7 @@ import module_checks as fixtures
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from module_checks import (
     CustomVars,
     DictNet,
@@ -29,7 +30,6 @@ from trellis.nn import Linear
 from trellis.testing import assert_close
 
 DTYPES = ("float32", "float64")
-OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 BATCHES = [(1, 2), (2, 1)]
 
 
@@ -301,9 +301,9 @@ def test_module_training(backend, xp, x64):
     assert nonzero_everywhere(train(TanhNet(4, 3, 8), x, 1)[1])
 
     with raises(TypeError):
-        module(inputs(OTHER[backend], 4))
+        module(inputs(other_of(backend), 4))
     with pytest.raises(errors.MixedBackendsError):
-        module(inputs(backend, 4), v=trellis.to_backend(before, OTHER[backend]))
+        module(inputs(backend, 4), v=trellis.to_backend(before, other_of(backend)))
 
     for mode in ("explicit", "on_call"):
         module = ListNet(4, 3, 8, build_mode=mode)

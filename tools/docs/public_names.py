@@ -111,6 +111,7 @@ _BY_FILE = {
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
+    "functions": "gradients",
     "_programs": "graph",
     "indexing": "indexing",
     "interchange": "backends",

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
-from .._core.dispatch import load, xp_of
+from .._core.dispatch import load, name_of, xp_of
 from .._core.errors import CopyError
 from .._core.explain import explain
 from .._core.guards import check_flag
@@ -134,9 +134,9 @@ def _shared(x: Array, source: Backend, target: Backend, copy: bool | None) -> An
 
 
 def _view(x: Array, source: Backend, target: Backend) -> Any:
-    if _name(source) == "numpy":
+    if source.ABILITIES.is_host:
         return target.from_numpy(x, copy=False)
-    if _name(target) != "numpy":
+    if not target.ABILITIES.is_host:
         return target.from_dlpack(x, copy=False)
     if not _is_on_cpu(x, source):
         raise CopyError(f"it is on {source.device(x)}, and NumPy arrays are on the CPU.")
@@ -154,9 +154,6 @@ def _is_on_cpu(x: Array, xp: Backend) -> bool:
     return "cpu" in str(xp.device(x)).lower()
 
 
-def _name(xp: Backend) -> str:
-    return str(xp.__name__.rpartition(".")[2])
-
-
 def _refusal(source: Backend, target: Backend, reason: str) -> str:
-    return f"This array cannot go from {_name(source)} to {_name(target)} without a copy: {reason}"
+    ways = f"from {name_of(source)} to {name_of(target)}"
+    return f"This array cannot go {ways} without a copy: {reason}"

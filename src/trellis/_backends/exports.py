@@ -1,5 +1,6 @@
 """What a file of a backend hands on: of its names, those that the interface asks for."""
 
+import inspect
 from typing import Any
 
 from .array_api import FFT, Linalg
@@ -14,7 +15,7 @@ def _names(protocol: Any) -> set[str]:
     found: set[str] = set()
     for cls in protocol.__mro__:
         if cls.__module__.startswith("trellis."):
-            found |= {*vars(cls), *vars(cls).get("__annotations__", {})}
+            found |= {*vars(cls), *inspect.get_annotations(cls)}
     return {name for name in found if not name.startswith("_")}
 
 

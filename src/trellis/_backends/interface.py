@@ -13,10 +13,12 @@ standard itself allows, the functions of the standard take too, since users call
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from .._core.abilities import Abilities
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
 from .shared.convolution import ConvSpec, TransposedConvSpec
 from .shared.distributed import Place
+from .shared.foreach import StepKernel
 from .shared.windows import WindowSpec
 
 Natives: TypeAlias = list[Native]
@@ -39,14 +41,19 @@ class DataTypes(Protocol):
     FLOAT_DTYPES: frozenset[Any]
     """The native types whose arrays can be differentiated."""
 
+    ABILITIES: Abilities
+    """What the framework can do beyond single functions: a compiler, shardings, wide integers."""
+
     ARRAY_TYPES: tuple[type, ...]
     """The array types of the framework, tracers among them; set by `_core.dispatch.register`."""
 
-    STEP_KERNELS: dict[str, Callable[..., Any]]
-    """Whole steps of optimizers that are faster here than their rules, by name; most have none."""
+    STEP_KERNELS: dict[str, StepKernel]
+    """Whole steps of optimizers that are faster here than their rules, by name ("adam"); what is
+    absent, and a step for which a kernel gives None, is done by the rules."""
 
     RECURRENCES: dict[str, Callable[..., Any]]
-    """Recurrent layers over all their steps, by the name of one step; most have none."""
+    """Recurrent layers over all their steps, by the name of one step ("gru_update"); what is
+    absent, and a layer for which one gives None, is a scan over the step."""
 
     def as_dtype(self, dtype: DTypeLike | None, /) -> Any:
         """The native type for a canonical name or a type of any framework; None stays None."""
@@ -436,23 +443,6 @@ class Foreach(Protocol):
 
     def foreach_detach(self, xs: Natives) -> Natives:
         """The values without their history."""
-
-    def fused_adam(
-        self,
-        ws: Natives,
-        gs: Natives,
-        ms: Natives,
-        vs: Natives,
-        step: Any,
-        lr: Any,
-        beta1: float,
-        beta2: float,
-        epsilon: float,
-        weight_decay: float,
-        *,
-        reuse: bool = False,
-    ) -> tuple[Natives, Natives, Natives] | None:
-        """A step of Adam in one kernel: weights and both moments; None where there is none."""
 
 
 class Random(Protocol):

@@ -25,6 +25,8 @@ BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
+loaded: dict[str, Any] = {}  # the backends themselves by name, also while a recording stands in
+_added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
 SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
@@ -97,8 +99,9 @@ def _resolve(x: Any) -> "Backend":
             return backend
     if cls is GivenAway:
         raise gone()
+    known = ", ".join(backend_names())
     raise ArgumentTypeError(
-        f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
+        f"Expected an array of {known}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
     )
 
@@ -122,7 +125,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
         frame = frame.f_back
     names = {id(value): name for name, value in frame.f_locals.items()}
     kinds = [
-        (names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
+        (names.get(id(x), f"argument {i}"), name_of(xp_of(x)))
         for i, x in enumerate(xs)
         if type(x) not in SCALAR_TYPES
     ]
@@ -161,7 +164,11 @@ def load(name: str) -> "Backend":
         from .._backends import tensorflow as tensorflow_backend
 
         return tensorflow_backend  # type: ignore[return-value]
-    raise ArgumentError(f"Unknown backend {name!r}. The backends are {', '.join(BACKENDS)}.")
+    if name in _added:
+        backend: Backend = _added[name]
+        return backend
+    known = ", ".join(backend_names())
+    raise ArgumentError(f"Unknown backend {name!r}. The backends are {known}.")
 
 
 def _require(name: str, package: str) -> None:
@@ -174,13 +181,50 @@ def _require(name: str, package: str) -> None:
 
 def imported_backends() -> list["Backend"]:
     """The backends of those frameworks that the user has imported himself."""
-    return [load(name) for name in BACKENDS if name in sys.modules]
+    return [load(name) for name in BACKENDS if name in sys.modules] + list(_added.values())
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names of all backends, loaded or not."""
+    return (*BACKENDS, *_added)
+
+
+def other_names(name: str) -> str:
+    """The other backends, for a message that sends its reader to one of them."""
+    return " or ".join([other for other in backend_names() if other != name])
+
+
+def name_of(backend: object) -> str:
+    """The name of a backend."""
+    return str(backend.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
 
 
 def register(backend: object, types: tuple[type, ...]) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
+    name = name_of(backend)
+    loaded[name] = backend
+    if name not in BACKENDS:
+        _added[name] = backend
     for cls in types:
         _by_type[cls] = backend
+
+
+def unregister(name: str) -> None:
+    """Forget a backend of another package."""
+    backend = loaded.pop(name)
+    del _added[name]
+    for cls in [cls for cls, row in _by_type.items() if row is backend]:
+        del _by_type[cls]
+
+
+def stand_in(name: str, backend: object) -> None:
+    """From now on `load` gives `backend` for this name: a recording, or the backend again."""
+    if name in _added:
+        _added[name] = backend
+    else:
+        from .. import _backends
+
+        setattr(_backends, name, backend)
 
 
 # Public -------------------------------------------------------------------------------------------
@@ -197,8 +241,7 @@ def backend_of(x: object, /) -> str:
         raise ArgumentTypeError(
             f"backend_of() expects an array, got {x!r} of type {type(x).__name__}."
         )
-    name: str = xp_of(x).__name__.rpartition(".")[2]
-    return name
+    return name_of(xp_of(x))
 
 
 def namespace(x: object, /) -> "Backend":

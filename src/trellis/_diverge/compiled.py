@@ -15,7 +15,7 @@ import numpy as np
 from .._array.compilation import compile
 from .._core import tree
 from .._core.container import Container
-from .._core.dispatch import load, using_backend
+from .._core.dispatch import load, other_names, using_backend
 from .._core.errors import NotSupportedError
 from .._recording.modules import modules_of
 from ..graph import Graph, Node, program_of, trace
@@ -28,9 +28,10 @@ def with_compiler(
     fn: Callable[..., Any], args: tuple[Any, ...], backend: str, tolerance: float | None
 ) -> Report:
     """The report on the plain and the compiled program of one framework."""
-    if backend == "numpy":
+    if not load(backend).ABILITIES.has_compiler:
         raise NotSupportedError(
-            "NumPy has no compiler to compare with. Name jax, torch or tensorflow in backends."
+            f"{backend} has no compiler to compare with. Name another one in backends: "
+            f"{other_names(backend)}."
         )
     program = _Program(fn, args, backend)
     values = [node.result for node in program.nodes]

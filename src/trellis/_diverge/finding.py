@@ -1,11 +1,16 @@
 """Which comparison is meant, and making it."""
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
-from .._core.dispatch import BACKENDS, backend_of, current_backend, load
+from .._core.dispatch import (
+    backend_of,
+    current_backend,
+    imported_backends,
+    load,
+    name_of,
+)
 from .._core.errors import ArgumentError, NotSupportedError
 from .._recording import refuse_compilers
 from .._recording.modules import modules_of
@@ -85,8 +90,7 @@ def _own_backend(fn: Any, args: Any) -> str:
 def _backends(fn: Any, args: Any, backends: Sequence[str] | None) -> list[str]:
     if backends is None:
         own = _own_backend(fn, args)
-        loaded = [name for name in BACKENDS if name in sys.modules]
-        backends = [own, *[name for name in loaded if name != own]]
+        backends = [own, *[name_of(xp) for xp in imported_backends() if name_of(xp) != own]]
     if isinstance(backends, str) or len(backends) < 2:
         raise ArgumentError(
             f"diverge() compares at least two frameworks, got backends={backends!r}. Write "

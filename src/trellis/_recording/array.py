@@ -92,11 +92,11 @@ class RecordedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         caller = sys._getframe(1).f_code.co_filename
-        if self.recorder.name == "tensorflow" and "tensorflow" in caller:
-            # A tensor on the left of an operator asks: then the operator comes here, and is seen.
+        if self.recorder.xp.ABILITIES.asks_for_arrays and self.recorder.name in caller:
+            # An array on the left of an operator asks: then the operator comes here, and is seen.
             raise TypeError(
-                "A function of TensorFlow met a recorded array. Write the Trellis function of the "
-                "same meaning."
+                f"A function of {self.recorder.name} met a recorded array. Write the Trellis "
+                "function of the same meaning."
             )
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._core import tree
-from .._core.dispatch import backend_of, xp_of_all
+from .._core.dispatch import backend_of, name_of, xp_of_all
 from .._core.errors import ArgumentError, DistributedError, ShapeError, TrellisError
 from .._core.kinds import check_arguments
 from .._core.tracing import is_followed
@@ -168,7 +168,7 @@ def _check_op(name: str, op: str) -> None:
 
 
 def _engine(xp: Any) -> Any:
-    return group().engine(xp.__name__.rpartition(".")[2])
+    return group().engine(name_of(xp))
 
 
 def _run(name: str, call: Callable[..., Any], *args: Any) -> Any:

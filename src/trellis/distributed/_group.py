@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from .._backends.shared.distributed import Place
-from .._core.dispatch import current_backend, load
+from .._core.dispatch import backend_names, current_backend, load
 from .._core.errors import ArgumentError, DistributedError
 from .._core.kinds import check_arguments
 from ._alone import Alone
@@ -32,7 +32,7 @@ class Group:
         if self.place.size == 1:
             engine: Any = Alone(xp)
         else:
-            if backend != "numpy":
+            if xp.ABILITIES.needs_addresses:
                 self.place = with_addresses(self.place)
             try:
                 engine = xp.connect_ranks(self.place)
@@ -84,10 +84,13 @@ def init(*, backend: str | None = None, timeout: float = _TIMEOUT) -> None:
 
 
 def _needed_now() -> str | None:
-    if current_backend() != "numpy":
-        return current_backend()
-    others = "torch" in sys.modules or "tensorflow" in sys.modules
-    return "jax" if "jax" in sys.modules and not others else None
+    """The default backend; where that is the host, an only framework that cannot join later."""
+    name = current_backend()
+    if not load(name).ABILITIES.is_host:
+        return name
+    imported = [other for other in backend_names() if other != name and other in sys.modules]
+    is_urgent = len(imported) == 1 and load(imported[0]).ABILITIES.joins_first
+    return imported[0] if is_urgent else None
 
 
 def shutdown() -> None:

@@ -34,7 +34,7 @@ def shard(nest: T, rule: Any, /) -> T:
         sharding = find(chain, x)
         if sharding is None:
             return x
-        if backend_of(x) != "jax":
+        if not xp_of(x).ABILITIES.can_shard:
             raise NotSupportedError(
                 f"Only JAX spreads an array over devices; {chain or 'the array'!r} is from "
                 f"{backend_of(x)}. For torch, see convert.as_torch_module and FSDP."

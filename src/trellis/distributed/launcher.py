@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 
+from .._core.dispatch import backend_names
+
 SUMMARY = "start a program in several processes on this machine"
 _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
@@ -22,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--processes", type=int, default=os.cpu_count() or 1, help="how many ranks"
     )
-    parser.add_argument(
-        "--backend", choices=("numpy", "jax", "torch", "tensorflow"), help="sets TRELLIS_BACKEND"
-    )
+    parser.add_argument("--backend", choices=backend_names(), help="sets TRELLIS_BACKEND")
     parser.add_argument(
         "--restarts", type=int, default=0, help="start all ranks again, so often, after a failure"
     )

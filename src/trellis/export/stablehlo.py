@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.export
 
 from .._array.casting import dtype
 from .._array.interchange import to_numpy

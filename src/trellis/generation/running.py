@@ -7,7 +7,7 @@ import numpy as np
 
 from .._array.interchange import to_numpy
 from .._core import tree
-from .._core.dispatch import current_backend, xp_of
+from .._core.dispatch import current_backend, name_of, xp_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.typing import Backend, Device, Seed
 from .._random.stream import key_words
@@ -177,7 +177,7 @@ def home_of(model: Any, prompts: Any) -> tuple[str, Any]:
     if not arrays:
         return current_backend(), None
     xp = xp_of(arrays[0])
-    return xp.__name__.rpartition(".")[2], xp.device(arrays[0])
+    return name_of(xp), xp.device(arrays[0])
 
 
 def own_seed(seed: Seed) -> Any:

@@ -68,11 +68,6 @@ S = TypeVar("S", bound=tuple[Leaves, ...])
 Kernel = Callable[[Now, Leaves, Any, Any, bool], tuple[Leaves, tuple[Leaves, ...]] | None]
 
 
-def own_kernel(now: Now, name: str) -> Any:
-    """A kernel that only this backend has, or None: the rules do the same in several passes."""
-    return now.xp.STEP_KERNELS.get(name)
-
-
 class Rule(Generic[S]):
     """A transformation of lists of leaves; the subclasses are frozen dataclasses of their numbers.
 

@@ -8,15 +8,22 @@ from .._core.dtypes import name_of
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
 from .engine import HALF, Kernel, Leaves, Now, Rule
-from .scaling import ScaledByRate, step_kernel
+from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
 
 def one_minus_power(xp: Any, beta: float, t: Any) -> Any:
     """1 - beta**t. In float32, 1 - 0.999**1 loses five digits; expm1 loses none."""
     if beta == 0:
-        return xp.ones_like(t)
+        return xp.where(t == 0, xp.zeros_like(t), xp.ones_like(t))
     return -xp.expm1(t * math.log(beta))
+
+
+def averaged_squares(xp: Any, v: Leaves, g: Leaves, decay: float, *, reuse: bool = False) -> Leaves:
+    """decay * v + (1 - decay) * g**2; with `reuse` in the memory of v."""
+    kept = xp.foreach_mul(v, decay, reuse=reuse)
+    result: Leaves = xp.foreach_addcmul(kept, g, g, 1 - decay, reuse=True)
+    return result
 
 
 # Momentum -----------------------------------------------------------------------------------------
@@ -129,7 +136,7 @@ class AdamDirection(Rule[Moments]):
     def apply(self, now: Now, g: Leaves, state: Moments) -> tuple[Leaves, Moments]:
         xp, beta1, beta2 = now.xp, self.beta1, self.beta2
         m = xp.foreach_lerp(state.m, g, 1 - beta1)
-        v = xp.foreach_addcmul(xp.foreach_mul(state.v, beta2), g, g, 1 - beta2, reuse=True)
+        v = averaged_squares(xp, state.v, g, beta2)
 
         # Both corrections go into the denominator: (sqrt(v / c2) + epsilon) * c1.
         def ratio(t: Any) -> Any:
@@ -140,39 +147,72 @@ class AdamDirection(Rule[Moments]):
         return xp.foreach_div(m, xp.foreach_add(root, shift, reuse=True)), Moments(m, v)
 
     def kernel(self, behind: tuple[Rule[Any], ...]) -> Kernel | None:
-        weight_decay, schedule = 0.0, None
-        for rule in behind:
-            if isinstance(rule, DecayedWeights) and rule.mask is None and schedule is None:
-                weight_decay += rule.weight_decay
-            elif isinstance(rule, ScaledByRate) and schedule is None:
-                schedule = rule
-            else:
-                return None
-        return FusedAdam(self, weight_decay, schedule)
+        weight_decay = 0.0
+        while behind and isinstance(behind[0], DecayedWeights) and behind[0].mask is None:
+            weight_decay += behind[0].weight_decay
+            behind = behind[1:]
+        numbers = (self.beta1, self.beta2, self.epsilon, weight_decay)
+        return step_kernel("adam", numbers, behind)
 
 
 @dataclass(frozen=True)
-class FusedAdam:
-    """The whole step of Adam or AdamW in one kernel of the framework, where it has one."""
+class AdamStep(Rule[Moments]):
+    """a * m / (sqrt(max(v, 0)) + epsilon), a = sqrt(1 - beta2**t) / (1 - beta1**t + epsilon).
 
-    rule: AdamDirection
-    weight_decay: float
-    schedule: ScaledByRate | None
+    The formula of `trellis.adam_step`, whose step may be any number; it can be differentiated.
+    """
 
-    def __call__(
-        self, now: Now, g: Leaves, state: Moments, rate: Any, reuse: bool
-    ) -> tuple[Leaves, Moments] | None:
-        if self.schedule is not None:
-            scheduled = self.schedule.factor(now, now.params)
-            if isinstance(scheduled, list):
-                return None
-            rate = scheduled if rate == 1 else rate * scheduled
-        rule = self.rule
-        done = now.xp.fused_adam(
-            now.params, g, state.m, state.v, now.step, rate, rule.beta1, rule.beta2, rule.epsilon,
-            self.weight_decay, reuse=reuse,
-        )  # fmt: skip
-        return None if done is None else (done[0], Moments(done[1], done[2]))
+    beta1: float
+    beta2: float
+    epsilon: float
+
+    slots = Moments
+
+    def apply(self, now: Now, g: Leaves, state: Moments) -> tuple[Leaves, Moments]:
+        scale = self.correction(now, g)
+        scales = scale if isinstance(scale, list) else [scale] * len(g)
+        rows = [self.leaf(now.xp, *row) for row in zip(scales, g, *state, strict=True)]
+        direction, m, v = [[row[i] for row in rows] for i in range(3)]
+        return direction, Moments(m, v)
+
+    def leaf(self, xp: Any, scale: Any, g: Any, m: Any, v: Any) -> tuple[Any, Any, Any]:
+        """The direction and the moments of one leaf, whose parts may broadcast."""
+        m = self.beta1 * m + (1 - self.beta1) * g
+        v = self.beta2 * v + (1 - self.beta2) * (g * g)
+        is_positive = v > 0
+        # With gradient 0, not inf, where v is clamped or zero.
+        root = xp.sqrt(xp.where(is_positive, v, xp.ones_like(v)))
+        root = xp.where(is_positive, root, xp.zeros_like(v))
+        return scale * m / (root + self.epsilon), m, v
+
+    def descended(
+        self, now: Now, ws: Leaves, g: Leaves, state: Moments, lr: float
+    ) -> tuple[Leaves, Moments]:
+        """`ws - lr * direction` as constants, where all leaves are alike: fewer operations."""
+        xp = now.xp
+        m = xp.foreach_mul(state.m, self.beta1)
+        m = xp.foreach_add(m, g, alpha=1 - self.beta1, reuse=True)
+        v = averaged_squares(xp, state.v, g, self.beta2)
+        still_m, still_v = xp.foreach_detach(m), xp.foreach_detach(v)
+        root = xp.foreach_sqrt(xp.foreach_maximum(still_v, 0.0), reuse=True)
+        below = xp.foreach_add(root, self.epsilon, reuse=True)
+        scale = self.correction(now, g)
+        if not hasattr(scale, "dtype"):
+            return xp.foreach_addcdiv(ws, still_m, below, -lr * scale), Moments(m, v)
+        direction = xp.foreach_div(xp.foreach_mul(still_m, scale * lr), below, reuse=True)
+        return xp.foreach_add(ws, direction, alpha=-1), Moments(m, v)
+
+    def correction(self, now: Now, leaves: Leaves) -> Any:
+        """a, as an operand beside the leaves."""
+        beta1, beta2, epsilon, t = self.beta1, self.beta2, self.epsilon, now.step
+        if not hasattr(t, "dtype"):
+            return math.sqrt(1 - beta2**t) / (1 - beta1**t + epsilon)
+
+        def factor(t: Any) -> Any:
+            root = now.xp.sqrt(one_minus_power(now.xp, beta2, t))
+            return root / (one_minus_power(now.xp, beta1, t) + epsilon)
+
+        return now.number(leaves, factor)
 
 
 @explained
@@ -230,7 +270,7 @@ class NAdamDirection(Rule[NesterovMoments]):
     def apply(self, now: Now, g: Leaves, state: NesterovMoments) -> tuple[Leaves, NesterovMoments]:
         xp, beta2 = now.xp, self.beta2
         m = xp.foreach_lerp(state.m, g, 1 - self.beta1)
-        v = xp.foreach_addcmul(xp.foreach_mul(state.v, beta2), g, g, 1 - beta2, reuse=True)
+        v = averaged_squares(xp, state.v, g, beta2)
         directions, products = [], []
         for g_i, m_i, v_i, product in zip(g, m, v, state.mu_product, strict=True):
             t = xp.astype(now.step, product.dtype)

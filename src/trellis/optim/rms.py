@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._core.dtypes import name_of
 from .arguments import count, explained, flag, fraction, non_negative
 from .engine import HALF, Kernel, Leaves, Now, Rule
+from .moments import averaged_squares
 from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
@@ -77,13 +78,6 @@ class CenteredRmsDirection(Rule[SquaresAndAverage]):
         average = xp.foreach_lerp(state.average, g, 1 - self.decay)
         variance = xp.foreach_addcmul(v, average, average, -1)
         return over_root(xp, g, variance, self.epsilon), SquaresAndAverage(v, average)
-
-
-def averaged_squares(xp: Any, v: Leaves, g: Leaves, decay: float, *, reuse: bool = False) -> Leaves:
-    """decay * v + (1 - decay) * g**2; with `reuse` in the memory of v."""
-    kept = xp.foreach_mul(v, decay, reuse=reuse)
-    result: Leaves = xp.foreach_addcmul(kept, g, g, 1 - decay, reuse=True)
-    return result
 
 
 def over_root(xp: Any, g: Leaves, v: Leaves, epsilon: float) -> Leaves:

@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentTypeError
 from .._core.typing import Array
 from .arguments import explained, flag, non_negative, number, rate
-from .engine import HALF, Kernel, Leaves, NoSlots, Now, Rule, own_kernel
+from .engine import HALF, Kernel, Leaves, NoSlots, Now, Rule
 from .transformation import Transformation, from_rules
 
 # From the step (the first is 0) to a number; see `trellis.optim.schedules`.
@@ -79,7 +79,7 @@ class StepKernel:
     def __call__(
         self, now: Now, g: Leaves, state: Any, rate: Any, reuse: bool
     ) -> tuple[Leaves, tuple[Leaves, ...]] | None:
-        kernel = own_kernel(now, self.name)
+        kernel = now.xp.STEP_KERNELS.get(self.name)
         if kernel is None:
             return None
         factors = [schedule.factor(now, now.params) for schedule in self.behind]
@@ -89,9 +89,10 @@ class StepKernel:
         for factor in factors:
             if isinstance(factor, list):
                 return None
-            rate = rate * factor
+            is_one = isinstance(rate, (int, float)) and rate == 1
+            rate = factor if is_one else rate * factor
         done: tuple[Leaves, tuple[Leaves, ...]] | None = kernel(
-            now.params, g, state, rate, self.numbers, reuse
+            now.params, g, tuple(state), now.step, rate, self.numbers, reuse
         )
         return done
 

@@ -20,7 +20,6 @@ from ..functional._statistics import joined
 from ._step import Parts, halves
 
 _NAME = "fit"
-_WHOLE = ("jax", "tensorflow")  # whose compilers take collectives as they are
 
 
 class DistributedStep:
@@ -35,7 +34,7 @@ class DistributedStep:
         self._gradients, self._update = halves(parts)
         # One program; also where statistics travel in the middle of it.
         self._whole: Any = None
-        if is_compiled and (backend in _WHOLE or is_synchronized):
+        if is_compiled and (self._xp.ABILITIES.compiles_collectives or is_synchronized):
             self._whole = self._engine.compile(self._both, keep=True)
         self._first = compiled(self._packed) if is_compiled else self._packed
         self._second = compiled(self._applied) if is_compiled else self._applied

@@ -14,6 +14,7 @@ from .._array.reduction import all as all_true
 from .._array.searching import where
 from .._core import tree
 from .._core.container import Container
+from .._core.dispatch import load, other_names
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, NotSupportedError
 
@@ -29,10 +30,11 @@ def checked_precision(name: str | None, backend: str) -> str | None:
     name = str(name)
     if name not in ("bfloat16", "float16"):
         raise ArgumentError(f'mixed_precision is "bfloat16", "float16" or None, got {name!r}.')
-    if backend == "numpy":
+    if not load(backend).ABILITIES.has_fast_half:
         raise NotSupportedError(
-            "NumPy has no fast 16-bit arithmetic, so there is nothing to gain from mixed precision "
-            "there. Leave mixed_precision out, or train on jax, torch or tensorflow."
+            f"{backend} has no fast 16-bit arithmetic, so there is nothing to gain from mixed "
+            "precision there. Leave mixed_precision out, or train on another backend: "
+            f"{other_names(backend)}."
         )
     return name
 

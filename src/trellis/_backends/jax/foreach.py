@@ -1,21 +1,20 @@
 """Arithmetic over lists of leaves on JAX: under `jax.jit` XLA fuses each leaf's chain by itself."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
 from ..exports import hand_on
+from ..shared.foreach import StepKernel, spread
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
 from ..shared.foreach import foreach_addcmul as foreach_addcmul
 from ..shared.foreach import foreach_div as foreach_div
 from ..shared.foreach import foreach_lerp as foreach_lerp
 from ..shared.foreach import foreach_mul as foreach_mul
-from ..shared.foreach import spread
 
 # The rules, in operations over all leaves, are as fast here.
-STEP_KERNELS: dict[str, Callable[..., Any]] = {}
+STEP_KERNELS: dict[str, StepKernel] = {}
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
@@ -37,24 +36,6 @@ def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
 def foreach_detach(xs: list[Any]) -> list[Any]:
     """JAX records nothing eagerly."""
     return xs
-
-
-def fused_adam(
-    ws: list[Any],
-    gs: list[Any],
-    ms: list[Any],
-    vs: list[Any],
-    step: Any,
-    lr: Any,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
-    *,
-    reuse: bool = False,
-) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """There is no such kernel here."""
-    return None
 
 
 hand_on(globals())

@@ -5,32 +5,29 @@ from typing import Any
 
 import numpy as np
 
-from ._blocks import Blocks, are_alike, as_number, places
+from ..shared.foreach import Step
+from ._blocks import are_alike, as_number, stepped
 
 
-def fused_adam(
+def adam(
     ws: list[Any],
     gs: list[Any],
-    ms: list[Any],
-    vs: list[Any],
+    slots: tuple[list[Any], ...],
     step: Any,
-    lr: Any,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
-    *,
-    reuse: bool = False,
-) -> tuple[list[Any], list[Any], list[Any]] | None:
+    rate: Any,
+    numbers: tuple[float, ...],
+    reuse: bool,
+) -> Step:
     """Adam with decoupled decay; None where arrays are traced, scalars, of half types or mixed.
 
     With `reuse`, the moments are overwritten.
     """
-    t, rate = as_number(step), as_number(lr)
+    beta1, beta2, epsilon, weight_decay = numbers
+    t, rate = as_number(step), as_number(rate)
     # A rate as small as this would be lost in what follows, which divides by it.
     if t is None or rate is None or not 1e-30 < abs(rate) < math.inf:
         return None
-    if not are_alike(ws, gs, ms, vs):
+    if not are_alike(ws, gs, *slots):
         return None
     rest, kept = _one_minus_power(beta1, t), 1 - rate * weight_decay
     if kept < 0.5:  # so much decay in one step is no case for what divides by the rest
@@ -40,11 +37,8 @@ def fused_adam(
     slope = rest / math.sqrt(_one_minus_power(beta2, t)) / rate * kept
     shift = epsilon * rest / rate * kept
     update = _plain if kept == 1 else _decayed
-    blocks = Blocks(update, (1 - beta1, 1 - beta2, slope, shift, kept))
-    new = (places(ws), places(ms, reuse), places(vs, reuse))
-    for arrays in zip(ws, gs, ms, vs, *new, strict=True):
-        blocks.run(arrays)
-    return new
+    given = (1 - beta1, 1 - beta2, slope, shift, kept)
+    return stepped(update, given, ws, gs, slots, reuse)
 
 
 def _plain(arrays: Any, numbers: Any) -> None:

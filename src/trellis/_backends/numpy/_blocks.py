@@ -9,31 +9,36 @@ _BYTES = 1 << 17
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
 
 
-class Blocks:
-    """Runs a step over leaf after leaf; its numbers are arrays in the dtype of the leaf."""
+def stepped(
+    update: Callable[[Any, Any], None],
+    numbers: tuple[float, ...],
+    ws: list[Any],
+    gs: list[Any],
+    slots: tuple[list[Any], ...],
+    reuse: bool,
+) -> tuple[list[Any], tuple[list[Any], ...]]:
+    """The new variables and the new state, by `update(arrays, numbers)` for leaf after leaf.
 
-    def __init__(self, update: Callable[[Any, Any], None], numbers: tuple[float, ...]):
-        self._update, self._numbers = update, numbers
-        self._operands: dict[Any, list[Any]] = {}
-
-    def run(self, arrays: tuple[Any, ...]) -> None:
-        """`update(arrays, numbers)` over arrays of one shape, in blocks if they are large.
-
-        Those that are written to must lie in memory in order, as those of `places` do. What an
-        update has to put down in between goes where its result will be: no other memory is touched.
-        """
+    The arrays are the variable, the gradient and the state, then the places of the new variable and
+    the new state, in blocks if they are large. What an update has to put down in between goes where
+    its result will be: no other memory is touched. The numbers are arrays in the leaf's dtype.
+    """
+    new_ws, new_slots = places(ws), tuple([places(column, reuse) for column in slots])
+    operands: dict[Any, list[Any]] = {}
+    for arrays in zip(ws, gs, *slots, new_ws, *new_slots, strict=True):
         first = arrays[0]
         dtype, size = first.dtype, first.size
-        if dtype not in self._operands:
+        if dtype not in operands:
             # Beside a Python number, each call would have to find its type anew.
-            self._operands[dtype] = [np.array(number, dtype) for number in self._numbers]
-        numbers, block = self._operands[dtype], _BYTES // dtype.itemsize
+            operands[dtype] = [np.array(number, dtype) for number in numbers]
+        block = _BYTES // dtype.itemsize
         if size <= block:
-            self._update(arrays, numbers)
-            return
+            update(arrays, operands[dtype])
+            continue
         flat = [x.reshape(-1) for x in arrays]
         for i in range(0, size, block):
-            self._update([x[i : i + block] for x in flat], numbers)
+            update([x[i : i + block] for x in flat], operands[dtype])
+    return new_ws, new_slots
 
 
 def places(xs: list[Any], reuse: bool = False) -> list[Any]:

@@ -1,9 +1,8 @@
-"""Whole steps of optimizers besides Adam, leaf by leaf: where hundreds of leaves go through one
+"""Whole steps of optimizers, leaf by leaf: where hundreds of leaves go through one
 operation after another, none is in the cache when the next one needs it.
 
-An update gets the variable, the gradient and the state, then the places of the new variable and the
-new state, which may be those of the old; the last of its numbers is the learning rate. The place of
-the new variable serves as room for what comes before it.
+The last of an update's numbers is the learning rate. The place of the new variable serves as room
+for what comes before it.
 """
 
 from collections.abc import Callable
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._blocks import Blocks, are_alike, as_number, places
-
-Step = tuple[list[Any], tuple[list[Any], ...]] | None
+from ..shared.foreach import Step, StepKernel
+from ._adam import adam
+from ._blocks import are_alike, as_number, stepped
 
 
 def _step(
@@ -22,19 +21,16 @@ def _step(
     ws: list[Any],
     gs: list[Any],
     slots: tuple[list[Any], ...],
-    lr: Any,
+    step: Any,
+    rate: Any,
     numbers: tuple[float, ...],
     reuse: bool,
 ) -> Step:
     """The new variables and the new state; None where the rules have to do it."""
-    rate = as_number(lr)
+    rate = as_number(rate)
     if rate is None or not are_alike(ws, gs, *slots):
         return None
-    blocks = Blocks(update, (*numbers, rate))
-    new_ws, new_slots = places(ws), tuple([places(column, reuse) for column in slots])
-    for arrays in zip(ws, gs, *slots, new_ws, *new_slots, strict=True):
-        blocks.run(arrays)
-    return new_ws, new_slots
+    return stepped(update, (*numbers, rate), ws, gs, slots, reuse)
 
 
 def _momentum(arrays: Any, numbers: Any) -> None:
@@ -98,7 +94,8 @@ def _adamax(arrays: Any, numbers: Any) -> None:
     np.subtract(w, new_w, new_w)
 
 
-STEP_KERNELS: dict[str, Callable[..., Any]] = {
+STEP_KERNELS: dict[str, StepKernel] = {
+    "adam": adam,
     "momentum": partial(_step, _momentum),
     "nesterov": partial(_step, _nesterov),
     "rms": partial(_step, _rms),

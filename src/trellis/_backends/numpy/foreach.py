@@ -6,7 +6,6 @@ import numpy as np
 
 from ..exports import hand_on
 from ..shared import foreach as plain
-from ._adam import fused_adam as fused_adam
 from ._blocks import are_alike
 from ._helpers import BFLOAT16, widened
 from ._steps import STEP_KERNELS as STEP_KERNELS

@@ -6,7 +6,16 @@ of `xs` are his own temporaries: a backend may write the result into them. Here 
 overwritten.
 """
 
+from collections.abc import Callable
 from typing import Any
+
+# A whole step of an optimizer: the variables, the gradients, the columns of the state, the number
+# of the step, the learning rate, the numbers of the rule, and whether the state may be overwritten.
+# It gives the new variables and the new state, or None where these arrays are not for it.
+Step = tuple[list[Any], tuple[list[Any], ...]] | None
+StepKernel = Callable[
+    [list[Any], list[Any], tuple[list[Any], ...], Any, Any, tuple[float, ...], bool], Step
+]
 
 
 def spread(y: Any, xs: list[Any]) -> list[Any]:

@@ -6,40 +6,36 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..shared.foreach import Step
 from .compilation import compile_function, owns_arguments
 
 
-def fused_adam(
+def adam(
     ws: list[Any],
     gs: list[Any],
-    ms: list[Any],
-    vs: list[Any],
+    slots: tuple[list[Any], ...],
     step: Any,
-    lr: Any,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
-    *,
-    reuse: bool = False,
-) -> tuple[list[Any], list[Any], list[Any]] | None:
+    rate: Any,
+    numbers: tuple[float, ...],
+    reuse: bool,
+) -> Step:
     """Adam (with decoupled decay) as one graph, called again and again; None until it pays.
 
     Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph
     takes as long as some steps do, so it is made when the same shapes come up for the third time.
     """
-    first = ws[0].dtype
+    (ms, vs), first = slots, ws[0].dtype
     if first not in (tf.float32, tf.float64):
         return None
     if any([x.dtype != first for x in (*ws, *gs, *ms, *vs)]):
         return None
-    numbers = (beta1, beta2, epsilon, weight_decay)
     if tf.inside_function():
-        rate = tf.cast(lr, first) if hasattr(lr, "dtype") else float(lr)
+        rate = tf.cast(rate, first) if hasattr(rate, "dtype") else float(rate)
         # What a step makes is as large as what it reads, so it waits for all gradients: by then
         # the values that the backward pass needed are gone.
         with tf.control_dependencies([tf.group(*gs)]):
-            return _all_leaves(ws, gs, ms, vs, tf.cast(step, first), rate, *numbers)
+            new, *moments = _all_leaves(ws, gs, ms, vs, tf.cast(step, first), rate, *numbers)
+        return new, tuple(moments)
     key = (first, *[w.shape for w in ws])
     seen = _seen.get(key)
     if seen is None:
@@ -48,10 +44,11 @@ def fused_adam(
     if seen.steps < 3 and not seen.large:
         return None
     # tf.cast would make a number float32 on its way.
-    rate = tf.cast(lr, first) if hasattr(lr, "dtype") else tf.constant(lr, first)
+    rate = tf.cast(rate, first) if hasattr(rate, "dtype") else tf.constant(rate, first)
     t = tf.cast(step, first)
     if not reuse or not seen.large:
-        return _in_graph(ws, gs, ms, vs, t, rate, *numbers)
+        new, *moments = _in_graph(ws, gs, ms, vs, t, rate, *numbers)
+        return new, tuple(moments)
     # Leaf by leaf, so that the old moments of one are gone when those of the next are made.
     small = [i for i in range(len(ws)) if i not in seen.large]
     new = list(ws)
@@ -61,7 +58,7 @@ def fused_adam(
         done = _in_graph(*columns, t, rate, *numbers)
         for i, w, m, v in zip(part, *done, strict=True):
             new[i], ms[i], vs[i] = w, m, v
-    return new, ms, vs
+    return new, (ms, vs)
 
 
 class _Seen:

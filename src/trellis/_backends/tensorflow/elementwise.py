@@ -42,6 +42,7 @@ from ._helpers import (
     tensor,
     truth,
 )
+from ._private import datatype_of
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
 # Python above them, which take twice as long as the kernel of a small tensor.
@@ -497,7 +498,7 @@ def atan2(x1: Any, x2: Any, /) -> Any:
 
 
 def tanh(x: Any, /) -> Any:
-    if type(x) is Eager and x._datatype_enum() == FLOAT32_ENUM:  # `is_plain`, without the call
+    if type(x) is Eager and datatype_of(x) == FLOAT32_ENUM:  # `is_plain`, without the call
         return _raw.Tanh(x=x)
     x = floating(x)
     y = _raw.Tanh(x=x)

@@ -1,22 +1,21 @@
 """Arithmetic over lists of leaves on TensorFlow."""
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ..exports import hand_on
+from ..shared.foreach import StepKernel, spread
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
 from ..shared.foreach import foreach_addcmul as foreach_addcmul
 from ..shared.foreach import foreach_div as foreach_div
 from ..shared.foreach import foreach_lerp as foreach_lerp
 from ..shared.foreach import foreach_mul as foreach_mul
-from ..shared.foreach import spread
-from ._adam import fused_adam as fused_adam
+from ._adam import adam
 
-# The rules, in operations over all leaves, are as fast here.
-STEP_KERNELS: dict[str, Callable[..., Any]] = {}
+# The other rules, in operations over all leaves, are as fast here.
+STEP_KERNELS: dict[str, StepKernel] = {"adam": adam}
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
-from jax.extend import core
 
+from ..._backends.jax._private import Literal
 from ...graph import Value
 from ..rules import Rule, Rules, refuse_missing
 from ..target import number
@@ -36,7 +37,7 @@ class Equations:
     def __init__(self, to: str):
         self.g = JaxBuilder(to, self.inline)
 
-    def inline(self, jaxpr: core.ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
         """The results of a program, whose equations are added where the builder stands."""
         consts = getattr(jaxpr, "consts", ())
         jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
@@ -48,7 +49,7 @@ class Equations:
         self.g.source, self.g.where, self.g.out, self.g.given = outside
         return [_read(x, known) for x in jaxpr.outvars]
 
-    def _add(self, equation: core.JaxprEqn, known: dict[Any, Any]) -> None:
+    def _add(self, equation: Any, known: dict[Any, Any]) -> None:
         g, name = self.g, equation.primitive.name
         args = [_read(x, known) for x in equation.invars]
         g.source = name
@@ -98,7 +99,7 @@ def _rule(name: str) -> Rule | None:
     return None
 
 
-def refuse_unknown(jaxpr: core.ClosedJaxpr) -> None:
+def refuse_unknown(jaxpr: Any) -> None:
     """Raise if there are primitives without a rule, all at once."""
     found = [
         (equation.primitive.name, line_of(equation))
@@ -108,7 +109,7 @@ def refuse_unknown(jaxpr: core.ClosedJaxpr) -> None:
     refuse_missing("JAX", found)
 
 
-def all_equations(jaxpr: core.ClosedJaxpr) -> Iterator[Any]:
+def all_equations(jaxpr: Any) -> Iterator[Any]:
     """The equations of a program and of the programs inside it."""
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         yield equation
@@ -119,7 +120,7 @@ def all_equations(jaxpr: core.ClosedJaxpr) -> Iterator[Any]:
                 yield from all_equations(inner)
 
 
-def line_of(equation: core.JaxprEqn) -> str:
+def line_of(equation: Any) -> str:
     """The file and line of the user's code that an equation comes from."""
     try:
         frames = equation.source_info.traceback.frames
@@ -146,8 +147,8 @@ def numpy_of(x: jax.Array) -> np.ndarray[Any, Any]:
     return np.asarray(x)
 
 
-def _read(x: core.Var | core.Literal, known: dict[Any, Any]) -> Value | Spread | Number:
-    if isinstance(x, core.Literal):
+def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
+    if isinstance(x, Literal):
         array = numpy_of(x.val)
         if array.ndim == 0:
             return number(array)

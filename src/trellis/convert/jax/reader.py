@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError, ConversionError

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ..._array.interchange import to_numpy
-from ..._core.dispatch import current_backend
+from ..._core.dispatch import current_backend, load
 from ..._core.errors import ArgumentError, ConversionError, NotSupportedError, TrellisError
 from ..._core.tree import leaves
 from ...graph import Value
@@ -326,7 +326,7 @@ class _Reader:
 
     def _refuse_small_types(self) -> None:
         """Types of a few bits that are left after folding run on NumPy only."""
-        if self.g.to == "numpy":
+        if load(self.g.to).ABILITIES.has_small_types:
             return
         left = [value.dtype for value in self.inputs.values() if value.dtype in SMALL]
         left += [

@@ -1,10 +1,8 @@
 """Optimizer steps as functions: pure, over nests, differentiable.
 
-These are the formulas as they stand below, not the classes of `trellis.optim`: those follow the
-papers.
+These are the formulas as they stand below; the classes of `trellis.optim` follow the papers.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,9 +12,14 @@ from .._core.dispatch import xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.guards import check_number
+from .._core.guards import check_numbers
 from .._core.typing import Nest, T
-from .transforms import stop_gradient
+from .._gradients.transforms import stop_gradient
+from .engine import HALF, Leaves, Now
+from .moments import AdamStep, Moments
+
+Columns = list[Leaves]
+_MANY = 8  # from so many leaves on, operations over lists pay
 
 
 def optimizer_update(w: T, effective_grad: Nest, lr: Nest, /, *, stop_gradients: bool = True) -> T:
@@ -113,29 +116,16 @@ def adam_step(
     array([1. , 1.1, 1.2])
     """
     try:
-        if type(beta1) is not float:
-            check_number(beta1)
-        if type(beta2) is not float:
-            check_number(beta2)
-        if type(epsilon) is not float:
-            check_number(epsilon)
-        one = partial(_adam_step, "adam_step", (beta1, beta2, epsilon))
-        return _map_tuple(one, dcdw, mw, vw, step)
+        rule = _adam_rule(beta1, beta2, epsilon)
+
+        def over(gs: Leaves, ms: Leaves, vs: Leaves, step: Any) -> Columns:
+            gs, now, state = _prepared("adam_step", gs, ms, vs, step)
+            effective, moments = rule.apply(now, gs, state)
+            return [effective, *moments]
+
+        return _over_lists(over, (dcdw, mw, vw), step)
     except Exception as error:
         explain(error, adam_step)
-
-
-def _adam_step(
-    who: str, numbers: tuple[float, float, float], g: Any, m: Any, v: Any, step: Any
-) -> tuple[Any, Any, Any]:
-    """The formula of `adam_step` for one leaf."""
-    beta1, beta2, epsilon = numbers
-    xp = xp_of_all(g, m, v, step)
-    g, m, v = _floats(xp, who, g, m, v)
-    m_new = beta1 * m + (1 - beta1) * g
-    v_new = beta2 * v + (1 - beta2) * (g * g)
-    scale = _bias_correction(xp, step, beta1, beta2, epsilon, m_new)
-    return scale * m_new / (_root(xp, v_new) + epsilon), m_new, v_new
 
 
 def adam_update(
@@ -164,65 +154,22 @@ def adam_update(
     array([0.900001])
     """
     try:
-        if type(beta1) is not float:
-            check_number(beta1)
-        if type(beta2) is not float:
-            check_number(beta2)
-        if type(epsilon) is not float:
-            check_number(epsilon)
-        numbers = beta1, beta2, epsilon
-        columns, spec = tree.align((w, dcdw, mw_tm1, vw_tm1))
-        if spec is not None and stop_gradients and _are_lists_alike(columns, lr, step):
-            parts = _adam_over_lists(columns, lr, step, beta1, beta2, epsilon)
-            w_new, m_new, v_new = [tree.unflatten(spec, part) for part in parts]
-            return stop_gradient(w_new), m_new, v_new
+        rule = _adam_rule(beta1, beta2, epsilon)
 
-        def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-            effective, m_new, v_new = _adam_step("adam_update", numbers, g, m, v, step)
-            return _stopped(_descend("adam_update", w, effective, lr), stop_gradients), m_new, v_new
+        def over(ws: Leaves, gs: Leaves, ms: Leaves, vs: Leaves, step: Any, lr: Any) -> Columns:
+            gs, now, state = _prepared("adam_update", gs, ms, vs, step)
+            is_plain = stop_gradients and not hasattr(lr, "dtype")
+            if is_plain and len(ws) >= _MANY and _are_alike(now.xp, ws, gs, *state):
+                new, moments = rule.descended(now, ws, gs, state, lr)
+            else:
+                effective, moments = rule.apply(now, gs, state)
+                rows = zip(ws, effective, strict=True)
+                new = [_descend("adam_update", w, e, lr) for w, e in rows]
+            return [_stopped(new, stop_gradients), *moments]
 
-        return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, lr)
     except Exception as error:
         explain(error, adam_update)
-
-
-def _are_lists_alike(columns: list[list[Any]], lr: Any, step: Any) -> bool:
-    """Many float leaves that match one by one, and one number for all: fit for lists."""
-    first = columns[0]
-    if len(first) < 8 or tree.is_nest(lr) or tree.is_nest(step) or hasattr(lr, "dtype"):
-        return False
-    if hasattr(step, "dtype") and len(step.shape) > 0:
-        return False
-    if not all([hasattr(x, "dtype") for column in columns for x in column]):
-        return False
-    dtype = first[0].dtype
-    xp = xp_of_all(*[x for column in columns for x in column])
-    return dtype in xp.FLOAT_DTYPES and all(
-        [
-            x.dtype == dtype and x.shape == w.shape
-            for column in columns
-            for x, w in zip(column, first, strict=True)
-        ]
-    )
-
-
-def _adam_over_lists(
-    columns: list[list[Any]], lr: Any, step: Any, beta1: Any, beta2: Any, epsilon: Any
-) -> tuple[list[Any], list[Any], list[Any]]:
-    """The formula of `adam_update`, operation by operation over all leaves at once."""
-    ws, gs, ms, vs = columns
-    xp = xp_of_all(ws[0], step)
-    m = xp.foreach_add(xp.foreach_mul(ms, beta1), gs, alpha=1 - beta1, reuse=True)
-    v = xp.foreach_addcmul(xp.foreach_mul(vs, beta2), gs, gs, 1 - beta2, reuse=True)
-    # The weights come out as constants, so this side of the formula needs no gradient.
-    still_m, still_v = xp.foreach_detach(m), xp.foreach_detach(v)
-    root = xp.foreach_sqrt(xp.foreach_maximum(still_v, 0.0), reuse=True)
-    below = xp.foreach_add(root, epsilon, reuse=True)
-    scale = _bias_correction(xp, step, beta1, beta2, epsilon, ws[0])
-    if hasattr(scale, "dtype"):
-        effective = xp.foreach_div(xp.foreach_mul(still_m, scale * lr), below, reuse=True)
-        return xp.foreach_add(ws, effective, alpha=-1), m, v
-    return xp.foreach_addcdiv(ws, still_m, below, -lr * scale), m, v
 
 
 def lamb_update(
@@ -254,24 +201,22 @@ def lamb_update(
     array([0.9])
     """
     try:
-        if type(beta1) is not float:
-            check_number(beta1)
-        if type(beta2) is not float:
-            check_number(beta2)
-        if type(epsilon) is not float:
-            check_number(epsilon)
-        numbers = beta1, beta2, epsilon
+        rule = _adam_rule(beta1, beta2, epsilon)
 
-        def one(w: Any, g: Any, lr: Any, m: Any, v: Any, step: Any) -> tuple[Any, Any, Any]:
-            effective, m_new, v_new = _adam_step("lamb_update", numbers, g, m, v, step)
+        def trusted(w: Any, effective: Any, lr: Any) -> Any:
             xp = xp_of_all(w, effective, lr)
             w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
             other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
             ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
-            w_new = w - _cast(xp, ratio * lr, w) * effective
-            return _stopped(w_new, stop_gradients), m_new, v_new
+            return w - _cast(xp, ratio * lr, w) * effective
 
-        return _map_tuple(one, w, dcdw, lr, mw_tm1, vw_tm1, step)
+        def over(ws: Leaves, gs: Leaves, ms: Leaves, vs: Leaves, step: Any, lr: Any) -> Columns:
+            gs, now, state = _prepared("lamb_update", gs, ms, vs, step)
+            effective, moments = rule.apply(now, gs, state)
+            new = [trusted(w, e, lr) for w, e in zip(ws, effective, strict=True)]
+            return [_stopped(new, stop_gradients), *moments]
+
+        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, lr)
     except Exception as error:
         explain(error, lamb_update)
 
@@ -279,34 +224,88 @@ def lamb_update(
 # Parts --------------------------------------------------------------------------------------------
 
 
-def _map_tuple(fn: Callable[..., tuple[Any, ...]], *trees: Any) -> tuple[Any, Any, Any]:
-    """Leaf by leaf; a tuple of nests, never a nest of tuples."""
-    columns, spec = tree.align(trees)
-    if spec is None:
-        a, b, c = fn(*trees)
-        return a, b, c
-    rows = [fn(*row) for row in zip(*columns, strict=True)]
-    a, b, c = [tree.unflatten(spec, [row[i] for row in rows]) for i in range(3)]
+def _adam_rule(beta1: float, beta2: float, epsilon: float) -> AdamStep:
+    check_numbers(beta1, beta2, epsilon)
+    return AdamStep(float(beta1), float(beta2), float(epsilon))
+
+
+def _over_lists(
+    fn: Callable[..., Columns], nests: tuple[Any, ...], *alone: Any
+) -> tuple[Any, Any, Any]:
+    """Three nests from the three lists that `fn(*lists, *alone)` gives.
+
+    `alone` serves all leaves at once; where it is a nest too, the leaves go one by one.
+    """
+    if not any([tree.is_nest(each) for each in alone]):
+        columns, spec = tree.align(nests)
+        if spec is None:
+            [a], [b], [c] = fn(*[[x] for x in nests], *alone)
+            return a, b, c
+        found = fn(*columns, *alone) if columns[0] else [[], [], []]
+    else:
+        columns, spec = tree.align((*nests, *alone))
+        assert spec is not None
+        n = len(nests)
+        rows = [fn(*[[x] for x in row[:n]], *row[n:]) for row in zip(*columns, strict=True)]
+        found = [[row[i][0] for row in rows] for i in range(3)]
+    a, b, c = [tree.unflatten(spec, column) for column in found]
     return a, b, c
 
 
-def _stopped(x: Any, stop: bool) -> Any:
-    return stop_gradient(x) if stop else x
+def _stopped(xs: Leaves, stop: bool) -> Leaves:
+    return [stop_gradient(x) for x in xs] if stop else xs
+
+
+def _prepared(
+    who: str, gs: Leaves, ms: Leaves, vs: Leaves, step: Any
+) -> tuple[Leaves, Now, Moments]:
+    """What the rule takes."""
+    xp = xp_of_all(*gs, *ms, *vs, step)
+    if len(gs) < _MANY or not _are_alike(xp, gs, ms, vs):
+        rows = [_floats(xp, who, *row) for row in zip(gs, ms, vs, strict=True)]
+        gs, ms, vs = [[row[i] for row in rows] for i in range(3)]
+    return gs, Now(xp, _one_number(xp, step), [], None), Moments(ms, vs)
+
+
+def _one_number(xp: Any, step: Any) -> Any:
+    """The step as a number or an array without axes."""
+    if not hasattr(step, "dtype"):
+        return step
+    if any([int(n) != 1 for n in step.shape]):
+        raise ShapeError(
+            f"step must be a number or an array of one element, got shape {tuple(step.shape)}."
+        )
+    return xp.reshape(step, ())
+
+
+def _are_alike(xp: Any, ws: Leaves, *columns: Leaves) -> bool:
+    """Whether all are floats of one dtype, and the columns have the shapes of the first.
+
+    Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
+    """
+    if not all([hasattr(x, "dtype") for column in (ws, *columns) for x in column]):
+        return False
+    dtypes, shapes = [w.dtype for w in ws], [w.shape for w in ws]
+    if dtypes[0] not in xp.FLOAT_DTYPES or dtypes.count(dtypes[0]) != len(dtypes):
+        return False
+    return all(
+        [[x.dtype for x in xs] == dtypes and [x.shape for x in xs] == shapes for xs in columns]
+    )
 
 
 def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
     """Integer arrays take the dtype of the float arrays beside them, or the default float."""
+    dtypes = [x.dtype for x in xs if hasattr(x, "dtype")]
+    floats = [dtype for dtype in dtypes if dtype in xp.FLOAT_DTYPES]
+    if len(floats) == len(dtypes) and not any([isinstance(x, complex) for x in xs]):
+        return list(xs)
     for x in xs:
-        if isinstance(x, complex) or (hasattr(x, "dtype") and name_of(x.dtype) in COMPLEX):
-            found = name_of(getattr(x, "dtype", "complex"))
+        found = name_of(x.dtype) if hasattr(x, "dtype") else type(x).__name__
+        if isinstance(x, complex) or found in COMPLEX:
             raise DtypeError(
                 f"{who}() takes floating-point arguments, got {found}. "
                 "Update the real and the imaginary parts as two variables."
             )
-    dtypes = [x.dtype for x in xs if hasattr(x, "dtype")]
-    floats = [dtype for dtype in dtypes if dtype in xp.FLOAT_DTYPES]
-    if len(floats) == len(dtypes):
-        return list(xs)
     target = floats[0] if floats else default_dtype()
     is_int = [hasattr(x, "dtype") and name_of(x.dtype) not in FLOATING for x in xs]
     return [xp.astype(x, target) if cast else x for x, cast in zip(xs, is_int, strict=True)]
@@ -314,40 +313,10 @@ def _floats(xp: Any, who: str, *xs: Any) -> list[Any]:
 
 def _norm(xp: Any, x: Any) -> Any:
     """The 2-norm of all elements; half precision is summed in float32, where 1e-12 is not 0."""
-    if name_of(x.dtype) in ("float16", "bfloat16"):
+    if name_of(x.dtype) in HALF:
         x = xp.astype(x, "float32")
     return xp.linalg.vector_norm(x)
 
 
 def _cast(xp: Any, x: Any, like: Any) -> Any:
     return x if x.dtype == like.dtype else xp.astype(x, like.dtype)
-
-
-def _root(xp: Any, v: Any) -> Any:
-    """sqrt(max(v, 0)) with gradient 0, not inf, where v is clamped or zero."""
-    is_positive = v > 0
-    return xp.where(
-        is_positive, xp.sqrt(xp.where(is_positive, v, xp.ones_like(v))), xp.zeros_like(v)
-    )
-
-
-def _bias_correction(
-    xp: Any, step: Any, beta1: float, beta2: float, epsilon: float, like: Any
-) -> Any:
-    """sqrt(1 - beta2**step) / (1 - beta1**step + epsilon), accurate in float32."""
-    if not hasattr(step, "dtype"):
-        return math.sqrt(1 - beta2**step) / (1 - beta1**step + epsilon)
-    if any([int(n) != 1 for n in step.shape]):
-        raise ShapeError(
-            f"step must be a number or an array of one element, got shape {tuple(step.shape)}."
-        )
-    t = xp.reshape(xp.astype(step, like.dtype), ())
-    below1, below2 = _one_minus_power(xp, beta1, t), _one_minus_power(xp, beta2, t)
-    return xp.sqrt(below2) / (below1 + epsilon)
-
-
-def _one_minus_power(xp: Any, beta: float, t: Any) -> Any:
-    """1 - beta**t. In float32, 1 - 0.999**1 loses five digits; expm1 loses none."""
-    if beta == 0:
-        return xp.where(t == 0, xp.zeros_like(t), xp.ones_like(t))
-    return -xp.expm1(t * math.log(beta))
