@@ -5,6 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from .._core.dispatch import loaded
+
 
 class Plain(NamedTuple):
     """The functions of one framework's `_plain.py`."""
@@ -31,8 +33,11 @@ class Plain(NamedTuple):
 @cache
 def functions_of(framework: str) -> Plain:
     """The plain functions of a framework."""
-    # Found from the folder above: to ask for a package is to import it, and with it a framework.
-    text = files("trellis._backends").joinpath(framework, "_plain.py").read_text("utf-8")
+    # Found from the package above: to ask for a package is to import it, and with it a framework.
+    is_known = framework in loaded
+    backend = loaded[framework].__name__ if is_known else f"trellis._backends.{framework}"
+    above, _, folder = backend.rpartition(".")
+    text = files(above).joinpath(folder, "_plain.py").read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     names = {node.name for node in found}
     return Plain(
