@@ -54,7 +54,7 @@ def nested_tanh(backend):
 
 
 def mapped(backend):
-    """`tree.map` with a function that does nothing: what is left is the nest."""
+    """`tree.map` with a function that does nothing: what is left is the pytree."""
     import jax
 
     xs = leaves(backend, MANY)

@@ -50,7 +50,7 @@ def check_nests(fn, first, second, rest, backend):
             assert type(nest) is kind and type(nest["b"]) is kind
             assert_close(nest["a"], flat(alone[0])[i], backend=backend)
             assert_close(nest["b"]["c"], flat(alone[1])[i], backend=backend)
-    with pytest.raises(errors.ShapeError, match="Nests differ"):
+    with pytest.raises(errors.ShapeError, match="Pytrees differ"):
         fn({"a": first}, {"b": rest[0]}, *rest[1:])
 
 

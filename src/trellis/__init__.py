@@ -7,9 +7,9 @@ framework but NumPy.
 from typing import TYPE_CHECKING
 
 
-# ruff: noqa: I001 (sorted by room)
+# ruff: noqa: I001 (sorted by module)
 
-# Rooms that are modules of their own
+# Public modules
 from . import errors as errors
 from . import compilation as compilation
 from . import fft as fft

@@ -23,7 +23,7 @@ class DigitReader(trellis.Module):
     """Two convolutions with batch normalisation, dropout, and a linear layer on top."""
 
     def __init__(self, **options: Any):
-        # Without biases: the batch norms that follow would take them off again.
+        # Without biases: the batch norms that follow would subtract them again.
         self._conv0 = nn.Conv2D(1, 16, 3, 1, "SAME", with_bias=False)
         self._norm0 = nn.BatchNorm2D(16)
         self._conv1 = nn.Conv2D(16, 32, 3, 2, "SAME", with_bias=False)
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
 
 def _distance(curves: list[list[float]]) -> float:
-    """The largest difference at any step, beside the largest loss."""
+    """The largest difference at any step, relative to the largest loss."""
     gaps = [max(values) - min(values) for values in zip(*curves, strict=True)]
     return max(gaps) / max([max(curve) for curve in curves])
 

@@ -1,9 +1,8 @@
 """Derivatives of functions of arrays: the same transforms on four frameworks, NumPy included.
 
-Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of
-what they belong to; inputs that do not influence the output get zeros; inf and nan come back as
-they are. The conventions at kinks and ties stand in the documentation's table of gradient
-conventions.
+Every function here takes pytrees wherever it takes arrays. Derivatives keep the dtype and device of
+what they belong to; inputs that do not influence the output get zeros; inf and nan are kept. The
+conventions at kinks and ties are in the documentation's table of gradient conventions.
 """
 
 from typing import TYPE_CHECKING

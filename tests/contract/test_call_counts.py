@@ -60,7 +60,7 @@ def test_calls_for_a_hoisted_namespace(backend, xp, array):
 
 
 def test_calls_for_each_leaf(xp, array):
-    """Over a nest, each leaf costs the call of the backend's function and nothing else."""
+    """Over a pytree, each leaf costs the call of the backend's function and nothing else."""
 
     def nest(leaves):
         return trellis.Container({f"x{i}": array([0.5]) for i in range(leaves)})

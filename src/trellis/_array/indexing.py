@@ -1,4 +1,4 @@
-"""Reading and writing by index. Arrays are never modified: every update gives a new array."""
+"""Reading and writing by index. Arrays are never modified: every update returns a new array."""
 
 from typing import Any, Generic, Literal, get_args
 
@@ -21,7 +21,8 @@ _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
 
 class At(Generic[A]):
-    """A place in an array, made by `at`; its methods give a new array with that place changed."""
+    """Selected elements of an array, created by `at`; its methods return a new array with these
+    elements changed."""
 
     __slots__ = ("_index", "_x")
 
@@ -35,35 +36,36 @@ class At(Generic[A]):
         return {"x": self._x, "idx": self._index, "value": value}
 
     def set(self, value: A | Scalar, /) -> A:
-        """`x` with `value` in that place; which of several values wins at one index is open."""
+        """`x` with `value` at these elements; which of several values wins at one index is
+        undefined."""
         try:
             return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def add(self, value: A | Scalar, /) -> A:
-        """`x` with `value` added in that place; repeated indices add up."""
+        """`x` with `value` added to these elements; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def multiply(self, value: A | Scalar, /) -> A:
-        """`x` multiplied by `value` in that place; repeated indices multiply up."""
+        """`x` with these elements multiplied by `value`; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def min(self, value: A | Scalar, /) -> A:
-        """`x` with the smaller of itself and `value` in that place."""
+        """`x` with the minimum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def max(self, value: A | Scalar, /) -> A:
-        """`x` with the larger of itself and `value` in that place."""
+        """`x` with the maximum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
         except Exception as error:
@@ -71,10 +73,11 @@ class At(Generic[A]):
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
-    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as
-    it is.
+    """Selected elements of an array, to update with `set`, `add`, `multiply`, `min` or `max`; `x`
+    itself does not change.
 
-    `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.
+    `idx` is what you would write between the brackets of `x[...]`. Differentiable in `x` and in the
+    value.
 
     >>> import numpy as np, trellis
     >>> trellis.at(np.zeros(3), 1).set(5.0)

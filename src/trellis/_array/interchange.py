@@ -1,4 +1,4 @@
-"""Arrays from one framework to another, without copying wherever both sides allow it.
+"""Converting arrays from one framework to another, without a copy where both sides allow it.
 
 On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared:
 what is written into one array shows in the other, so take `copy=True` where the source is going to
@@ -12,8 +12,8 @@ impossible:
 - bfloat16 from NumPy to JAX and TensorFlow;
 - another device.
 
-Gradients do not cross. An array that is being differentiated or traced raises instead of losing
-them.
+Gradients do not pass from one framework to another: an array that is being differentiated or traced
+raises an error instead of losing them.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ _passing = (bool, int, float, complex, str, type(None))
 def to_backend(
     x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
 ) -> Any:
-    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they
-    are.
+    """The same array, or pytree of arrays, in the framework `name`; numbers in pytrees are not
+    converted.
 
     `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is
     not, and `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it
@@ -57,7 +57,7 @@ def to_backend(
 
 
 def to_numpy(x: object, /) -> Any:
-    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is
+    """The same array, or pytree of arrays, in NumPy: a view of the same memory where that is
     possible.
 
     Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
@@ -82,7 +82,7 @@ def shares_memory(x: Array, y: Array, /) -> bool:
 
 def is_zero_copy(x: object, name: str, /) -> bool:
     """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a
-    nest.
+    pytree.
 
     >>> import numpy as np, trellis
     >>> trellis.interchange.is_zero_copy(np.zeros(2), "numpy")

@@ -30,9 +30,8 @@ from .._core.typing import A, Array, Backend, DTypeLike
 def _nan_for_nan(
     error: Exception, fn: Callable[..., Any], x: Array, *rest: Any, **options: Any
 ) -> Any:
-    """What matrices with nan or infinity give: nan, on every framework, for them alone.
-
-    Some drivers of LAPACK stop there and others go on; here one has stopped.
+    """Results for matrices with nan or infinity: nan, on every framework, and for these matrices
+    only. Called where a LAPACK driver has raised an error; others do not.
     """
     is_ours = isinstance(error, TrellisError) or not hasattr(x, "dtype") or len(x.shape) < 2
     if is_ours or not xp_of(x).is_concrete(x) or 0 in tuple(x.shape):

@@ -19,7 +19,7 @@ def _names(protocol: Any) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-_ASKED = {
+ASKED = {
     "": _names(Backend) | _BESIDE,
     "fft": _names(FFT),
     "linalg": _names(Linalg),
@@ -33,4 +33,4 @@ def hand_on(space: dict[str, Any], room: str = "") -> None:
     `room` is the extension of the standard that the file is. Set from here, where type checkers do
     not look: they could not work the names out, and would take all others for private.
     """
-    space["__all__"] = sorted([name for name in space if name in _ASKED[room]])
+    space["__all__"] = sorted([name for name in space if name in ASKED[room]])

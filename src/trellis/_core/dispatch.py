@@ -1,9 +1,9 @@
 """Which backend runs a call: the one its arrays belong to.
 
-`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never
-per type seen: `torch.compile` guards the length of such a table, so a growing one would recompile
-for ever. A framework that the user has not imported cannot have arrays, so it is looked up in
-`sys.modules` and never imported for him, unless he names it.
+`_by_type` maps exact array types to backend modules. It changes only when a backend loads, never
+per type seen: `torch.compile` guards on the length of such a table, so a growing one would
+recompile again and again. A framework that the program has not imported cannot have arrays, so
+frameworks are looked up in `sys.modules` and imported only when they are named.
 """
 
 import os
@@ -51,15 +51,13 @@ def xp_of_pair(x1: object, x2: object) -> "Backend":
 
 
 def xp_of_all(*xs: object) -> "Backend":
-    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are
-    refused.
-    """
+    """The one backend of all arguments; numbers fit any; arrays of two frameworks raise."""
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
 
 def xp_of_any(*xs: object) -> "Backend":
-    """Like `xp_of_all`, but where there is no array the default backend serves."""
+    """Like `xp_of_all`, but the default backend if there is no array."""
     found = _common(xs)
     return default_xp() if found is None else found
 
@@ -82,7 +80,7 @@ def default_xp() -> "Backend":
 
 
 def named_xp(backend: str | None) -> "Backend":
-    """The backend of that name; None stands for the default one."""
+    """The backend of that name; None means the default one."""
     return default_xp() if backend is None else load(backend)
 
 
@@ -107,7 +105,7 @@ def _resolve(x: Any) -> "Backend":
 
 
 def _reconcile(xp: "Backend", other: "Backend", xs: tuple[Any, ...]) -> "Backend":
-    """Containers may stand beside arrays; two different frameworks may not."""
+    """Containers may be mixed with arrays; two different frameworks may not."""
     nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
     if nests:
         return nests[0]
@@ -256,9 +254,8 @@ def namespace(x: object, /) -> "Backend":
 
 
 def set_backend(name: str, /) -> None:
-    """Choose the backend of calls that have no array.
-
-    In the main program it counts for the whole process; in a thread or an async task only there.
+    """Choose the backend of calls without arrays. In the main program it applies to the whole
+    process; in a thread or an async task only there.
 
     >>> import trellis
     >>> trellis.set_backend("numpy")
@@ -270,7 +267,7 @@ def set_backend(name: str, /) -> None:
 
 
 def current_backend() -> str:
-    """The name of the backend that serves calls without any array.
+    """The name of the backend of calls without arrays.
 
     >>> import trellis
     >>> trellis.current_backend()

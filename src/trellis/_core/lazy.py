@@ -2,8 +2,8 @@
 
 `trellis.__getattr__` finds them. In a module that has a `__getattr__` Python looks up every name
 the slow way, 13 ns more for each `trellis.exp(x)`. So it is removed as soon as the functions and
-classes of the package itself are there, which `trellis.nn` brings; packages that are not loaded by
-then are replaced by modules that load themselves.
+classes of the package itself are there, which `trellis.nn` and `trellis.optim` bring; packages
+that are not loaded by then are replaced by modules that load themselves.
 """
 
 import sys
@@ -25,7 +25,7 @@ ROOMS = (
     "export",
     "distributed",
 )
-# Names of the package itself that live in one of them.
+# Names of `trellis` itself that are defined in one of them.
 NAMES = {
     "Module": "nn",
     "conv1d": "functional",

@@ -1,10 +1,10 @@
-"""What a compiler makes of a program, against the program as it is.
+"""Comparing a compiled program with the same program without compilation.
 
 A compiled program that gives every intermediate value is not the one that people run: the compiler
 fuses less where values must be kept. (On JAX, a * b + c in one kernel rounds once, and twice where
 a * b is asked for too.) So the program is compiled twice: with all values, for the calls, and with
-its outputs alone, for what it returns. Where only the second one is off, the first call that is so
-when nothing else is asked for is searched by halves.
+its outputs alone, for what it returns. If only the second one differs, a bisection finds the first
+call that differs when it is the only output.
 """
 
 from collections.abc import Callable

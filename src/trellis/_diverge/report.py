@@ -22,7 +22,7 @@ DEFAULT_TOLERANCE = 1e-4
 
 @dataclass
 class Difference:
-    """A call that gives something else on one framework than on the first one."""
+    """A call whose result on one framework differs from the first one's."""
 
     number: int
     call: Call
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass
 class Report:
-    """What `diverge` found. `str(report)` tells it in words, `draw` as a picture."""
+    """What `diverge` found. `str(report)` describes it, `draw` draws it."""
 
     first: str  # what the others are compared with
     others: list[str]

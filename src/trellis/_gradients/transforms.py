@@ -1,9 +1,8 @@
 """Derivatives of functions of arrays: the same transforms on four frameworks, NumPy included.
 
-Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of
-what they belong to; inputs that do not influence the output get zeros; inf and nan come back as
-they are. The conventions at kinks and ties stand in the documentation's table of gradient
-conventions.
+Every function here takes pytrees wherever it takes arrays. Derivatives keep the dtype and device of
+what they belong to; inputs that do not influence the output get zeros; inf and nan are kept. The
+conventions at kinks and ties are in the documentation's table of gradient conventions.
 """
 
 from collections.abc import Callable, Sequence
@@ -139,7 +138,7 @@ def jvp(
 def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any], Any]:
     """The Jacobian of a function of one argument: shape `out.shape + in.shape`.
 
-    For an output nest O and an input nest I the result has structure O with structure I at each
+    For an output pytree O and an input pytree I the result has structure O with structure I at each
     leaf. `mode="forward"` costs one pass per input element instead of one per output element.
 
     >>> import numpy as np, trellis
@@ -192,7 +191,8 @@ def _forward_rows(
 
 
 def hessian(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The second derivatives of a scalar function: structure I of structure I for an input nest I.
+    """The second derivatives of a scalar function: structure I of structure I for an input pytree
+    I.
 
     >>> import numpy as np, trellis
     >>> trellis.hessian(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
@@ -262,7 +262,7 @@ def _mapped_size(leaves: list[Any], axes: list[int | None]) -> int:
 
 
 def stop_gradient(x: T, /) -> T:
-    """The same values, cut off from every gradient; takes any nest.
+    """The same values, cut off from every gradient; takes any pytree.
 
     >>> import numpy as np, trellis
     >>> trellis.grad(lambda x: trellis.sum(trellis.stop_gradient(x) * x))(np.array([1.0, 2.0]))
@@ -310,8 +310,9 @@ def bind_custom_gradient_function(
 ) -> Callable[[Any], Any]:
     """`func` with another derivative: `custom_grad_func((x, y), upstream)` is the gradient by `x`.
 
-    `upstream` has the structure of `y = func(x)`, the gradient that of `x`. The rule itself may be
-    differentiated, so second order follows its formula; `func` needs no derivative of its own.
+    `upstream` has the structure of `y = func(x)`, the gradient that of `x`. The custom gradient may
+    be differentiated itself, so second derivatives follow its formula; `func` need not be
+    differentiable.
 
     >>> import numpy as np, trellis
     >>> f = trellis.bind_custom_gradient_function(trellis.floor, lambda xy, upstream: upstream)
@@ -408,7 +409,7 @@ def differentiable_leaf(x: Any, xp: Backend) -> Any:
     if not is_array(x):
         raise ArgumentTypeError(
             f"Cannot differentiate with respect to {type(x).__name__}; expected arrays, numbers or "
-            "nests of them."
+            "pytrees of them."
         )
     if x.dtype in xp.FLOAT_DTYPES:
         return x

@@ -5,6 +5,8 @@ counterparts in the docs and the hints for foreign names come from it.
 """
 
 from . import (
+    casting,
+    control,
     creation,
     elementwise,
     fft,
@@ -13,6 +15,7 @@ from . import (
     linalg,
     manipulation,
     products,
+    random,
     reduction,
     searching,
     sets,
@@ -20,8 +23,8 @@ from . import (
 )
 from .record import Op
 
-_FILES = (creation, elementwise, fft, functional, indexing, linalg, manipulation, products,
-          reduction, searching, sets, sorting)  # fmt: skip
+_FILES = (casting, control, creation, elementwise, fft, functional, indexing, linalg, manipulation,
+          products, random, reduction, searching, sets, sorting)  # fmt: skip
 
 TABLE: dict[str, Op] = {op.key: op for file in _FILES for op in file.OPS}
 """All records, by their names in the interface of backends."""

@@ -1,6 +1,6 @@
 """New arrays."""
 
-from .record import OTHER, Op
+from .record import OTHER, Op, composed
 
 # fmt: off
 OPS = (
@@ -11,23 +11,19 @@ OPS = (
                   "dtype=result)"),
     Op("empty", OTHER, numpy="np.zeros(shape, dtype=result)",
        torch="torch.zeros(shape, dtype=result)", tensorflow="tf.zeros(shape, result)",
-       near={"numpy": "numpy.empty", "jax": "jax.numpy.empty", "torch": "torch.empty",
-             "tensorflow": "-"}),
+       near="np.empty jnp.empty torch.empty tensorflow:-"),
     Op("empty_like", OTHER, numpy="np.zeros_like(x, dtype=result)",
        torch="torch.zeros_like(x, dtype=result)", tensorflow="tf.zeros_like(x, result)",
-       near={"numpy": "numpy.empty_like", "jax": "jax.numpy.empty_like",
-             "torch": "torch.empty_like", "tensorflow": "-"}),
-    Op("eye", OTHER, numpy="np.eye(n_rows, n_cols, k=k, dtype=result)",
-       near={"torch": "torch.eye", "tensorflow": "tensorflow.eye"}),
+       near="np.empty_like jnp.empty_like torch.empty_like tensorflow:-"),
+    Op("eye", OTHER, numpy="np.eye(n_rows, n_cols, k=k, dtype=result)", near="torch.eye tf.eye"),
     Op("full", OTHER, numpy="np.full(shape, fill_value, dtype=result)",
        torch="torch.full(shape, fill_value, dtype=result)",
        tensorflow="tf.fill(shape, tf.constant(fill_value, result))"),
     Op("full_like", OTHER, numpy="np.full_like(x, fill_value, dtype=result)",
        torch="torch.full_like(x, fill_value, dtype=result)",
-       tensorflow="tf.fill(tf.shape(x), tf.constant(fill_value, result))",
-       near={"tensorflow": "-"}),
+       tensorflow="tf.fill(tf.shape(x), tf.constant(fill_value, result))", near="tensorflow:-"),
     Op("linspace", OTHER, numpy="np.linspace(start, stop, num, endpoint=endpoint, dtype=result)",
-       near={"torch": "torch.linspace", "tensorflow": "tensorflow.linspace"}),
+       near="torch.linspace tf.linspace"),
     Op("meshgrid", OTHER, numpy="np.meshgrid(*arrays, indexing=indexing)",
        torch="torch.meshgrid(*arrays, indexing=indexing)",
        tensorflow="tf.meshgrid(*arrays, indexing=indexing)"),
@@ -37,12 +33,18 @@ OPS = (
        torch="torch.ones_like(x, dtype=result)", tensorflow="tf.ones_like(x, result)",
        reads={"tensorflow": "OnesLike"}),
     Op("tril", OTHER, numpy="np.tril(x, k=k)", torch="torch.tril(x, diagonal=k)",
-       near={"tensorflow": "tensorflow.linalg.band_part"}),
+       near="tf.linalg.band_part"),
     Op("triu", OTHER, numpy="np.triu(x, k=k)", torch="torch.triu(x, diagonal=k)",
-       near={"tensorflow": "tensorflow.linalg.band_part"}),
+       near="tf.linalg.band_part"),
     Op("zeros", OTHER, numpy="np.zeros(shape, dtype=result)",
        torch="torch.zeros(shape, dtype=result)", tensorflow="tf.zeros(shape, result)"),
     Op("zeros_like", OTHER, numpy="np.zeros_like(x, dtype=result)",
        torch="torch.zeros_like(x, dtype=result)", tensorflow="tf.zeros_like(x, result)",
        reads={"tensorflow": "ZerosLike"}),
+    # Written over others.
+    composed("asarray", near="np.asarray jnp.asarray torch.as_tensor tf.convert_to_tensor"),
+    composed("from_dlpack",
+             near="np.from_dlpack jnp.from_dlpack torch.from_dlpack "
+                  "tf.experimental.dlpack.from_dlpack"),
+    composed("one_hot", near="jax.nn.one_hot F.one_hot tf.one_hot"),
 )

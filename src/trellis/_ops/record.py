@@ -71,8 +71,8 @@ class Op:
     operator: str = ""
     # Under which names the readers of foreign models meet just this operation.
     reads: Mapping[str, str] = field(default_factory=dict)
-    # The framework's nearest public function where the way does not show it; "-" if it has none.
-    near: Mapping[str, str] = field(default_factory=dict)
+    # The frameworks' nearest public functions where the ways do not show them, "torch:-" for none.
+    near: str = ""
     # Arguments that keep their own type, and frameworks that want arrays in place of numbers.
     apart: tuple[str, ...] = ()
     arrays_only: tuple[str, ...] = ()
@@ -91,22 +91,26 @@ class Op:
 
     def counterpart(self, framework: str) -> str | None:
         """The full name of the framework's own function that comes nearest, if there is one."""
-        near = self.near.get(framework)
-        if near is not None:
-            return None if near == "-" else near
+        for near in self.near.split():
+            short, mark, rest = near.partition("." if "." in near else ":")
+            if _OWNERS[short] == framework:
+                return None if mark == ":" else f"{MODULES.get(short, short)}.{rest}"
         return called(self.way(framework))
 
 
 FRAMEWORKS = ("numpy", "jax", "torch", "tensorflow")
-# What the short names in ways stand for.
+# What the short names in the table stand for, and to whom modules belong.
 MODULES = {
     "np": "numpy",
-    "scipy": "scipy",
     "jnp": "jax.numpy",
-    "jax": "jax",
-    "torch": "torch",
     "F": "torch.nn.functional",
     "tf": "tensorflow",
+}
+_OWNERS = {
+    **dict.fromkeys(("numpy", "np", "scipy", "sklearn"), "numpy"),
+    **dict.fromkeys(("jax", "jnp", "flax", "optax"), "jax"),
+    **dict.fromkeys(("torch", "F"), "torch"),
+    **dict.fromkeys(("tensorflow", "tf", "keras"), "tensorflow"),
 }
 
 
@@ -115,9 +119,20 @@ def called(way: Way) -> str | None:
     if way in (None, BY_HAND):
         return None
     short, dot, rest = str(way).partition("(")[0].partition(".")
-    is_call = dot and rest.replace(".", "").isidentifier() and short in MODULES
-    return f"{MODULES[short]}.{rest}" if is_call else None
+    is_call = dot and rest.replace(".", "").isidentifier() and short in _OWNERS
+    return f"{MODULES.get(short, short)}.{rest}" if is_call else None
 
 
 def _with_jax(way: str) -> str:
     return way.replace("np.", "jnp.").replace("scipy.special.", "jax.scipy.special.")
+
+
+def composed(
+    name: str,
+    kind: Kind = OTHER,
+    *,
+    reads: Mapping[str, str] | None = None,
+    near: str = "",
+) -> Op:
+    """An operation that is written once over others: no backend has it, so programs never do."""
+    return Op(name, kind, None, None, None, None, reads=reads or {}, near=near)

@@ -87,7 +87,7 @@ def is_any(xp: Backend, condition: Array | bool) -> bool:
 
 
 def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """One draw per leaf of the nests among the arguments: leaf number i draws from (seed, i)."""
+    """One draw per leaf of the pytrees among the arguments: leaf number i draws from (seed, i)."""
     seed = kwargs.pop("seed")
     number = [0]
 

@@ -39,7 +39,7 @@ def random_uniform(
     seed: Seed = None,
     device: Device | None = None,
 ) -> Array:
-    """Uniform samples in [low, high): never `high` itself, in no dtype.
+    """Uniform samples in [low, high): never `high` itself, in any dtype.
 
     The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the
     draw and needs whole-number bounds. Bit-equal on every backend; a compiler may differ by one

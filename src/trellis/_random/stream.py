@@ -1,10 +1,9 @@
-"""Where keys come from when a draw names no seed: one stream for the process, or for a `with`
-block.
+"""The source of keys for draws without a seed: one stream for the process, or for a `with` block.
 
 A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python
 integers, so taking a key costs nothing on any backend. In a forked process (a worker of a data
-loader) each stream goes on with a key of its own: the hash of the parent's key and the number of
-the fork.
+loader) each stream continues with its own key: the hash of the parent's key and the number of the
+fork.
 """
 
 import os
@@ -61,9 +60,9 @@ class stream:
     """Supply keys to code that draws without naming a seed, inside a `with` block.
 
     It replaces the global stream there, for this thread or task, and nothing else: the n-th draw of
-    the block takes the key `fold_in(key, n)`. It is pure, so inside a compiled function it is the
-    way to draw: open the block inside the function and hand the key in as an argument. Within one
-    `scan` or `while_loop`, the body is traced once: fold the step's number into the key there.
+    the block takes the key `fold_in(key, n)`. It is pure, so it is the way to draw inside a
+    compiled function: open the block inside the function and pass the key as an argument. The body
+    of a `scan` or `while_loop` is traced once: fold the step number into the key there.
 
     >>> import trellis
     >>> key = trellis.random.key(7)

@@ -1,8 +1,7 @@
-"""What a recorded function works with: an array that tells a recorder of every operator.
-
-It is no array of a framework. Public functions take it, since its type has a row in the dispatch
-table while a recording runs; functions of torch and NumPy find their way through the protocols of
-these frameworks; those of JAX and TensorFlow refuse it.
+"""The arrays that a recorded function works with, which report every operator to a recorder. They
+are not arrays of a framework. Public functions accept them, since their type is in the dispatch
+table while a recording runs; functions of torch and NumPy are recorded through the protocols of
+these frameworks; those of JAX and TensorFlow raise.
 """
 
 import operator

@@ -110,7 +110,7 @@ class Recorder:
     # In and out of recorded arrays ----------------------------------------------------------------
 
     def natives(self, nest: Any) -> Any:
-        """The nest with the framework's own arrays in it."""
+        """The pytree with the framework's own arrays in it."""
         if isinstance(nest, RecordedArray):
             return nest.native
         if isinstance(nest, tuple):
@@ -129,7 +129,7 @@ class Recorder:
         return nest
 
     def recorded(self, nest: Any, wrap: Callable[[Any], RecordedArray]) -> Any:
-        """The nest with `wrap(array)` in the place of arrays of the framework."""
+        """The pytree with `wrap(array)` in the place of arrays of the framework."""
         if isinstance(nest, self.xp.ARRAY_TYPES):
             return wrap(nest)
         if isinstance(nest, (tuple, list)):
@@ -225,7 +225,7 @@ def refuse_compilers() -> None:
 
 class recording:
     """Inside the block, in this thread, calls go through the recorder; modules have the given
-    variables and buffers. One recording at a time: another thread waits for its turn."""
+    variables and buffers. One recording at a time: another thread waits until it ends."""
 
     def __init__(self, recorder: Recorder, variables: list[tuple[Module, Container, Container]]):
         self._recorder, self._variables = recorder, variables

@@ -33,12 +33,12 @@ def assert_close(
     dtype: Any = True,
     backend: str | None = None,
 ) -> None:
-    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and
+    """Raise an AssertionError unless two arrays, or pytrees of arrays, agree in value, shape and
     type.
 
     `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the
     type of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan.
-    `dtype=True` compares data types, with Python numbers only their kind; a name asks for that
+    `dtype=True` compares data types, with Python numbers only their kind; a name requires that
     type; False compares none. `backend` names the framework that `actual` must belong to.
 
     >>> import numpy as np

@@ -26,7 +26,7 @@ def check_gradients(
     """Compare the derivatives of `fn` by all its float arguments with central differences in
     float64.
 
-    `args` are arrays or nests of one backend; integer and bool arrays, and everything that is not
+    `args` are arrays or pytrees of one backend; integer and bool arrays, and everything that is not
     an array, are passed on as constants. Mode "rev" checks `vjp` element by element, "fwd" checks
     `jvp` along a direction; `order=2` also checks the derivative of the gradient. Steps are 1e-6 *
     max(1, |x|): the error of central differences is then about 1e-10 * |f|, far below the

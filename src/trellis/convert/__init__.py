@@ -1,5 +1,5 @@
-"""Models and weights from anywhere: a model of one framework becomes a module that runs on any of
-the four, and a model of ours trains inside theirs.
+"""Converting models and weights: a model of another framework becomes a module that runs on any of
+the four, and a Trellis model can train in their loops.
 
 >>> from trellis import convert
 >>> sorted(name for name in dir(convert) if name.startswith("from_"))

@@ -51,18 +51,19 @@ _groups: list[Group] = []  # one or none
 
 
 def init(*, backend: str | None = None, timeout: float = _TIMEOUT) -> None:
-    """Join the processes that a launcher has started; without one, be the only process.
-
-    Rank and size come from the variables of `trellis run` and torchrun (RANK, WORLD_SIZE,
+    """Join the processes that a launcher has started; without a launcher, this is the only process.
+    Rank and size come from the environment variables of `trellis run` and torchrun (RANK,
+    WORLD_SIZE,
     MASTER_ADDR, MASTER_PORT), of mpiexec, or of srun. Every framework has an engine of its own:
     `torch.distributed` (`init_process_group` with gloo, and NCCL for CUDA), `jax.distributed`
     (`initialize`), TensorFlow's collective ops (a server in each process), MPI for NumPy. The
-    engine of `backend` is connected now, all others when their arrays first come to a collective.
+    engine of `backend` is connected now, all others when their arrays are first passed to a
+    collective.
     JAX can be connected only before its first computation; without `backend`, it is if JAX is the
     default backend or the only framework that is imported.
 
-    A collective that is not answered within `timeout` seconds raises, where the engine can tell.
-    With one process no engine is touched.
+    A collective that is not answered within `timeout` seconds raises, where the engine can detect
+    it. With one process no engine is connected.
 
     >>> import trellis
     >>> trellis.distributed.init()

@@ -1,8 +1,8 @@
 """`trellis run -n 4 train.py ...`: start the ranks of a program on this machine.
 
-Every rank gets the variables of torchrun, of MPI and of TensorFlow, so programs of those run too.
-The output of the ranks is copied line by line behind their numbers. When one fails, it is named
-and the others are ended; signals go to all of them; nothing is left behind.
+Every rank gets the environment variables of torchrun, of MPI and of TensorFlow, so programs written
+for those run too. Each line of output is prefixed with its rank. When a rank fails, it is named and
+the others are terminated; signals are forwarded to all ranks; no process is left running.
 """
 
 from __future__ import annotations

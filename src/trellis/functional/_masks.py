@@ -1,4 +1,4 @@
-"""Masks of attention. In all of them True means: this key may be seen."""
+"""Attention masks. In all of them True means that a key is visible."""
 
 from typing import Any
 

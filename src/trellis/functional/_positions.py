@@ -1,4 +1,4 @@
-"""Where the tokens of an attention stand: rotary angles, ALiBi's biases, windows, and caches."""
+"""Positions of tokens in attention: rotary angles, ALiBi's biases, windows, and caches."""
 
 import math
 from typing import Any

@@ -1,7 +1,6 @@
-"""Statistics of a batch that is spread over several processes.
-
-Inside `joined`, batch norms take the mean over all shares of the batch. What joins them comes from
-outside: these functions know nothing of processes.
+"""Statistics of a batch that is divided among several processes. Inside `joined`, batch norms take
+the mean over all parts of the batch. The caller supplies the reduction: these functions know
+nothing of processes.
 """
 
 from collections.abc import Callable

@@ -31,7 +31,7 @@ def checked_windows(
     dilations: Steps,
     ceil_mode: bool = False,
 ) -> Windows:
-    """The windows on an input of spatial `sizes`, with all that a user says about them checked."""
+    """The windows on an input of spatial `sizes`, with the user's arguments checked."""
     dims = len(sizes)
     window = per_axis(name, "window", window, dims)
     strides = per_axis(name, "strides", strides, dims)

@@ -149,7 +149,7 @@ def _between(xp: Backend, x: Array, low: float, high: float) -> Any:
 
 
 def sigmoid(x: A, /) -> A:
-    """1 / (1 + exp(-x)), without overflow on the way.
+    """1 / (1 + exp(-x)), without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -181,7 +181,7 @@ def log_sigmoid_of(xp: Backend, x: Array) -> Any:
 
 
 def softplus(x: A, /, *, beta: float = 1.0) -> A:
-    """log(1 + exp(beta * x)) / beta, without overflow on the way.
+    """log(1 + exp(beta * x)) / beta, without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F

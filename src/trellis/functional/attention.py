@@ -1,4 +1,4 @@
-"""Attention as functions. In every mask of the library True means: this key may be seen."""
+"""Attention as functions. In every mask of the library True means that a key is visible."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -106,7 +106,7 @@ def scaled_dot_product_attention(
 
 
 class Attending(NamedTuple):
-    """How queries look at keys, checked."""
+    """How queries attend to keys, checked."""
 
     scale: Any
     is_causal: bool

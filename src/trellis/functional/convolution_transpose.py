@@ -1,4 +1,4 @@
-"""Transposed convolutions: the gradients of the forward ones, as functions of their own.
+"""Transposed convolutions: the gradients of the forward ones, as functions.
 
 See `convolution` for the layouts.
 """

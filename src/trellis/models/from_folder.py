@@ -1,4 +1,4 @@
-"""`from_pretrained`: a model out of a folder in Hugging Face's form."""
+"""`from_pretrained`: a model from a folder in Hugging Face's format."""
 
 import os
 from collections.abc import Mapping
@@ -46,11 +46,11 @@ def from_pretrained(
     """The model in a local folder, with its weights, ready to evaluate.
 
     The folder has `config.json`, and `model.safetensors` or `model.safetensors.index.json` with
-    the files that it names. Nothing is fetched and nothing unpickled. On NumPy and torch the
-    weights are the file, mapped into memory: do not write into it while the model is in use.
-    `dtype` None keeps the types of the file. `architecture` takes another head than the one that
-    the configuration names. Weights that are missing, left over or of another shape are named in
-    one error; with `strict=False` left over ones are only listed, in `model.loaded`.
+    the files that it names. Nothing is downloaded and nothing unpickled. On NumPy and torch the
+    weights share the memory of the memory-mapped file: do not write to it while the model is in
+    use. `dtype` None keeps the types of the file. `architecture` chooses another head than the one
+    that the configuration names. Weights that are missing, unexpected or of another shape are
+    listed in one error; with `strict=False` unexpected ones are only listed, in `model.loaded`.
 
     >>> import tempfile, numpy as np
     >>> from trellis import models

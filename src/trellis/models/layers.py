@@ -20,7 +20,7 @@ _is_blank: Setting[bool] = Setting("trellis_models_blank", False)
 
 @contextmanager
 def blank_weights() -> Iterator[None]:
-    """Models made inside begin with zeros."""
+    """Models created inside have zeros as initial weights."""
     with _is_blank.using(True):
         yield
 
@@ -36,12 +36,12 @@ def he() -> Any:
 
 
 def dense(inputs: int, outputs: int, std: float, *, with_bias: bool = True) -> Linear:
-    """A dense layer whose weights begin with normal numbers."""
+    """A dense layer with normally distributed initial weights."""
     return Linear(inputs, outputs, with_bias, weight_initializer=normal(std))
 
 
 def table(rows: int, width: int, std: float) -> Embedding:
-    """A table of vectors that begin with normal numbers."""
+    """An embedding table with normally distributed initial vectors."""
     return Embedding(rows, width, weight_initializer=normal(std))
 
 

@@ -21,17 +21,16 @@ from .files import write_folder
 
 
 class Encoded(NamedTuple):
-    """What an encoder without a head gives: a state for each token or patch, and one for all."""
+    """The output of an encoder without a head: a state for each token or patch, and one for all."""
 
     states: Any
     pooled: Any
 
 
 class Pretrained(Module):
-    """The base of all models here; see `from_pretrained`.
-
-    A model is made from its configuration, with random weights, or read from a folder. `config` is
-    the configuration; `loaded` says, after reading, what became of each array.
+    """The base class of all models here; see `from_pretrained`. A model is created from its
+    configuration, with random weights, or read from a folder. `config` is the configuration;
+    `loaded` reports, after reading, what became of each array.
     """
 
     config_class: ClassVar[type[Configuration]] = Configuration
@@ -71,7 +70,7 @@ class Pretrained(Module):
         raise NotImplementedError
 
     def hugging_face_names(self) -> dict[str, str]:
-        """{chain of each variable and buffer here: its name in Hugging Face's files}."""
+        """{key path of each variable and buffer here: its name in Hugging Face's files}."""
         chains = [*self.v.key_chains(), *self.buffers.key_chains()]
         return names_of(chains, self._names())
 
@@ -82,7 +81,7 @@ class Pretrained(Module):
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors, which transformers can load.
 
-        Weights keep their type; what is tied is written once.
+        Weights keep their type; tied weights are written once.
         """
         arrays = arrays_of(self)
         floats = [str(x.dtype) for x in arrays.values() if str(x.dtype) in FLOATING]

@@ -7,7 +7,7 @@ from .._core.typing import Array
 
 
 class Memory(NamedTuple):
-    """What an encoder has made: its last states, and which of them are real (None: all)."""
+    """The output of an encoder: its last states, and which of them are real (None: all)."""
 
     states: Any
     mask: Any

@@ -262,7 +262,7 @@ class T5(Pretrained):
         return {**self.names, **self.gated_names} if self.config.activation[1] else self.names
 
     def encode(self, tokens: Array, *, mask: Array | None = None) -> Memory:
-        """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
+        """The encoder's output for int tokens (batch, S): the memory of the decoder."""
         states = self._encoder_states(tokens, mask)[-1]
         return Memory(states, None if mask is None else astype(mask, "bool", copy=False))
 

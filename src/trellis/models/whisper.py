@@ -127,7 +127,7 @@ class Block(Module):
 
 
 class Whisper(Pretrained):
-    """Whisper: text out of sound.
+    """Whisper: text from sound.
 
     `model(features, decoder_tokens)` of log-mel features (batch, num_mel_bins, 2 *
     max_source_positions), as Hugging Face's feature extractor gives them, gives logits (batch, T,
@@ -215,7 +215,7 @@ class Whisper(Pretrained):
             self.head = dense(width, config.vocab_size, std, with_bias=False)
 
     def encode(self, features: Array) -> Memory:
-        """What the encoder makes of the features: the memory of the decoder."""
+        """The encoder's output for the features: the memory of the decoder."""
         return Memory(self._encoder_states(features)[-1], None)
 
     def init_cache(self, batch: int, length: int, *, memory: Memory) -> Seq2SeqCache:

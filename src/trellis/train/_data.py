@@ -18,6 +18,7 @@ from .._core.dispatch import backend_of, load, xp_of
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
 from .._core.threefry import Words, fold_in_words
+from .._core.typing import Array, Nest
 
 if TYPE_CHECKING:
     from .._backends.interface import Backend
@@ -39,7 +40,7 @@ class Target:
     def __call__(self, batch: Any) -> Any:
         return tree.map(self._leaf, batch)
 
-    def _leaf(self, x: Any) -> Any:
+    def _leaf(self, x: Array) -> Any:
         if not hasattr(x, "dtype"):
             if isinstance(x, (str, type(None))):
                 return x
@@ -50,7 +51,7 @@ class Target:
             return self._spread(x)
         return to_backend(x, self.backend, device=self.device)
 
-    def _spread(self, x: Any) -> Any:
+    def _spread(self, x: Array) -> Any:
         try:
             return load(self.backend).to_device(to_backend(x, self.backend), self.sharding)
         except ValueError as error:
@@ -60,7 +61,7 @@ class Target:
                 "not fit."
             ) from error
 
-    def _cast(self, x: Any) -> Any:
+    def _cast(self, x: Array) -> Any:
         """Floats in the type of the variables, integers in one that the framework has."""
         name = str(dtype_of(x))
         if name in FLOATING and self.float_type is not None and name != self.float_type:
@@ -70,7 +71,7 @@ class Target:
         return x
 
 
-def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
+def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -89,7 +90,7 @@ def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> 
     return Target(backend, place, floats[0] if floats else None, is_cast, sharding)
 
 
-def _arrays_of(nest: Any) -> list[Any]:
+def _arrays_of(nest: Nest) -> list[Any]:
     return [x for x in tree.leaves(nest) if hasattr(x, "dtype")]
 
 
@@ -108,7 +109,7 @@ def _has_wide_integers(xp: "Backend") -> bool:
     return True
 
 
-def _narrowed(x: Any, backend: str) -> Any:
+def _narrowed(x: Array, backend: str) -> Any:
     """64-bit integers as int32 where 64-bit types are switched off; those that do not fit raise."""
     x = np.asarray(to_numpy(x))
     limits = np.iinfo(np.int32)
@@ -181,7 +182,7 @@ class ArraySource:
         return random.permutation(random.make_key(*fold_in_words(self.key, epoch)), self._length)
 
 
-def _rows(x: Any, rows: Any) -> Any:
+def _rows(x: Array, rows: np.ndarray | slice) -> Any:
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
         return x[rows]
     return take(
@@ -196,7 +197,7 @@ def _share_of(batch: Any, cut: Cut) -> Any:
 
 
 class IterableSource:
-    """Anything that yields batches anew for every epoch."""
+    """An iterable that yields batches for every epoch."""
 
     def __init__(
         self, make: Callable[[], Iterable[Any]], length: int | None, is_made_anew: bool = False
@@ -231,7 +232,7 @@ Source = ArraySource | IterableSource
 
 
 def first_batch(source: Source) -> Any:
-    """A look at the data, to see their framework; arrays are not cut for that."""
+    """The first batch, to find the framework of the data; arrays are not split for that."""
     if isinstance(source, ArraySource):
         return source.arrays
     data = source.make()
@@ -249,7 +250,7 @@ def first_batch(source: Source) -> Any:
 def as_source(
     data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
 ) -> Source:
-    """The source of what the user handed to `fit`."""
+    """The data source for the `data` argument of `fit`."""
     if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
     kind = _framework_kind(data)

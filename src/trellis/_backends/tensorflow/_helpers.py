@@ -22,8 +22,8 @@ SIGNED = frozenset([tf.int8, tf.int16, tf.int32, tf.int64])
 UNSIGNED = frozenset([tf.uint8, tf.uint16, tf.uint32, tf.uint64])
 SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 
-_by_name = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
-_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes.PROMOTION.items()}
+BY_NAME = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
+_promoted = {(BY_NAME[a], BY_NAME[b]): BY_NAME[c] for (a, b), c in dtypes.PROMOTION.items()}
 
 
 def may_differentiate() -> bool:
@@ -59,11 +59,11 @@ def is_plain(x: Any) -> bool:
 
 
 def default_float() -> Any:
-    return _by_name[dtypes.default_dtype()]
+    return BY_NAME[dtypes.default_dtype()]
 
 
 def default_complex() -> Any:
-    return _by_name[dtypes.default_complex()]
+    return BY_NAME[dtypes.default_complex()]
 
 
 def promote(a: Any, b: Any) -> Any:

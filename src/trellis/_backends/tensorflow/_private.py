@@ -225,19 +225,25 @@ def _server(hosts: tuple[str, ...], rank: int) -> Any:
 
 
 # Functions inside a graph, for the reader -------------------------------------------------------
-# The graph of a function that another graph calls by name.
+# The graphs of the functions that a graph calls, by their names. Without it, it is refused.
 
 
-def _graph_of() -> Callable[[Any, str], Any]:
+def _functions_of() -> Callable[[Any], Callable[[str], Any]]:
     from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
 
-    def graph_of(graph: Any, name: str) -> Any:
-        try:
-            return graph._get_function(name).graph
-        except AttributeError:
-            library = graph.as_graph_def().library.function
+    def functions_of(graph: Any) -> Callable[[str], Any]:
+        library: dict[str, Any] = {}
+
+        def graph_of(name: str) -> Any:
+            with contextlib.suppress(AttributeError):  # the functions of a file have none
+                return graph._get_function(name).graph
+            if not library:
+                found = graph.as_graph_def().library.function
+                library.update({f.signature.name: f for f in found})
             with graph.as_default():
-                return function_def_to_graph({f.signature.name: f for f in library}[name])
+                return function_def_to_graph(library[name])
+
+        return graph_of
 
     @tf.function(autograph=False)  # type: ignore[untyped-decorator]
     def outer(x: Any) -> Any:
@@ -245,16 +251,19 @@ def _graph_of() -> Callable[[Any, str], Any]:
 
     whole = outer.get_concrete_function(tf.TensorSpec([], tf.float32)).graph
     called = [op.get_attr("f").name for op in whole.get_operations() if "Call" in op.type]
-    _require(len(graph_of(whole, called[0]).inputs) == 1)
-    return graph_of
+    _require(len(functions_of(whole)(called[0]).inputs) == 1)
+    return functions_of
 
 
-def _no_graph_of(graph: Any, name: str) -> Any:
-    raise NotSupportedError(
-        f"The graph calls a function, {name}, which this version of TensorFlow does not hand out. "
-        "Write the model without tf.function inside of tf.function, or export it to ONNX and read "
-        "that with trellis.convert.from_onnx."
-    )
+def _public_functions_of(graph: Any) -> Callable[[str], Any]:
+    def refuse(name: str) -> Any:
+        raise NotSupportedError(
+            f"The graph calls a function, {name}, whose operations TensorFlow {tf.__version__} "
+            "does not hand out. Install another version of TensorFlow, or export the model to ONNX "
+            "and read that with trellis.convert.from_onnx."
+        )
+
+    return refuse
 
 
-graph_of_function = opened("tensorflow.graph_of_function", _graph_of) or _no_graph_of
+functions_of = opened("tensorflow.functions_of", _functions_of) or _public_functions_of

@@ -61,7 +61,7 @@ def array_of(leaf: Leaf) -> Any:
         return numpy_of(leaf.value)
     except TypeError:
         raise ArgumentTypeError(
-            f"from_jax() expects arrays, numbers, strings and nests of them in args, got "
+            f"from_jax() expects arrays, numbers, strings and pytrees of them in args, got "
             f"{type(leaf.value).__name__} at {leaf.chain}."
         ) from None
 

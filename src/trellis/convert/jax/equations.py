@@ -11,7 +11,7 @@ from ..._backends.jax._private import Literal
 from ...graph import Value
 from ..rules import Rule, Rules, refuse_missing
 from ..target import number
-from .builder import JaxBuilder, Number, Result, Spread
+from .builder import Equation, JaxBuilder, Jaxpr, Number, Result, Spread
 from .rules_control import control_rules
 from .rules_elementwise import elementwise
 from .rules_indexing import indexing_rules
@@ -37,19 +37,19 @@ class Equations:
     def __init__(self, to: str):
         self.g = JaxBuilder(to, self.inline)
 
-    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         """The results of a program, whose equations are added where the builder stands."""
         consts = getattr(jaxpr, "consts", ())
-        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, [self._constant(x) for x in consts]))
-        known |= dict(zip(jaxpr.invars, args))
+        program: Any = getattr(jaxpr, "jaxpr", jaxpr)
+        known: dict[Any, Any] = dict(zip(program.constvars, [self._constant(x) for x in consts]))
+        known |= dict(zip(program.invars, args))
         outside = self.g.source, self.g.where, self.g.out, self.g.given
-        for equation in jaxpr.eqns:
+        for equation in program.eqns:
             self._add(equation, known)
         self.g.source, self.g.where, self.g.out, self.g.given = outside
-        return [_read(x, known) for x in jaxpr.outvars]
+        return [_read(x, known) for x in program.outvars]
 
-    def _add(self, equation: Any, known: dict[Any, Any]) -> None:
+    def _add(self, equation: Equation, known: dict[Any, Any]) -> None:
         g, name = self.g, equation.primitive.name
         args = [_read(x, known) for x in equation.invars]
         g.source = name
@@ -99,7 +99,7 @@ def _rule(name: str) -> Rule | None:
     return None
 
 
-def refuse_unknown(jaxpr: Any) -> None:
+def refuse_unknown(jaxpr: Jaxpr) -> None:
     """Raise if there are primitives without a rule, all at once."""
     found = [
         (equation.primitive.name, line_of(equation))
@@ -109,7 +109,7 @@ def refuse_unknown(jaxpr: Any) -> None:
     refuse_missing("JAX", found)
 
 
-def all_equations(jaxpr: Any) -> Iterator[Any]:
+def all_equations(jaxpr: Jaxpr) -> Iterator[Equation]:
     """The equations of a program and of the programs inside it."""
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         yield equation
@@ -120,7 +120,7 @@ def all_equations(jaxpr: Any) -> Iterator[Any]:
                 yield from all_equations(inner)
 
 
-def line_of(equation: Any) -> str:
+def line_of(equation: Equation) -> str:
     """The file and line of the user's code that an equation comes from."""
     try:
         frames = equation.source_info.traceback.frames

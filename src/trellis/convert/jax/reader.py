@@ -35,7 +35,7 @@ def from_jax(
     """A function of JAX, or a model of flax, as a module of any framework.
 
     `args` are examples of its arguments; those numbered by `variables` become `v`, with the keys
-    of their nests as names. Python numbers and strings among them are fixed. `dynamic` keeps axes
+    of their pytrees as names. Python numbers and strings among them are fixed. `dynamic` keeps axes
     of inputs open: `{"x": {0: "batch"}}`. With linen, pass `module.apply`: all collections but
     `params` become buffers. A model of nnx is passed itself, after `model.eval()`:
     `from_jax(model, (x,))`; what it changes are updates of buffers.
@@ -221,7 +221,7 @@ class _Reader:
         return "variable", chain
 
     def _shapes(self) -> list[Any]:
-        """What the function is traced with: shapes and types, with names for open axes."""
+        """What the function is traced with: shapes and types, with names for dynamic axes."""
         scope = jax.export.SymbolicScope()
         unused = set(self.dynamic)
         shapes = []

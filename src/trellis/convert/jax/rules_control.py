@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr
-
 from ...graph import Function, Value
 from ..rules import Rules
-from .builder import JaxBuilder, Operand
+from .builder import JaxBuilder, Jaxpr, Operand
 
 control_rules = Rules()
 
@@ -94,8 +92,8 @@ def cond(
 def while_(
     g: JaxBuilder,
     *args: Operand,
-    cond_jaxpr: ClosedJaxpr,
-    body_jaxpr: ClosedJaxpr,
+    cond_jaxpr: Jaxpr,
+    body_jaxpr: Jaxpr,
     cond_nconsts: int,
     body_nconsts: int,
     **_: object,
@@ -105,7 +103,7 @@ def while_(
     kept = g.given[start:]
     state = [g.array(x, known.dtype) for x, known in zip(args[start:], kept)]
 
-    def part(name: str, jaxpr: ClosedJaxpr, consts: Sequence[Any]) -> Function:
+    def part(name: str, jaxpr: Jaxpr, consts: Sequence[Any]) -> Function:
         with g.function(name) as made:
             given = _inputs(g, "state", outs)
             results = g.inline(jaxpr, (*consts, *given))
@@ -125,7 +123,7 @@ def while_(
 def scan(
     g: JaxBuilder,
     *args: Operand,
-    jaxpr: ClosedJaxpr,
+    jaxpr: Jaxpr,
     num_consts: int,
     num_carry: int,
     length: int | str,

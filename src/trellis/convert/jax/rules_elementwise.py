@@ -2,40 +2,23 @@
 
 from typing import Any
 
+from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rules
+from ..rules import Rule, Rules
 from .builder import JaxBuilder, Number, Operand
 
 # The operands of these may be numbers, or smaller than the result: the functions broadcast.
 elementwise = Rules()
 
-_SAME = {
-    "abs": "abs", "acos": "acos", "acosh": "acosh", "add": "add", "add_any": "add",
-    "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2", "atanh": "atanh",
-    "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "erf": "erf",
-    "exp": "exp", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
-    "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p",
-    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
-    "neg": "negative", "nextafter": "nextafter", "pow": "pow", "real": "real", "rsqrt": "rsqrt",
-    "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
-    "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
-    "stop_gradient": "stop_gradient", "sub": "subtract", "tan": "tan", "tanh": "tanh",
-}  # fmt: skip
 
-
-def _add_same(primitive: str, function: str) -> None:
-    @elementwise(primitive)
+def _named(op: Op) -> Rule:
     def same(g: JaxBuilder, *args: Value | Number, **attributes: object) -> Value:
-        return getattr(g.t, function)(*args)  # type: ignore[no-any-return]
+        return g.named(op.name)(*args)
+
+    return same
 
 
-for _primitive, _function in _SAME.items():
-    _add_same(_primitive, _function)
-
-
-@elementwise("logistic")
-def logistic(g: JaxBuilder, x: Value, **_: object) -> Value:
-    return g.F.sigmoid(x)
+elementwise.add_named("jax", "{}", _named)
 
 
 for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
@@ -49,35 +32,15 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
     _add_special(_special)
 
 
-@elementwise("erfc")
-def erfc(g: JaxBuilder, x: Value, **_: object) -> Value:
-    return g.t.erfc(x)
-
-
-@elementwise("erf_inv")
-def erf_inv(g: JaxBuilder, x: Value, **_: object) -> Value:
-    return g.t.erfinv(x)
-
-
 @elementwise("exp2")
 def exp2(g: JaxBuilder, x: Value, **_: object) -> Value:
     return g.t.pow(2.0, x)
-
-
-@elementwise("cbrt")
-def cbrt(g: JaxBuilder, x: Value, **_: object) -> Value:
-    return g.t.multiply(g.t.sign(x), g.t.pow(g.t.abs(x), 1 / 3))
 
 
 @elementwise("div")
 def div(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Integers are divided towards zero."""
     return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
-
-
-@elementwise("rem")
-def rem(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
-    return g.t.fmod(x, y)
 
 
 @elementwise("round")

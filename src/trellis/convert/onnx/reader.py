@@ -75,7 +75,7 @@ def from_onnx(
     their own names, with `/` for `.`; integers and small constants stay part of the program.
     `args` are example inputs, in order or by name: with them the result is compared with
     onnxruntime, or with ONNX's own evaluator where that is not installed; without them inputs are
-    made up from the shapes that the file declares. Axes that the file leaves open stay open unless
+    generated from the shapes that the file declares. Dynamic axes of the file stay dynamic unless
     `dynamic` says which ones do: `{"x": {0: "batch"}}`, or `{}` for none. `train=True` converts
     dropout and batch normalization as they are while training.
 
@@ -314,7 +314,7 @@ class _Reader:
         return Branch(self, value, scope) if isinstance(value, onnx.GraphProto) else value
 
     def _chain(self, name: str) -> str:
-        """A key chain for an initializer: `.` and `/` part its keys."""
+        """A key path for an initializer: `.` and `/` part its keys."""
         keys = [key for key in name.replace(".", "/").replace("::", "/").split("/") if key]
         chain = "/".join(keys) or "weight"
         taken = list(self.stored)

@@ -34,7 +34,7 @@ def _unknown_function(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Resource:
-    """A variable of the source: its key chain, and whether it is a buffer."""
+    """A variable of the source: its key path, and whether it is a buffer."""
 
     chain: str
     is_buffer: bool
@@ -106,7 +106,7 @@ class TensorFlowBuilder(TargetBuilder):
         return size if isinstance(size, int) else self.s.size(x, axis)
 
     def reshape(self, x: Value, sizes: Sequence[Any]) -> Value:
-        """`x` in another shape; one open axis is left to be computed."""
+        """`x` in another shape; one dynamic axis is left to be computed."""
         is_open = [isinstance(n, Value) for n in sizes]
         if sum(is_open) == 1 and -1 not in [n for n in sizes if not isinstance(n, Value)]:
             sizes = [-1 if isinstance(n, Value) else n for n in sizes]

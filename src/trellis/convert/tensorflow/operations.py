@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
 
+from ..._backends.tensorflow._private import functions_of
 from ...graph import Value
 from ..rules import Rule, refuse_missing
 from .builder import Resource, Result, TensorFlowBuilder
@@ -28,9 +28,8 @@ class Operations:
 
     def __init__(self, to: str, graph: tf.Graph):
         self.g = TensorFlowBuilder(to, self.inline)
+        self._graph_of = functions_of(graph)
         self.g.graph_of = self._graph_of
-        self._graph = graph
-        self._library: dict[str, Any] = {}
 
     def inline(
         self, graph: tf.Graph, args: Sequence[Any], outputs: Sequence[Any] | None = None
@@ -94,18 +93,6 @@ class Operations:
         rule = _rule(op.type)
         assert rule is not None  # all of them were looked up before
         return rule(g, *args, **attributes)
-
-    def _graph_of(self, name: str) -> Any:
-        """The graph of a function, by its name."""
-        try:
-            return self._graph._get_function(name).graph
-        except AttributeError:
-            pass
-        if not self._library:
-            definition = self._graph.as_graph_def()
-            self._library = {f.signature.name: f for f in definition.library.function}
-        with self._graph.as_default():
-            return function_def_to_graph(self._library[name])
 
 
 _ARRAY_FIRST = {

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..._backends.tensorflow._private import flat_call
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..finish import finish
@@ -15,7 +16,7 @@ from ..reading import Reading
 from .builder import Resource, TensorFlowBuilder
 from .operations import Operations
 
-Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key chain, whether a buffer
+Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
 def from_tensorflow(
@@ -31,7 +32,7 @@ def from_tensorflow(
 
     `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
     plain function. Variables that it uses become `v` under their own names, those that are not
-    trainable become buffers. `args` are examples; axes stay open with
+    trainable become buffers. `args` are examples; axes are dynamic with
     `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
 
     >>> import tensorflow as tf
@@ -59,7 +60,7 @@ def concrete_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         if dynamic:
             raise ArgumentError(
                 "from_tensorflow() got a concrete function, whose shapes are fixed: pass the "
-                "tf.function itself to keep axes open."
+                "tf.function itself to make axes dynamic."
             )
         return fn
     if not callable(fn):
@@ -201,7 +202,7 @@ def _run(
 ) -> Any:
     tensors = [tf.constant(x, dtype=spec.dtype) for x, spec in zip(example, inputs)]
     before = [(v, v.value()) for v in concrete.graph.variables]
-    out = tf.nest.flatten(concrete._call_flat(tensors, concrete.captured_inputs))
+    out = tf.nest.flatten(flat_call(concrete)(tensors))
     for variable, value in before:  # a comparison leaves the source as it was
         variable.assign(value)
     return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))

@@ -3,51 +3,35 @@
 from typing import Any
 
 from ..._core.typing import Scalar
+from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rules
+from ..rules import Rule, Rules
 from .builder import TensorFlowBuilder
 
 elementwise = Rules()
-
-_SAME = {
-    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Add": "add", "AddV2": "add", "Asin": "asin",
-    "Asinh": "asinh", "Atan": "atan", "Atan2": "atan2", "Atanh": "atanh",
-    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-    "Ceil": "ceil", "Conj": "conj", "Cos": "cos", "Cosh": "cosh", "Equal": "equal", "Erf": "erf",
-    "Exp": "exp", "Expm1": "expm1", "Floor": "floor", "FloorDiv": "floor_divide",
-    "FloorMod": "remainder", "Greater": "greater", "GreaterEqual": "greater_equal",
-    "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
-    "IsInf": "isinf", "IsNan": "isnan", "LeftShift": "bitwise_left_shift", "Less": "less",
-    "LessEqual": "less_equal", "Log": "log", "Log1p": "log1p", "LogicalAnd": "logical_and",
-    "LogicalNot": "logical_not", "LogicalOr": "logical_or", "Maximum": "maximum",
-    "Minimum": "minimum", "Mul": "multiply", "Neg": "negative", "NotEqual": "not_equal",
-    "OnesLike": "ones_like", "Pow": "pow", "Real": "real", "RealDiv": "divide",
-    "Reciprocal": "reciprocal", "RightShift": "bitwise_right_shift", "Rint": "round",
-    "Round": "round", "Rsqrt": "rsqrt", "SelectV2": "where", "Sign": "sign", "Sin": "sin",
-    "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "StopGradient": "stop_gradient",
-    "Sub": "subtract", "Tan": "tan", "Tanh": "tanh", "TruncateDiv": "truncate_divide",
-    "TruncateMod": "fmod", "Mod": "fmod", "ZerosLike": "zeros_like", "Erfc": "erfc",
-    "Erfinv": "erfinv",
-}  # fmt: skip
-
-_LAYERS = {
-    "Elu": "elu", "Relu": "relu", "Relu6": "relu6", "Selu": "selu", "Sigmoid": "sigmoid",
-    "Softplus": "softplus", "Softsign": "softsign",
-}  # fmt: skip
 
 _SPECIAL = {"Lgamma": "lgamma", "Digamma": "digamma",
             "Polygamma": "polygamma", "Betainc": "regularized_incomplete_beta"}  # fmt: skip
 
 
-def _add_same(operation: str, place: str, function: str) -> None:
-    @elementwise(operation)
+def _named(op: Op) -> Rule:
     def same(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
-        return getattr(getattr(g, place), function)(*args)  # type: ignore[no-any-return]
+        return g.named(op.name)(*args)
+
+    return same
 
 
-for _place, _names in (("t", _SAME), ("F", _LAYERS), ("s", _SPECIAL)):
-    for _operation, _function in _names.items():
-        _add_same(_operation, _place, _function)
+elementwise.add_named("tensorflow", "{}", _named)
+
+
+def _add_special(operation: str, function: str) -> None:
+    @elementwise(operation)
+    def special(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
+        return getattr(g.s, function)(*args)  # type: ignore[no-any-return]
+
+
+for _operation, _function in _SPECIAL.items():
+    _add_special(_operation, _function)
 
 
 @elementwise("Div")
@@ -105,11 +89,6 @@ def complex_(
     g: TensorFlowBuilder, real: Value | Scalar, imag: Value | Scalar, **_: object
 ) -> Value:
     return g.s.complex_of(real, imag)
-
-
-@elementwise("ComplexAbs")
-def complex_abs(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
-    return g.t.abs(x)
 
 
 @elementwise("Select")

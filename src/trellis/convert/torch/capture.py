@@ -27,7 +27,7 @@ class Captured:
     names: tuple[str, ...]  # of the arguments
     tensors: list[tuple[Path, torch.Tensor]]  # one for each input of the program
     fixed: list[tuple[Path, Any]]
-    structure: Any  # of the outputs: nests with positions of the program's outputs
+    structure: Any  # of the outputs: pytrees with positions of the program's outputs
     prefix: str = ""  # what stands before the names of variables and modules
     left_out: list[str] = field(default_factory=list)
     axes: dict[str, str] = field(default_factory=dict)  # symbols of the program, by their names
@@ -118,9 +118,7 @@ def captured(program: torch.export.ExportedProgram) -> Captured:
 
     spec = program.call_spec.out_spec
     with torch.no_grad():
-        marks = torch.utils._pytree.tree_unflatten(
-            [torch.zeros(()) for _ in range(spec.num_leaves)], spec
-        )
+        marks = spec.unflatten([torch.zeros(()) for _ in range(spec.num_leaves)])
     structure = simplified(marks, keep, left_out)
     run = program.module(check_guards=False) if given != ((), {}) else None
     return Captured(

@@ -47,7 +47,7 @@ def from_torch(
     """A `torch.nn.Module`, or a `torch.export.ExportedProgram`, as a module of any framework.
 
     `args` and `kwargs` are example arguments: their shapes, and all that are not tensors, are
-    fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` keeps axes open, by the name of the
+    fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` makes axes dynamic, by the name of the
     argument. `to` is the framework of the variables, the default one if None. With `train` dropout
     and batch normalisation behave as in training while `model.training`; otherwise the model is as
     in evaluation. `verify` compares the outputs for the example with torch's.
@@ -235,8 +235,8 @@ class _Reader:
         for axis, word in words.items():
             if isinstance(shape[axis], int):
                 raise ConversionError(
-                    f"from_torch() cannot keep axis {axis} ({word}) of {path[0]} open: the model "
-                    f"works for size {shape[axis]} alone."
+                    f"from_torch() cannot make axis {axis} ({word}) of {path[0]} dynamic: the "
+                    f"model works for size {shape[axis]} only."
                 )
         value = self._g.input(_hint(path), shape, recorded.dtype)
         self._inputs.append(value)

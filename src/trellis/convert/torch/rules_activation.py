@@ -6,23 +6,6 @@ from ..._core.errors import NotSupportedError
 from .builder import Tensor, TorchBuilder
 from .table import rule
 
-_PLAIN = {
-    "relu": "relu", "sigmoid": "sigmoid", "special_expit": "sigmoid", "silu": "silu",
-    "swish": "silu", "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish", "relu6": "relu6",
-    "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid", "softsign": "softsign",
-}  # fmt: skip
-
-
-def _of_one(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Tensor) -> Any:
-        return getattr(g.F, name)(g.cast(x, g.out.dtype))
-
-    return convert
-
-
-for _source, _name in _PLAIN.items():
-    rule(f"aten.{_source}")(_of_one(_name))
-
 
 @rule("aten.gelu")
 def gelu(g: TorchBuilder, x: Tensor, approximate: str = "none") -> Any:

@@ -2,92 +2,71 @@
 
 from typing import Any
 
-import trellis
-
 from ..._core.typing import Scalar
+from ..._ops.record import (
+    COMPARISON,
+    EQUALITY,
+    FLOAT_PAIR,
+    FLOATS,
+    LIKE,
+    LOGICAL,
+    ORDERED,
+    PROMOTED,
+    Op,
+)
 from ...graph import Value
+from ..rules import Rule
 from .builder import Operand, Tensor, TorchBuilder
 from .table import rule
 
-_UNARY = {
-    "abs": "abs", "acos": "acos", "arccos": "acos", "acosh": "acosh", "arccosh": "acosh",
-    "asin": "asin", "arcsin": "asin", "asinh": "asinh", "arcsinh": "asinh", "atan": "atan",
-    "arctan": "atan", "atanh": "atanh", "arctanh": "atanh", "ceil": "ceil", "cos": "cos",
-    "cosh": "cosh", "erf": "erf", "exp": "exp", "expm1": "expm1", "floor": "floor", "log": "log",
-    "log10": "log10", "log1p": "log1p", "log2": "log2", "neg": "negative", "negative": "negative",
-    "reciprocal": "reciprocal", "round": "round", "rsqrt": "rsqrt", "sign": "sign", "sgn": "sign",
-    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh",
-    "trunc": "trunc", "fix": "trunc", "conj": "conj", "conj_physical": "conj",
-    "_conj": "conj", "_conj_physical": "conj", "absolute": "abs", "special_expm1": "expm1",
-    "special_log1p": "log1p", "special_erf": "erf", "erfc": "erfc", "special_erfc": "erfc",
-    "erfinv": "erfinv", "special_erfinv": "erfinv", "positive": "positive",
-}  # fmt: skip
-# Those with a result of another type than their argument: no cast.
-_QUESTIONS = {
-    "isnan": "isnan", "isfinite": "isfinite", "isinf": "isinf", "signbit": "signbit",
-    "real": "real", "imag": "imag", "view_as_real_copy": "real",
-}  # fmt: skip
-_BINARY = {
-    "add": "add", "sub": "subtract", "subtract": "subtract", "mul": "multiply",
-    "multiply": "multiply", "maximum": "maximum", "minimum": "minimum", "atan2": "atan2",
-    "arctan2": "atan2", "fmod": "fmod", "remainder": "remainder", "hypot": "hypot",
-    "logaddexp": "logaddexp", "copysign": "copysign", "nextafter": "nextafter",
-    "fmax": "maximum", "fmin": "minimum",
-    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
-    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
-    "bitwise_left_shift": "bitwise_left_shift", "__lshift__": "bitwise_left_shift",
-    "bitwise_right_shift": "bitwise_right_shift", "__rshift__": "bitwise_right_shift",
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": "equal", "ne": "not_equal", "not_equal": "not_equal", "lt": "less", "less": "less",
-    "le": "less_equal", "less_equal": "less_equal", "gt": "greater", "greater": "greater",
-    "ge": "greater_equal", "greater_equal": "greater_equal",
-}  # fmt: skip
-_LOGICAL = ("logical_and", "logical_or", "logical_xor")
+
+def _named(op: Op) -> Rule:
+    """The rule for an operation that is one of ours, by the kind of its types."""
+    return _RULES.get(op.kind, _as_it_is)(op)
 
 
-def _of_one(name: str, cast: bool = True) -> Any:
-    def convert(g: TorchBuilder, x: Tensor, **_: object) -> Any:
-        is_kept = not cast or "complex" in (x.dtype or "")  # abs of a complex number is real
-        return getattr(g.t, name)(x if is_kept else g.cast(x, g.out.dtype))
+def _of_one(op: Op) -> Rule:
+    def convert(g: TorchBuilder, x: Tensor) -> Value:
+        is_kept = "complex" in (x.dtype or "")  # abs of a complex number is real
+        return g.named(op.name)(x if is_kept else g.cast(x, g.out.dtype))
 
     return convert
 
 
-def _of_two(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Tensor, y: Operand, alpha: Scalar = 1) -> Any:
+def _as_it_is(op: Op) -> Rule:
+    return lambda g, x: g.named(op.name)(x)
+
+
+def _of_two(op: Op) -> Rule:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand, alpha: Scalar = 1) -> Value:
         if alpha != 1:
             y = y * alpha if isinstance(y, (int, float)) else g.t.multiply(g.alike(y)[0], alpha)
-        return getattr(g.t, name)(*as_arrays(g, *g.alike(x, y)))
+        return g.named(op.name)(*as_arrays(g, *g.alike(x, y)))
 
     return convert
 
 
-def _comparing(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
-        return getattr(g.t, name)(*as_arrays(g, *g.alike(x, y, dtype=g.promoted(x, y))))
+def _comparing(op: Op) -> Rule:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Value:
+        return g.named(op.name)(*as_arrays(g, *g.alike(x, y, dtype=g.promoted(x, y))))
 
     return convert
 
 
-def _logical(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
-        return getattr(g.t, name)(as_bool(g, x), as_bool(g, y))
+def _logical(op: Op) -> Rule:
+    def convert(g: TorchBuilder, x: Tensor, y: Operand) -> Value:
+        return g.named(op.name)(as_bool(g, x), as_bool(g, y))
 
     return convert
 
 
-for _source, _name in _UNARY.items():
-    if hasattr(trellis, _name):
-        rule(f"aten.{_source}")(_of_one(_name))
-for _source, _name in _QUESTIONS.items():
-    rule(f"aten.{_source}")(_of_one(_name, cast=False))
-for _source, _name in _BINARY.items():
-    rule(f"aten.{_source}")(_of_two(_name))
-for _source, _name in _COMPARISONS.items():
-    rule(f"aten.{_source}")(_comparing(_name))
-for _source in _LOGICAL:
-    rule(f"aten.{_source}")(_logical(_source))
+_RULES = {
+    **dict.fromkeys((FLOATS, LIKE), _of_one),
+    **dict.fromkeys((PROMOTED, ORDERED, FLOAT_PAIR), _of_two),
+    **dict.fromkeys((EQUALITY, COMPARISON), _comparing),
+    LOGICAL: _logical,
+}
+rule.add_named("torch", "aten.{}", _named)
 
 
 def as_bool(g: TorchBuilder, x: Operand) -> Any:
@@ -141,6 +120,14 @@ def power(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
 def extreme(g: TorchBuilder, x: Tensor, y: Operand) -> Any:
     name = "maximum" if "max" in g.source else "minimum"
     return getattr(g.t, name)(*g.alike(x, y))
+
+
+@rule("aten.fmax", "aten.fmin")
+def extreme_number(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
+    """Of a number and nan the number."""
+    x, y = g.alike(x, y)
+    both = g.t.maximum(x, y) if "fmax" in g.source else g.t.minimum(x, y)
+    return g.t.where(g.t.isnan(x), y, g.t.where(g.t.isnan(y), x, both))
 
 
 @rule("aten.logical_not")

@@ -110,15 +110,6 @@ def grouped_matmul(
     return g.F.grouped_matmul(x, weight, g.t.diff(offsets, prepend=first))
 
 
-_LINALG = {
-    "linalg_inv": "inv", "inverse": "inv", "linalg_det": "det", "det": "det",
-    "linalg_cholesky": "cholesky", "cholesky": "cholesky", "linalg_pinv": "pinv", "trace": "trace",
-    "linalg_eigvalsh": "eigvalsh", "linalg_svdvals": "svdvals",
-}  # fmt: skip
-for _source, _name in _LINALG.items():
-    rule(f"aten.{_source}")(lambda g, x, _name=_name: getattr(g.linalg, _name)(x))
-
-
 @rule("aten.linalg_solve")
 def solve(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.linalg.solve(x, y)

@@ -41,9 +41,16 @@ def _call(
 
 for _source, _name in {
     "sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "prod": "prod",
-    "logsumexp": "logsumexp", "special_logsumexp": "logsumexp", "nansum": "sum",
+    "logsumexp": "logsumexp", "special_logsumexp": "logsumexp",
 }.items():  # fmt: skip
     rule(f"aten.{_source}")(_reduced(_name))
+
+
+@rule("aten.nansum")
+def nansum(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False,
+           **_: object) -> Any:  # fmt: skip
+    x = g.cast(x, g.out.dtype)
+    return _call(g, "sum", g.t.where(g.t.isnan(x), 0, x), dim, keepdim)
 
 
 @rule("aten.any", "aten.all")
@@ -122,9 +129,7 @@ def cumulative(g: TorchBuilder, x: Tensor, dim: int, **_: object) -> Any:
 
 @rule("aten.logcumsumexp")
 def logcumsumexp(g: TorchBuilder, x: Tensor, dim: int) -> Any:
-    largest = g.t.stop_gradient(g.t.max(x, axis=dim, keepdims=True))
-    total = g.t.cumulative_sum(g.t.exp(g.t.subtract(x, largest)), axis=dim)
-    return g.t.add(g.t.log(total), largest)
+    return g.s.accumulate(x, axis=dim, by="logsumexp") if x.shape else x
 
 
 @rule("aten.cummax", "aten.cummin")

@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (each adds its rules to the table)
 )
 from .builder import TorchBuilder
 from .control import CONTROL
+from .inplace import OpOverload, is_inplace
 from .table import rule
 
 # Options about places in memory, which have no meaning here.
@@ -35,11 +36,11 @@ _ASSERTS = ("_assert", "sym_constrain", "_check", "_functional_sym_constrain", "
 
 def names_of(target: torch.fx.node.Target) -> tuple[str, ...]:
     """Under which names a rule for an operation may be found, the most exact one first."""
-    if isinstance(target, torch._ops.OpOverload):
+    if isinstance(target, OpOverload):
         full = str(target)  # aten.add.Tensor
-        base = full.rpartition(".")[0]
+        base, _, overload = full.rpartition(".")
         space, _, name = base.partition(".")
-        return (full, f"{space}::{name}.{target._overloadname}", base, f"{space}::{name}")
+        return (full, f"{space}::{name}.{overload}", base, f"{space}::{name}")
     name = getattr(target, "__name__", str(target))
     if getattr(operator, name, None) is target:
         return (f"operator.{name}",)
@@ -67,11 +68,6 @@ def find_rule(target: torch.fx.node.Target) -> Rule | None:
     if found is None and is_inplace(target):
         found = rule.find(*outplace(target))
     return found
-
-
-def is_inplace(target: torch.fx.node.Target) -> bool:
-    schema = getattr(target, "_schema", None)
-    return schema is not None and schema.is_mutable and schema.name.endswith("_")
 
 
 def is_assertion(target: torch.fx.node.Target) -> bool:

@@ -92,7 +92,8 @@ def _epsilons_of_torch(given: Any) -> dict[str, float]:
     for prefix, module in given.named_modules():
         epsilon = getattr(module, "eps", None)
         if isinstance(epsilon, float):
-            for name in (*module._parameters, *module._buffers):
+            own = (module.named_parameters(recurse=False), module.named_buffers(recurse=False))
+            for name in [name for each in own for name, _ in each]:
                 found[f"{prefix}.{name}" if prefix else name] = epsilon
     return found
 

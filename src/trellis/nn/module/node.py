@@ -113,7 +113,7 @@ def _way_through_parents(way: list[Link], links: list[Link], top: Node) -> list[
     return None
 
 
-def as_container(nest: Any, name: str) -> Container:
+def as_container(nest: object, name: str) -> Container:
     """A nest that was given for variables or buffers, as a Container."""
     if isinstance(nest, Container):
         return nest

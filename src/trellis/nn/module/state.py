@@ -23,7 +23,7 @@ _FORMAT = "trellis-weights-1"
 
 
 class Saving(Owner):
-    """The part of `Module` that hands out its state and takes it back."""
+    """The part of `Module` that saves and loads its state."""
 
     def state_dict(self) -> Container:
         """Variables and buffers in one Container; a name that both have raises.
@@ -44,10 +44,8 @@ class Saving(Owner):
         return state
 
     def save_weights(self, path: str | os.PathLike[str], /) -> None:
-        """Write variables and buffers to a file; missing directories are made.
-
-        The file appears whole or not at all: a crash while saving leaves the previous one
-        untouched.
+        """Write variables and buffers to a file; missing directories are created. The write is
+        atomic: a crash while saving leaves the previous file intact.
         """
         state = self.state_dict()
         metadata = {
@@ -66,11 +64,11 @@ class Saving(Owner):
         framework, or of another library.
 
         They keep the framework and device of those they replace. Where names, shapes or data types
-        differ, the error lists all differences, and nothing changes. With `strict=False` what fits
-        is loaded, floats in the type that they have here, and the report says what did not fit.
-        `names` is a dict, of whole names or their beginnings, or a function from a name in the file
-        to the one here; None leaves an array out. Dots of other libraries may stand for slashes.
-        Layouts are not touched: `trellis.convert.load_torch_weights` knows those of torch.
+        differ, the error lists all differences, and nothing changes. With `strict=False` what
+        matches is loaded, floats are cast to their type here, and the report lists the rest.
+        `names` is a dict, of whole names or prefixes, or a function from a name in the file to the
+        one here; None skips an array. Dots in names of other libraries match slashes. Layouts are
+        not changed: `trellis.convert.load_torch_weights` knows those of torch.
 
         >>> import tempfile, trellis
         >>> old = trellis.nn.Sequential(trellis.nn.Linear(2, 3), trellis.nn.Linear(3, 1))

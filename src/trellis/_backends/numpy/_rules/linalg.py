@@ -356,9 +356,12 @@ def _pseudo_inverse_vjp(p: Any, x: Any, rtol: Any) -> Any:
 defvjp(_pseudo_inverse, _pseudo_inverse_vjp)
 
 
+_UNSAID = object()
+
+
 @composed(np.linalg.pinv)
-def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
-    if rcond is not None or rtol is np._NoValue:
+def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _UNSAID) -> Any:
+    if rcond is not None or rtol is _UNSAID:
         rtol = 1e-15 if rcond is None else rcond  # NumPy's own, if nothing is said
     return _pseudo_inverse(x, rtol)
 
