@@ -321,7 +321,7 @@ LOADED = {
     "from trellis import nn": 147,
     "from trellis import optim": 78,
     "from trellis import train": 127,
-    "from trellis import graph": 97,
+    "from trellis import graph": 100,
     "from trellis import convert": 62,
     "from trellis import generation": 62,
     "from trellis import models": 171,
