@@ -88,7 +88,8 @@ def steps(name, weights, x, y):
             grads = tape.gradient(value, variables)
             for w, m_i, v_i, g in zip(variables, m, v, grads):
                 tf.raw_ops.ResourceApplyAdam(
-                    var=w.handle, m=m_i.handle, v=v_i.handle, beta1_power=powers[0], beta2_power=powers[1],
+                    var=w.handle, m=m_i.handle, v=v_i.handle,
+                    beta1_power=powers[0], beta2_power=powers[1],
                     lr=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, grad=g,
                 )  # fmt: skip
             powers[0].assign(powers[0] * 0.9)

@@ -31,8 +31,7 @@ def serve(make, clock=time.process_time):
             import traceback
 
             traceback.print_exc()
-            answer = {
-                "error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            }
+            first = str(error).splitlines()[0] if str(error) else ""
+            answer = {"error": f"{type(error).__name__}: {first}"}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -225,7 +225,9 @@ def test_matrix_rank_is_relative(array, x64):
         assert trellis.to_numpy(ranks).tolist() == [2, 1]
 
 
-ON_AXIS = "sum prod max min mean std var all any argmax argmin logsumexp cumulative_sum flip sort argsort".split()
+ON_AXIS = (
+    "sum prod max min mean std var all any argmax argmin logsumexp cumulative_sum flip sort argsort"
+).split()
 
 
 @pytest.mark.parametrize("name", ON_AXIS)
@@ -353,7 +355,8 @@ def test_functions_of_every_integer(dtype, backend, array, x64):
 def test_numbers_that_do_not_fit_are_not_written(how, array, x64):
     with x64():
         for dtype, value in (
-            ("uint8", -1), ("uint8", 300), ("uint64", -1), ("int8", 128), ("int32", 1.5), ("int64", float("nan")),
+            ("uint8", -1), ("uint8", 300), ("uint64", -1), ("int8", 128), ("int32", 1.5),
+            ("int64", float("nan")),
             ("float32", 1j),
         ):  # fmt: skip
             place = trellis.at(array(np.array([1, 2], dtype)), 0)
@@ -495,7 +498,9 @@ def test_causal_attention_of_any_scale(scale, array):
 # Types of linear algebra, transforms and layers
 # -----------------------------------------------------
 
-LINEAR_ALGEBRA = "cholesky det eigh eigvalsh inv pinv qr slogdet solve svd svdvals matrix_norm vector_norm".split()
+LINEAR_ALGEBRA = (
+    "cholesky det eigh eigvalsh inv pinv qr slogdet solve svd svdvals matrix_norm vector_norm"
+).split()
 
 
 @pytest.mark.parametrize("name", LINEAR_ALGEBRA)
@@ -503,7 +508,10 @@ def test_linear_algebra_in_every_type(name, backend, array, x64):
     """Integers are computed in the default float, 16 bits in float32, and the type comes back."""
     x, function = np.array([[2.0, 1.0], [1.0, 3.0]]), getattr(trellis.linalg, name)
     with x64():
-        run = lambda x: trellis.tree.leaves(function(x, x) if name == "solve" else function(x))  # noqa: E731
+
+        def run(x):
+            return trellis.tree.leaves(function(x, x) if name == "solve" else function(x))
+
         exact = [np.abs(trellis.to_numpy(y)) for y in run(array(x))]
         for kind in ("int8", "int64", "uint16", *dtypes.FLOATING):
             found = run(trellis.astype(array(x), kind))

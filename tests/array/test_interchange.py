@@ -9,7 +9,8 @@ from trellis import interchange
 from trellis.errors import CopyError, PrecisionError, TracingError
 
 DTYPES = (
-    "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64",
+    "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32",
+    "complex64",
 )  # fmt: skip
 PAIRS = [(source, target) for source in BACKENDS for target in BACKENDS if source != target]
 

@@ -22,7 +22,8 @@ from trellis import (
 )
 
 MODULES = (
-    trellis, compilation, errors, fft, functional, gradients, interchange, linalg, nn, nn.init, optim,
+    trellis, compilation, errors, fft, functional, gradients, interchange, linalg, nn, nn.init,
+    optim,
     random, testing, train, tree,
 )  # fmt: skip
 

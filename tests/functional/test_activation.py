@@ -132,7 +132,8 @@ def test_extremes(row, array):
 
 @pytest.mark.parametrize(
     ("row", "point", "slope"),
-    [("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("hard_tanh", -2.0, 0.0), ("softplus", 0.0, 0.5),
+    [("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("hard_tanh", -2.0, 0.0),
+     ("softplus", 0.0, 0.5),
      ("sigmoid", 0.0, 0.25), ("softsign", 0.0, 1.0)],
 )  # fmt: skip
 def test_slopes_at_kinks(row, point, slope, array):

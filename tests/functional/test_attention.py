@@ -237,7 +237,8 @@ def test_grouped_query_attention_otherwise(backend, array, x64):
         return array(np.zeros(shape), "float32")
 
     check_raises(ValueError, [
-        (r"6 heads .* 4 in key .*divide", lambda: sdpa(zeros(6, 4, 2), zeros(4, 3, 2), zeros(4, 3, 5))),
+        (r"6 heads .* 4 in key .*divide",
+         lambda: sdpa(zeros(6, 4, 2), zeros(4, 3, 2), zeros(4, 3, 5))),
         (r"2 heads .* 4 in key", lambda: sdpa(zeros(2, 4, 2), zeros(4, 3, 2), zeros(4, 3, 5))),
         (r"2 in key and 3 in value", lambda: sdpa(zeros(6, 4, 2), zeros(2, 3, 2), zeros(3, 3, 5))),
         ("mask|broadcast", lambda: sdpa(*natives, mask=zeros(2, 4, 3))),
@@ -284,12 +285,15 @@ def test_multi_head_attention_with_shared_keys(backend, array, x64):
             [parts[0], widened(parts[1], kv)[:, 0], widened(parts[2], kv)[:, 0]]
         )
         full_extra = [widened(row, kv).T for row in extra]
-        wanted, weights = loop_mha(x, x, x, heads, full_w, full_b, mask=np.broadcast_to(mask, (2, heads, 3, 3)),
+        wanted, weights = loop_mha(x, x, x, heads, full_w, full_b,
+                                   mask=np.broadcast_to(mask, (2, heads, 3, 3)),
                                    extra_k=full_extra[0], extra_v=full_extra[1])  # fmt: skip
-        options = {"num_heads": heads, "num_kv_heads": kv, "in_proj_bias": give(b), "bias_k": give(extra[0]),
+        options = {"num_heads": heads, "num_kv_heads": kv, "in_proj_bias": give(b),
+                   "bias_k": give(extra[0]),
                    "bias_v": give(extra[1]), "attention_mask": give(mask, "bool")}  # fmt: skip
         for form in ({"in_proj_weights": give(np.concatenate(w))},
-                     {f"{name}_proj_weights": give(part) for name, part in zip("qkv", w, strict=True)}):  # fmt: skip
+                     {f"{name}_proj_weights": give(part)
+                      for name, part in zip("qkv", w, strict=True)}):  # fmt: skip
             got = mha(give(x), **form, **options)
             assert_close(got, wanted.astype("float32"), backend=backend)
             pair = mha(
@@ -331,7 +335,8 @@ def test_multi_head_attention_with_shared_keys(backend, array, x64):
 # -------------------------------------------------------------------------------------------
 
 
-def loop_mha(q, k, v, heads, w=None, b=None, out_w=None, out_b=None, scale=None, mask=None, is_causal=False, padding=None,
+def loop_mha(q, k, v, heads, w=None, b=None, out_w=None, out_b=None, scale=None, mask=None,
+             is_causal=False, padding=None,
              extra_k=None, extra_v=None):  # fmt: skip
     """One batch element and one head at a time; w holds the three projections, mask is (N, heads,
     L, S)."""
@@ -381,10 +386,12 @@ def test_multi_head_attention(backend, xp, array, x64):
         x = rng.standard_normal((n, 3, 6))
         for heads in (1, 2, 4):
             wanted, weights = loop_mha(x, x, x, heads, w, b, out_w, out_b)
-            options = {"in_proj_bias": give(b), "out_proj_weights": give(out_w), "out_proj_bias": give(out_b),
+            options = {"in_proj_bias": give(b), "out_proj_weights": give(out_w),
+                       "out_proj_bias": give(out_b),
                        "num_heads": heads, "return_attention_weights": True}  # fmt: skip
             for form in ({"in_proj_weights": give(joint)},
-                         {f"{name}_proj_weights": give(part) for name, part in zip("qkv", w, strict=True)}):  # fmt: skip
+                         {f"{name}_proj_weights": give(part)
+                          for name, part in zip("qkv", w, strict=True)}):  # fmt: skip
                 got, mean = mha(give(x), **form, **options)
                 assert_close(got, wanted.astype("float32"), backend=backend)
                 assert_close(mean, weights.mean(axis=1).astype("float32"), backend=backend)
@@ -435,8 +442,10 @@ def check_masks(backend, give, rng):
                     if given is None
                     else give(given, "bool" if given.dtype == bool else "float32")
                 )
-                options = {"key": give(k), "value": give(v), "num_heads": 2, "attention_mask": native,
-                           "key_padding_mask": give(pad, "bool"), "is_causal": is_causal}  # fmt: skip
+                options = {"key": give(k), "value": give(v), "num_heads": 2,
+                           "attention_mask": native,
+                           "key_padding_mask": give(pad, "bool"),
+                           "is_causal": is_causal}  # fmt: skip
                 wanted, weights = loop_mha(q, k, v, 2, mask=mask, padding=pad, is_causal=is_causal)
                 assert_close(mha(give(q), **options), wanted.astype("float32"), backend=backend)
                 pair = mha(
@@ -475,8 +484,10 @@ def check_other_keys(backend, give, rng):
                 wanted, weights = loop_mha(
                     q, k, v, 2, mask=mask, is_causal=is_causal, extra_k=extra[0], extra_v=extra[1]
                 )
-                got = mha(give(q), key=give(k), value=give(v), num_heads=2, attention_mask=give(BOOL, "bool"),
-                          is_causal=is_causal, add_zero_attn=add_zero, return_attention_weights=True,
+                got = mha(give(q), key=give(k), value=give(v), num_heads=2,
+                          attention_mask=give(BOOL, "bool"),
+                          is_causal=is_causal, add_zero_attn=add_zero,
+                          return_attention_weights=True,
                           bias_k=give(bias_k[0]) if bias else None,
                           bias_v=give(bias_v.reshape(1, 1, 4)) if bias else None)  # fmt: skip
                 assert_close(
@@ -499,7 +510,8 @@ def check_multi_head_rest(backend, array, x64):
     shapes = ((2, 2, 4), (2, 3, 4), (2, 3, 4), (12, 4), (12,), (3, 4), (3,))
 
     def full(q, k, v, w, b, out_w, out_b, **options):
-        return mha(q, key=k, value=v, num_heads=2, in_proj_weights=w, in_proj_bias=b, out_proj_weights=out_w,
+        return mha(q, key=k, value=v, num_heads=2, in_proj_weights=w, in_proj_bias=b,
+                   out_proj_weights=out_w,
                    out_proj_bias=out_b, **options)  # fmt: skip
 
     values = [rng.standard_normal(shape) for shape in shapes]
@@ -553,14 +565,16 @@ def check_multi_head_rest(backend, array, x64):
         ("width of 4 into 3 heads", lambda: mha(q, num_heads=3)),
         (r"in_proj_weights.*\(10, 4\)", lambda: mha(q, num_heads=2, in_proj_weights=zeros(10, 4))),
         (r"\(4, 4\).*\(4, 5\)", lambda: mha(q, num_heads=2, q_proj_weights=zeros(4, 5))),
-        ("not both", lambda: mha(q, num_heads=2, q_proj_weights=zeros(4, 4), in_proj_weights=zeros(12, 4))),
+        ("not both",
+         lambda: mha(q, num_heads=2, q_proj_weights=zeros(4, 4), in_proj_weights=zeros(12, 4))),
         (r"in_proj_bias.*\(12,\)", lambda: mha(q, num_heads=2, in_proj_bias=zeros(4))),
         (r"out_proj_weights.*\(3, 5\)", lambda: mha(q, num_heads=2, out_proj_weights=zeros(3, 5))),
         (r"out_proj_bias.*\(9,\)", lambda: mha(q, num_heads=2, out_proj_bias=zeros(9))),
         ("batch size", lambda: mha(q, key=zeros(3, 2, 4), num_heads=2)),
         ("together", lambda: mha(q, num_heads=2, bias_k=zeros(4))),
         (r"static_k.*\(4, S, 2\)", lambda: mha(q, num_heads=2, static_k=zeros(3, 3, 2))),
-        (r"attention_mask.*\(3, 2, 2\)", lambda: mha(q, num_heads=2, attention_mask=zeros(3, 2, 2))),
+        (r"attention_mask.*\(3, 2, 2\)",
+         lambda: mha(q, num_heads=2, attention_mask=zeros(3, 2, 2))),
         ("key_padding_mask.*", lambda: mha(q, num_heads=2, key_padding_mask=array([True]))),
         ("from 0 to 1", lambda: mha(q, num_heads=2, dropout=-1.0, training=True)),
     ])  # fmt: skip
@@ -592,7 +606,9 @@ def test_multi_head_attention_equals_torch(array, backend):
             key_padding_mask=torch.from_numpy(padding),
         )
     p = {name: value.detach().numpy() for name, value in oracle.named_parameters()}
-    got = mha(array(x), num_heads=2, in_proj_weights=array(p["in_proj_weight"]), in_proj_bias=array(p["in_proj_bias"]),
+    got = mha(array(x), num_heads=2, in_proj_weights=array(p["in_proj_weight"]),
+              in_proj_bias=array(p["in_proj_bias"]),
               out_proj_weights=array(p["out_proj.weight"]), out_proj_bias=array(p["out_proj.bias"]),
-              attention_mask=array(keep), key_padding_mask=array(padding), return_attention_weights=True)  # fmt: skip
+              attention_mask=array(keep), key_padding_mask=array(padding),
+              return_attention_weights=True)  # fmt: skip
     assert_close(got, tuple(w.numpy() for w in wanted), backend=backend, rtol=1e-4, atol=1e-5)

@@ -362,7 +362,8 @@ def check_gradients_of(row, array, x64):
             replace(plain, padding="VALID", strides=(2, 1, 2)[:dims]),
             replace(plain, padding=2, channel_first=True, strides=(2,) * dims),
             replace(plain, padding=list(zip(*uneven, strict=True)), dilations=(2, 1, 2)[:dims]),
-            replace(plain, padding=1, strides=(2,) * dims, dilations=(2,) * dims, filter_first=not row.depthwise),
+            replace(plain, padding=1, strides=(2,) * dims, dilations=(2,) * dims,
+                    filter_first=not row.depthwise),
         ]  # fmt: skip
         if row.x_dilated:
             cases.append(replace(plain, x_dilations=(2,) * dims, strides=(2, 1, 1)[:dims]))
@@ -473,7 +474,8 @@ def check_errors(row, array):
     if row.transposed:
         bad += [
             ("output_shape", lambda: fn(x, w, 1, "SAME", **{**good, "output_shape": (9,) * dims})),
-            ("output_shape", lambda: fn(x, w, 1, "SAME", **{**good, "output_shape": (1, 1, 1, 1)[: dims + 1]})),
+            ("output_shape",
+             lambda: fn(x, w, 1, "SAME", **{**good, "output_shape": (1, 1, 1, 1)[: dims + 1]})),
             ("no output", lambda: fn(x, w, 1, 9, **good)),
         ]  # fmt: skip
     else:
@@ -637,7 +639,8 @@ def test_depthwise_conv2d(backend, xp, array, x64):
         ((3, 1), (1, 2)),
         ((2, 3), (3, 2)),
     ):
-        config = base(row, sizes=(6, 5), kernel=(3, 2), strides=strides, dilations=dilations, channels=3,
+        config = base(row, sizes=(6, 5), kernel=(3, 2), strides=strides, dilations=dilations,
+                      channels=3,
                       out_channels=3, groups=3)  # fmt: skip
         wanted = config.expected(*config.arrays()).astype("float32")
         x, w = config.native(array, "float32")

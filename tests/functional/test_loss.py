@@ -34,21 +34,25 @@ ROWS = {
         lambda x, y, **k: F.huber_loss(x, y, delta=0.7, **k), (X, Y), (),
         lambda r: T.huber_loss(t(X), t(Y), delta=0.7, reduction=r),
     ),
-    "cross_entropy": (F.cross_entropy, (X,), (CLASSES,), lambda r: T.cross_entropy(t(X), t(CLASSES), reduction=r)),
+    "cross_entropy": (F.cross_entropy, (X,), (CLASSES,),
+                      lambda r: T.cross_entropy(t(X), t(CLASSES), reduction=r)),
     "cross_entropy_smooth": (
         lambda x, y, **k: F.cross_entropy(x, y, label_smoothing=0.1, **k), (X,), (CLASSES,),
         lambda r: T.cross_entropy(t(X), t(CLASSES), label_smoothing=0.1, reduction=r),
     ),
     "cross_entropy_weighted": (
-        lambda x, w, y, **k: F.cross_entropy(x, y, weight=w, label_smoothing=0.2, **k), (X, WEIGHT), (CLASSES,),
+        lambda x, w, y, **k: F.cross_entropy(x, y, weight=w, label_smoothing=0.2, **k), (X, WEIGHT),
+        (CLASSES,),
         lambda r: T.cross_entropy(t(X), t(CLASSES), t(WEIGHT), label_smoothing=0.2, reduction=r),
     ),
     "cross_entropy_ignored": (
-        lambda x, w, y, **k: F.cross_entropy(x, y, weight=w, ignore_index=2, **k), (X, WEIGHT), (CLASSES,),
+        lambda x, w, y, **k: F.cross_entropy(x, y, weight=w, ignore_index=2, **k), (X, WEIGHT),
+        (CLASSES,),
         lambda r: T.cross_entropy(t(X), t(CLASSES), t(WEIGHT), ignore_index=2, reduction=r),
     ),
     "cross_entropy_shares": (
-        lambda x, y, w, **k: F.cross_entropy(x, y, weight=w, label_smoothing=0.2, **k), (X, SHARES, WEIGHT), (),
+        lambda x, y, w, **k: F.cross_entropy(x, y, weight=w, label_smoothing=0.2, **k),
+        (X, SHARES, WEIGHT), (),
         lambda r: T.cross_entropy(t(X), t(SHARES), t(WEIGHT), label_smoothing=0.2, reduction=r),
     ),
     "nll": (
@@ -56,11 +60,14 @@ ROWS = {
         lambda r: T.nll_loss(t(np.log(SHARES)), t(CLASSES), t(WEIGHT), reduction=r),
     ),
     "binary": (
-        F.binary_cross_entropy, (PROBS, SHARES), (), lambda r: T.binary_cross_entropy(t(PROBS), t(SHARES), reduction=r)
+        F.binary_cross_entropy, (PROBS, SHARES), (),
+        lambda r: T.binary_cross_entropy(t(PROBS), t(SHARES), reduction=r)
     ),
     "binary_logits": (
-        lambda x, w, y, **k: F.binary_cross_entropy(x, y, from_logits=True, positive_weight=w, **k), (X, WEIGHT), (BINARY,),
-        lambda r: T.binary_cross_entropy_with_logits(t(X), t(BINARY), pos_weight=t(WEIGHT), reduction=r),
+        lambda x, w, y, **k: F.binary_cross_entropy(x, y, from_logits=True, positive_weight=w, **k),
+        (X, WEIGHT), (BINARY,),
+        lambda r: T.binary_cross_entropy_with_logits(t(X), t(BINARY), pos_weight=t(WEIGHT),
+                                                     reduction=r),
     ),
     "poisson": (
         lambda x, y, **k: F.poisson_nll_loss(x, y, full=True, **k), (X,), (COUNTS,),
@@ -73,11 +80,13 @@ ROWS = {
     "hinge": (F.hinge_loss, (X,), (SIGNS,), None),
     "focal": (F.focal_loss, (X,), (BINARY,), None),
     "cosine": (
-        lambda x, y, s, **k: F.cosine_loss(x, y, targets=s, margin=0.1, **k), (X, Y), (SIGNS[:, 0],),
+        lambda x, y, s, **k: F.cosine_loss(x, y, targets=s, margin=0.1, **k), (X, Y),
+        (SIGNS[:, 0],),
         lambda r: T.cosine_embedding_loss(t(X), t(Y), t(SIGNS[:, 0]), margin=0.1, reduction=r),
     ),
     "triplet": (
-        F.triplet_loss, (X, Y, PROBS), (), lambda r: T.triplet_margin_loss(t(X), t(Y), t(PROBS), reduction=r)
+        F.triplet_loss, (X, Y, PROBS), (),
+        lambda r: T.triplet_margin_loss(t(X), t(Y), t(PROBS), reduction=r)
     ),
     "triplet_3": (
         lambda *xs, **k: F.triplet_loss(*xs, p=3.0, margin=2.0, **k), (X, Y, PROBS), (),

@@ -34,7 +34,8 @@ def loop_lstm(x, h, c, kernel, recurrent, bias=0.0, recurrent_bias=0.0):
 
 def arrays(batch=(2,), steps=3, width=2, out=3, seed=0):
     rng = np.random.default_rng(seed)
-    shapes = ((*batch, steps, width), (*batch, out), (*batch, out), (width, 4 * out), (out, 4 * out), (4 * out,),
+    shapes = ((*batch, steps, width), (*batch, out), (*batch, out), (width, 4 * out),
+              (out, 4 * out), (4 * out,),
               (4 * out,))  # fmt: skip
     return [rng.standard_normal(shape) * 0.7 for shape in shapes]
 
@@ -126,7 +127,8 @@ def test_lstm_equals_torch(array, backend):
         hs, (h, c) = oracle(torch.from_numpy(x))
     w = {name: p.detach().numpy() for name, p in oracle.named_parameters()}
     zero = np.zeros((2, 4), "float32")
-    got = update(*[array(a) for a in (x, zero, zero, w["weight_ih_l0"].T.copy(), w["weight_hh_l0"].T.copy(),
+    got = update(*[array(a) for a in (x, zero, zero, w["weight_ih_l0"].T.copy(),
+                                      w["weight_hh_l0"].T.copy(),
                                       w["bias_ih_l0"], w["bias_hh_l0"])])  # fmt: skip
     wanted = hs.numpy(), (h[0].numpy(), c[0].numpy())
     assert_close(got, wanted, backend=backend, rtol=1e-4, atol=1e-5)

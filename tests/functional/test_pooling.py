@@ -75,9 +75,11 @@ def looped_avg(x, window, strides, padding, include):
 
 
 CONFIGURATIONS = [
-    ((9,), 3, 2, "VALID", 1), ((8,), 2, 2, "SAME", 1), ((7,), 3, 1, [(2, 0)], 1), ((9,), 3, 2, "SAME", 2),
+    ((9,), 3, 2, "VALID", 1), ((8,), 2, 2, "SAME", 1), ((7,), 3, 1, [(2, 0)], 1),
+    ((9,), 3, 2, "SAME", 2),
     ((6, 7), 2, 2, "VALID", 1), ((6, 7), (3, 2), (2, 1), "SAME", 1), ((5, 6), 3, 2, 1, 1),
-    ((5, 6), (2, 3), 1, [(1, 0), (0, 2)], 1), ((7, 8), 2, (1, 3), "VALID", (3, 2)), ((5, 4), 1, 2, "VALID", 1),
+    ((5, 6), (2, 3), 1, [(1, 0), (0, 2)], 1), ((7, 8), 2, (1, 3), "VALID", (3, 2)),
+    ((5, 4), 1, 2, "VALID", 1),
     ((4, 5, 3), 2, 1, "SAME", 1), ((4, 5, 3), (2, 3, 1), (2, 1, 1), [(1, 1), (0, 1), (0, 0)], 1),
 ]  # fmt: skip
 
@@ -97,7 +99,8 @@ def test_max_pool(configuration, backend, array):
     )
     for data_format, at in zip(FORMATS[dims], (-1, 1)):
         y, i = MAX[dims](
-            array(np.moveaxis(x, -1, at)), window, strides, padding, data_format=data_format, dilations=dilations,
+            array(np.moveaxis(x, -1, at)), window, strides, padding, data_format=data_format,
+            dilations=dilations,
             return_indices=True,
         )  # fmt: skip
         assert_close(y, np.moveaxis(expected[0], -1, at), dtype="float32", backend=backend)

@@ -44,7 +44,8 @@ ROWS = {
     "gru": (gru, 3, lambda: torch.nn.GRU(INNER, WIDTH, batch_first=True, dtype=torch.float64)),
     "rnn": (rnn, 1, lambda: torch.nn.RNN(INNER, WIDTH, batch_first=True, dtype=torch.float64)),
     "rnn_relu": (
-        rnn_relu, 1, lambda: torch.nn.RNN(INNER, WIDTH, batch_first=True, dtype=torch.float64, nonlinearity="relu")
+        rnn_relu, 1, lambda: torch.nn.RNN(INNER, WIDTH, batch_first=True, dtype=torch.float64,
+                                          nonlinearity="relu"),
     ),
 }  # fmt: skip
 

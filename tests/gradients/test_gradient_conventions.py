@@ -18,12 +18,15 @@ CONVENTIONS = {
     "sqrt at 0": (lambda xp, x: xp.sum(xp.sqrt(x)), [0.0, 4.0], [INF, 0.25]),
     "ties of max": (lambda xp, x: xp.max(x), [1.0, 3.0, 3.0], [0.0, 0.5, 0.5]),
     "ties of min by axis": (
-        lambda xp, x: xp.sum(xp.min(xp.reshape(x, (2, 2)), axis=1)), [1.0, 1.0, 2.0, 3.0], [0.5, 0.5, 1.0, 0.0]
+        lambda xp, x: xp.sum(xp.min(xp.reshape(x, (2, 2)), axis=1)), [1.0, 1.0, 2.0, 3.0],
+        [0.5, 0.5, 1.0, 0.0]
     ),
-    "ties of maximum": (lambda xp, x: xp.sum(xp.maximum(x, xp.ones_like(x))), [1.0, 2.0], [0.5, 1.0]),
+    "ties of maximum": (lambda xp, x: xp.sum(xp.maximum(x, xp.ones_like(x))), [1.0, 2.0],
+                        [0.5, 1.0]),
     "ties of minimum": (lambda xp, x: xp.sum(xp.minimum(x, 1.0)), [1.0, 0.0], [0.5, 1.0]),
     "ties of sort": (
-        lambda xp, x: xp.sum(xp.sort(x) * xp.astype(xp.arange(1, 4), x.dtype)), [2.0, 2.0, 1.0], [2.0, 3.0, 1.0]
+        lambda xp, x: xp.sum(xp.sort(x) * xp.astype(xp.arange(1, 4), x.dtype)), [2.0, 2.0, 1.0],
+        [2.0, 3.0, 1.0]
     ),
     "ties of a median": (lambda xp, x: xp.sort(x)[1], [2.0, 2.0, 2.0], [0.0, 1.0, 0.0]),
     "ties of topk": (lambda xp, x: xp.sum(xp.topk(x, 1)[0]), [3.0, 3.0], [1.0, 0.0]),
@@ -33,11 +36,13 @@ CONVENTIONS = {
     "norm at 0": (lambda xp, x: xp.linalg.vector_norm(x), [0.0, 0.0], [0.0, 0.0]),
     "1-norm at 0": (lambda xp, x: xp.linalg.vector_norm(x, ord=1), [0.0, 1.0], [0.0, 1.0]),
     "3-norm at 0": (lambda xp, x: xp.linalg.vector_norm(x, ord=3), [0.0, 0.0], [0.0, 0.0]),
-    "matrix norm at 0": (lambda xp, x: xp.linalg.matrix_norm(xp.reshape(x, (2, 2))), [0.0] * 4, [0.0] * 4),
+    "matrix norm at 0": (lambda xp, x: xp.linalg.matrix_norm(xp.reshape(x, (2, 2))), [0.0] * 4,
+                         [0.0] * 4),
     "std of equal elements": (lambda xp, x: xp.std(x), [1.0, 1.0], [0.0, 0.0]),
     "hypot at 0": (lambda xp, x: xp.sum(xp.hypot(x, xp.zeros_like(x))), [0.0, 1.0], [0.0, 1.0]),
     "clip at its bounds": (
-        lambda xp, x: xp.sum(xp.clip(x, 0.0, 1.0)), [0.0, 0.5, 1.0, 2.0, -1.0], [1.0, 1.0, 1.0, 0.0, 0.0]
+        lambda xp, x: xp.sum(xp.clip(x, 0.0, 1.0)), [0.0, 0.5, 1.0, 2.0, -1.0],
+        [1.0, 1.0, 1.0, 0.0, 0.0]
     ),
     "prod with zeros": (lambda xp, x: xp.prod(x), [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
     "cumulative_prod with zeros": (
@@ -45,10 +50,12 @@ CONVENTIONS = {
     ),
     "0 to the 0": (lambda xp, x: xp.sum(xp.pow(x, xp.zeros_like(x))), [0.0, 2.0], [0.0, 0.0]),
     "through a narrower float": (
-        lambda xp, x: xp.sum(xp.astype(xp.astype(x, "float16"), "float32") ** 2), [1.0, 2.0], [2.0, 4.0]
+        lambda xp, x: xp.sum(xp.astype(xp.astype(x, "float16"), "float32") ** 2), [1.0, 2.0],
+        [2.0, 4.0]
     ),
     "through integers": (
-        lambda xp, x: xp.sum(xp.astype(xp.astype(x, "int32"), "float32") * x), [1.5, 2.5], [1.0, 2.0]
+        lambda xp, x: xp.sum(xp.astype(xp.astype(x, "int32"), "float32") * x), [1.5, 2.5],
+        [1.0, 2.0]
     ),
     "unused": (lambda xp, x: xp.sum(xp.ones(3)), [1.0, 2.0], [0.0, 0.0]),
 }  # fmt: skip

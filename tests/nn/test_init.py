@@ -10,9 +10,11 @@ from trellis.nn import init
 from trellis.testing import assert_close
 
 RANDOM = [
-    init.Uniform(-0.2, 0.3), init.Normal(1.0, 0.5), init.TruncatedNormal(0.5, 2.0), init.GlorotUniform(),
+    init.Uniform(-0.2, 0.3), init.Normal(1.0, 0.5), init.TruncatedNormal(0.5, 2.0),
+    init.GlorotUniform(),
     init.GlorotNormal(), init.HeUniform(), init.HeNormal(), init.LeCunUniform(), init.LeCunNormal(),
-    init.Orthogonal(2.0), init.VarianceScaling(3.0, "fan_out", "normal"), init.Siren(), init.Siren(is_first=True),
+    init.Orthogonal(2.0), init.VarianceScaling(3.0, "fan_out", "normal"), init.Siren(),
+    init.Siren(is_first=True),
 ]  # fmt: skip
 
 

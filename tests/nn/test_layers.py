@@ -31,20 +31,25 @@ LAYERS = {
     "Linear without bias": (lambda: nn.Linear(3, 4, with_bias=False), [(3,)], (4,)),
     "Bilinear": (lambda: nn.Bilinear(3, 2, 4), [(5, 3), (5, 2)], (5, 4)),
     "Conv1D": (lambda: nn.Conv1D(3, 4, 3, 2, "SAME"), [LINE], (2, 4, 4)),
-    "Conv2D": (lambda: nn.Conv2D(3, 4, [3, 2], 1, "VALID", dilations=(2, 1)), [IMAGE], (2, 2, 4, 4)),
-    "Conv2D groups": (lambda: nn.Conv2D(4, 6, 3, 1, "SAME", groups=2), [(2, 5, 5, 4)], (2, 5, 5, 6)),
+    "Conv2D": (lambda: nn.Conv2D(3, 4, [3, 2], 1, "VALID", dilations=(2, 1)), [IMAGE],
+               (2, 2, 4, 4)),
+    "Conv2D groups": (lambda: nn.Conv2D(4, 6, 3, 1, "SAME", groups=2), [(2, 5, 5, 4)],
+                      (2, 5, 5, 6)),
     "Conv2D channel first": (
-        lambda: nn.Conv2D(3, 4, 3, 1, "SAME", data_format="NCHW", with_bias=False), [(2, 3, 6, 5)], (2, 4, 6, 5)
+        lambda: nn.Conv2D(3, 4, 3, 1, "SAME", data_format="NCHW", with_bias=False), [(2, 3, 6, 5)],
+        (2, 4, 6, 5)
     ),
     "Conv3D": (lambda: nn.Conv3D(3, 4, 2, 1, [(0, 1), (1, 0), (0, 0)]), [CUBE], (2, 4, 3, 3, 4)),
     "Conv1DTranspose": (lambda: nn.Conv1DTranspose(3, 4, 3, 2, "SAME"), [LINE], (2, 14, 4)),
     "Conv2DTranspose": (
-        lambda: nn.Conv2DTranspose(3, 4, 3, 2, "SAME", output_shape=(11, 10)), [IMAGE], (2, 11, 10, 4)
+        lambda: nn.Conv2DTranspose(3, 4, 3, 2, "SAME", output_shape=(11, 10)), [IMAGE],
+        (2, 11, 10, 4)
     ),
     "Conv3DTranspose": (lambda: nn.Conv3DTranspose(3, 4, 2, 2, "VALID"), [CUBE], (2, 8, 6, 8, 4)),
     "DepthwiseConv2D": (lambda: nn.DepthwiseConv2D(3, 3, 1, "SAME"), [IMAGE], IMAGE),
     "DepthwiseConv2D channel first": (
-        lambda: nn.DepthwiseConv2D(3, 3, 1, "SAME", data_format="NCHW"), [(2, 3, 6, 5)], (2, 3, 6, 5)
+        lambda: nn.DepthwiseConv2D(3, 3, 1, "SAME", data_format="NCHW"), [(2, 3, 6, 5)],
+        (2, 3, 6, 5)
     ),
     "SeparableConv2D": (lambda: nn.SeparableConv2D(3, 4, 3, 1, "SAME"), [IMAGE], (2, 6, 5, 4)),
     "LSTM": (lambda: nn.LSTM(3, 4, num_layers=2, bidirectional=True), [LINE], (2, 7, 8)),
@@ -56,10 +61,12 @@ LAYERS = {
         [(2, 5, 4), (2, 7, 3), (2, 7, 6)], (2, 5, 4),
     ),
     "TransformerEncoderLayer": (
-        lambda: nn.TransformerEncoderLayer(4, num_heads=2, feedforward_channels=8), [(2, 5, 4)], (2, 5, 4)
+        lambda: nn.TransformerEncoderLayer(4, num_heads=2, feedforward_channels=8), [(2, 5, 4)],
+        (2, 5, 4)
     ),
     "TransformerDecoderLayer": (
-        lambda: nn.TransformerDecoderLayer(4, num_heads=2, feedforward_channels=8, norm_first=True, activation="gelu"),
+        lambda: nn.TransformerDecoderLayer(4, num_heads=2, feedforward_channels=8, norm_first=True,
+                                           activation="gelu"),
         [(2, 5, 4), (2, 3, 4)], (2, 5, 4),
     ),
     "Dropout": (lambda: nn.Dropout(0.5), [LINE], LINE),
@@ -117,7 +124,8 @@ LAYERS = {
     "Identity": (nn.Identity, [LINE], LINE),
     "Flatten": (nn.Flatten, [IMAGE], (2, 90)),
     "Sequential": (
-        lambda: nn.Sequential(nn.Conv2D(3, 4, 3, 1, "SAME"), nn.ReLU(), nn.Flatten(), nn.Linear(120, 2)),
+        lambda: nn.Sequential(nn.Conv2D(3, 4, 3, 1, "SAME"), nn.ReLU(), nn.Flatten(),
+                              nn.Linear(120, 2)),
         [IMAGE], (2, 2),
     ),
 }  # fmt: skip
@@ -130,7 +138,8 @@ def first(result):
 def test_every_layer_is_in_the_table():
     classes = {
         name for name, value in vars(nn).items()
-        if isinstance(value, type) and issubclass(value, trellis.Module) and value is not trellis.Module
+        if isinstance(value, type) and issubclass(value, trellis.Module)
+        and value is not trellis.Module
     }  # fmt: skip
     losses = {name for name in classes if name.endswith("Loss")}
     assert losses == {type(loss).__name__ for loss, _, _ in losses_and_functions()}
@@ -498,7 +507,8 @@ def test_dropout_layers(backend):
     assert not np.array_equal(trellis.to_numpy(layer(x)), y)
     assert layer.eval()(x) is x
     assert set(np.unique(trellis.to_numpy(nn.Dropout(0.4, scale=False)(x)))) == {0, 1}
-    for layer, axes in ((nn.Dropout2D(0.5), (1, 2)), (nn.Dropout2D(0.5, data_format="NCHW"), (2, 3)),
+    for layer, axes in ((nn.Dropout2D(0.5), (1, 2)),
+                        (nn.Dropout2D(0.5, data_format="NCHW"), (2, 3)),
                         (nn.DropPath(0.5), (1, 2, 3))):  # fmt: skip
         y = trellis.to_numpy(layer(x))
         assert (y.max(axis=axes) == y.min(axis=axes)).all()

@@ -281,7 +281,8 @@ ARGUMENTS = {
     "BatchNorm3D": (2,), "InstanceNorm1D": (2,), "InstanceNorm2D": (2,), "InstanceNorm3D": (2,),
     "LayerNorm": (2,), "RMSNorm": (2,), "GroupNorm": (2, 4), "RNN": (2, 3), "LSTM": (2, 3),
     "GRU": (2, 3), "Dropout": (0.5,), "Dropout1D": (0.5,), "Dropout2D": (0.5,), "Dropout3D": (0.5,),
-    "AlphaDropout": (0.5,), "DropPath": (0.5,), "MultiHeadAttention": (4,), "TransformerEncoderLayer": (4, 2, 8),
+    "AlphaDropout": (0.5,), "DropPath": (0.5,), "MultiHeadAttention": (4,),
+    "TransformerEncoderLayer": (4, 2, 8),
     "TransformerDecoderLayer": (4, 2, 8),
 }  # fmt: skip
 
@@ -488,7 +489,7 @@ def test_grads_can_be_stopped_for_a_child(backend):
 
 
 # Files
-# ---------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def test_state_dict():

@@ -642,7 +642,8 @@ def expected_returns(root, x):
     """What each module of `Nested` returns, by key, recomputed with the children alone."""
     rets = {}
     h = x
-    for key, dl, numbers in ((" DoubleLinear_0", root._dl0, (0, 1)), (" DoubleLinear_1", root._dl1, (2, 3)),
+    for key, dl, numbers in ((" DoubleLinear_0", root._dl0, (0, 1)),
+                             (" DoubleLinear_1", root._dl1, (2, 3)),
                              (" DoubleLinear_1", root._dl1, (2, 3))):  # fmt: skip
         for number, layer in zip(numbers, (dl._l0, dl._l1), strict=True):
             h = layer(h)
@@ -657,7 +658,8 @@ def test_module_track_submod_rets(backend, xp, x64):
     x = inputs(backend, 3)
     wanted = expected_returns(root, x)
     assert [m.get_mod_key() for m in seven(root)] == [
-        "Nested_0", " DoubleLinear_0", " DoubleLinear_1", "  Linear_0", "  Linear_1", "  Linear_2", "  Linear_3"
+        "Nested_0", " DoubleLinear_0", " DoubleLinear_1", "  Linear_0", "  Linear_1", "  Linear_2",
+        "  Linear_3"
     ]  # fmt: skip
     assert root._dl1._l0.get_mod_key(top_mod=root._dl1) == "  Linear_0"
     ones = [" DoubleLinear_0", " DoubleLinear_1"]

@@ -98,9 +98,8 @@ def histogram(
         else:
             if tuple(weights.shape) != tuple(x.shape):
                 raise ShapeError(
-                    "histogram() expects weights of the shape of x, got "
-                    f"{tuple(weights.shape)} for "
-                    f"{tuple(x.shape)}."
+                    f"histogram() expects weights of the shape of x, got {tuple(weights.shape)} "
+                    f"for {tuple(x.shape)}."
                 )
             amounts = xp.reshape(weights, (-1,))
             amounts = xp.where(is_inside, amounts, xp.zeros_like(amounts))

@@ -323,8 +323,8 @@ def _lasting(value: object, key: str) -> Any:
         raise TracingError(
             f"The variable {key!r} of a module would become a value of the function that is being "
             "compiled or differentiated, which is gone when it ends. Give the variables to the "
-            "call, "
-            "`y = module(x, v=v)`, return the new ones from the function, and assign them outside."
+            "call, `y = module(x, v=v)`, return the new ones from the function, and assign them "
+            "outside."
         )
     value = _contained(value, True)
     if isinstance(value, Container):

@@ -189,6 +189,13 @@ def backend_names() -> tuple[str, ...]:
     return (*BACKENDS, *_added)
 
 
+def module_of(name: str) -> str:
+    """The package that a backend is, which need not be loaded."""
+    known = loaded.get(name)
+    package = __package__.rpartition(".")[0]
+    return f"{package}._backends.{name}" if known is None else str(known.__name__)
+
+
 def other_names(name: str) -> str:
     """The other backends, for a message that sends its reader to one of them."""
     return " or ".join([other for other in backend_names() if other != name])

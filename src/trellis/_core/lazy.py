@@ -62,18 +62,19 @@ def enter(name: str) -> Any:
 
 
 def _settle(package: ModuleType) -> None:
-    """Add the names of packages that are loaded; with the last of them `__getattr__` goes."""
-    is_settled = True
-    for name, room in NAMES.items():
-        home = sys.modules.get(f"trellis.{room}")
-        if name in vars(home or package):
-            setattr(package, name, vars(home or package)[name])
+    """Add the names of packages that are loaded; after the last large one `__getattr__` goes."""
+    left = []
+    for name, home in NAMES.items():
+        if hasattr(sys.modules.get(f"trellis.{home}"), name):
+            setattr(package, name, getattr(sys.modules[f"trellis.{home}"], name))
         else:
-            is_settled = False
-    if is_settled:
+            left.append(name)
+    if {NAMES[name] for name in left} <= {"optim.functions"}:
         for room in ROOMS:
             if room not in vars(package):
                 setattr(package, room, _unloaded(f"trellis.{room}"))
+        for name in left:  # seven modules, now that the package above them need not run
+            setattr(package, name, getattr(import_module(f"trellis.{NAMES[name]}"), name))
         vars(package).pop("__getattr__", None)  # another thread may have been quicker
 
 

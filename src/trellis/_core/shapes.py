@@ -89,8 +89,7 @@ def check_points(n: int) -> None:
     if isinstance(n, int) and n < 1:
         raise ArgumentError(
             f"A Fourier transform needs at least one point, got n={n}. Name n: irfft() and hfft() "
-            "make "
-            "2 * (points - 1) of their input otherwise."
+            "make 2 * (points - 1) of their input otherwise."
         )
 
 
@@ -206,8 +205,7 @@ def check_window(window: int, step: int, size: int | None) -> None:
     if window < 1 or step < 1 or (size is not None and window > size):
         raise ShapeError(
             f"A window of {window} with step {step} does not fit an axis of {size}. The window has "
-            "to be "
-            "between 1 and the axis, the step at least 1."
+            "to be between 1 and the axis, the step at least 1."
         )
 
 

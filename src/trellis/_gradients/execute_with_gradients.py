@@ -120,8 +120,7 @@ def _check_outputs(wanted: list[Any], found: dict[Any, Any], func: Callable[...,
     if not found:
         raise ArgumentError(
             f"{name}() returned no scalar float output to differentiate; return a loss of one "
-            "element, "
-            "for example trellis.mean(...)."
+            "element, for example trellis.mean(...)."
         )
     for chain in wanted:
         if chain not in found:

@@ -441,15 +441,13 @@ def _float_output(y: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     if xp_of(y) is not xp:
         raise MixedBackendsError(
             f"{_name(func)}() was called with {_short(xp)} arrays but returned one of "
-            f"{_short(xp_of(y))}: the "
-            "gradient is lost there. Stay in one framework inside a function that is "
-            "differentiated."
+            f"{_short(xp_of(y))}: the gradient is lost there. Stay in one framework inside a "
+            "function that is differentiated."
         )
     if y.dtype not in xp.FLOAT_DTYPES:
         raise ArgumentError(
             f"{_name(func)}() returned an array of dtype {name_of(y.dtype)}; only "
-            f"{', '.join(FLOATING)} "
-            "outputs can be differentiated."
+            f"{', '.join(FLOATING)} outputs can be differentiated."
         )
     return y
 
@@ -458,15 +456,13 @@ def _scalar(value: object, xp: Backend, func: Callable[..., Any]) -> Any:
     if tree.is_nest(value):
         raise ShapeError(
             f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. "
-            "Return the sum "
-            "of the parts, or use has_aux=True, execute_with_gradients or jac."
+            "Return the sum of the parts, or use has_aux=True, execute_with_gradients or jac."
         )
     y = _float_output(value, xp, func)
     if _size(y) != 1:
         raise ShapeError(
             f"{_name(func)}() returned an array of shape {tuple(y.shape)}; a gradient needs a "
-            "scalar. Write "
-            "trellis.sum(...) or trellis.mean(...) around the result, or use jac."
+            "scalar. Write trellis.sum(...) or trellis.mean(...) around the result, or use jac."
         )
     return y
 
@@ -501,8 +497,7 @@ def _tangent(t: Any, x: Any, xp: Backend) -> Any:
     if xp_of(t) is not xp:
         raise MixedBackendsError(
             f"The arrays are of {_short(xp)}, a tangent or cotangent is of {_short(xp_of(t))}; "
-            "convert it with "
-            f"trellis.to_backend(x, {_short(xp)!r})."
+            f"convert it with trellis.to_backend(x, {_short(xp)!r})."
         )
     return t
 

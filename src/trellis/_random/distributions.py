@@ -246,8 +246,7 @@ def multivariate_normal(
         ):
             raise ShapeError(
                 "multivariate_normal needs a mean (..., n) and a covariance (..., n, n), got "
-                f"{tuple(mean.shape)} and "
-                f"{tuple(cov.shape)}."
+                f"{tuple(mean.shape)} and {tuple(cov.shape)}."
             )
         native = draw_dtype(xp, dtype, mean, cov, function="multivariate_normal")
         batch = broadcast_shapes(tuple(mean.shape[:-1]), tuple(cov.shape[:-2]))

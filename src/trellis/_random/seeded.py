@@ -363,7 +363,6 @@ def seed(seed_value: int | Array = 0) -> None:
     if words is None or framework is not None:
         raise TracingError(
             "seed() inside a compiled function would run once, while tracing, and never again. "
-            "Call it outside, or "
-            "write `with trellis.random.stream(key):` inside."
+            "Call it outside, or write `with trellis.random.stream(key):` inside."
         )
     GLOBAL.reset(words)

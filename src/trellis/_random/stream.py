@@ -162,8 +162,7 @@ def next_key(xp: Backend, device: Device | None = None) -> Array:
 def _frozen_draw(framework: str) -> TracingError:
     return TracingError(
         f"A draw without a seed inside a function compiled by {framework} would be made once, "
-        "while "
-        "tracing, and then repeat the same numbers for ever.\n"
+        "while tracing, and then repeat the same numbers for ever.\n"
         "    wrong:  f = compile(lambda x: x + trellis.random_normal(shape=3))\n"
         "    right:  def f(x, key):\n"
         "                with trellis.random.stream(key):\n"

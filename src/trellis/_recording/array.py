@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._core.errors import ArgumentTypeError
+from .._core.frames import is_in
 
 
 class RecordedArray:
@@ -91,7 +92,7 @@ class RecordedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         caller = sys._getframe(1).f_code.co_filename
-        if self.recorder.xp.ABILITIES.asks_for_arrays and self.recorder.name in caller:
+        if self.recorder.xp.ABILITIES.asks_for_arrays and is_in(caller, self.recorder.name):
             # An array on the left of an operator asks: then the operator comes here, and is seen.
             raise TypeError(
                 f"A function of {self.recorder.name} met a recorded array. Write the Trellis "

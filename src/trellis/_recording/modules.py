@@ -1,7 +1,6 @@
 """The modules that a function uses, and recorded arrays in the place of their variables."""
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from types import FunctionType, MethodType
@@ -9,13 +8,12 @@ from typing import Any
 
 from .._core.container import Container
 from .._core.errors import TrellisError
+from .._core.frames import is_installed
 from ..nn import Module
 from ..nn.module.call import here
 from ..nn.module.node import Node
 from ..nn.module.search import find_modules
-from .place import LIBRARY, Given
-
-_PYTHON = os.path.dirname(os.__file__)
+from .place import Given
 
 
 class _Watcher:
@@ -90,8 +88,7 @@ def _is_of_user(value: object) -> bool:
     """Whether an object is of a class that the user, no library, has written."""
     cls = type(value)
     home = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    is_installed = "site-packages" in home or home.startswith((LIBRARY, _PYTHON))
-    return hasattr(value, "__dict__") and bool(home) and not is_installed
+    return hasattr(value, "__dict__") and bool(home) and not is_installed(home)
 
 
 class given:

@@ -1,21 +1,23 @@
 """Where a recorded call comes from: the public function, the user's line, the module."""
 
+import os
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._core.frames import folder_of
 from ..nn.module.call import Call, here
 from ..nn.module.node import Node
 
-LIBRARY = str(Path(__file__).resolve().parents[1])
+_LIBRARY = folder_of("trellis")
 # Files of functions that a user calls; what they call inside belongs to them.
 _FUNCTIONS = tuple(
-    [str(Path(LIBRARY) / room) for room in ("functional", "_array", "_random", "_gradients")]
+    [os.path.join(_LIBRARY, name, "") for name in ("functional", "_array", "_random", "_gradients")]
 )
 # Files of the recording itself.
-_OWN = tuple(
-    [str(Path(LIBRARY) / name) for name in ("_recording", "_diverge")]
-    + [str(Path(LIBRARY) / "graph" / "tracing.py")]
+_OWN = (
+    os.path.join(_LIBRARY, "_recording", ""),
+    os.path.join(_LIBRARY, "_diverge", ""),
+    os.path.join(_LIBRARY, "graph", "tracing.py"),
 )
 
 
@@ -49,7 +51,7 @@ class Places:
         while frame is not None and frame.f_code.co_filename.startswith(_FUNCTIONS):
             public, frame = frame, frame.f_back
         inner = frame
-        while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
+        while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
             if frame.f_code.co_filename.startswith(_OWN):  # the recorded function is a module
                 frame = None
                 break
@@ -59,7 +61,9 @@ class Places:
             self._count += 1
             self._frame = public
         name = "" if public is None else public.f_code.co_name
-        where = "" if user is None else f"{Path(user.f_code.co_filename).name}:{user.f_lineno}"
+        where = (
+            "" if user is None else f"{os.path.basename(user.f_code.co_filename)}:{user.f_lineno}"
+        )
         return Place(name, self._count, where, module_path())
 
     def forget(self) -> None:

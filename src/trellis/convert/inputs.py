@@ -65,8 +65,8 @@ class Inputs:
             if value.shape is not None:
                 if len(x.shape) != len(value.shape):
                     raise ShapeError(
-                        f"{model} expects {name} with {len(value.shape)} axes, "
-                        f"got shape {tuple(x.shape)}."
+                        f"{model} expects {name} with {len(value.shape)} axes, got shape "
+                        f"{tuple(x.shape)}."
                     )
                 for axis, (size, expected) in enumerate(zip(x.shape, value.shape)):
                     if size is None or expected is None:

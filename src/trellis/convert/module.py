@@ -97,8 +97,8 @@ class ConvertedModule(Module):
             f"constants {len(self.graph.constants)}",
             f"  operations of the source: {sum(notes.operations.values())} of "
             f"{len(notes.operations)} kinds",
-            f"  calls now: {sum(calls.values())} of {len(calls)} kinds "
-            f"(folded {notes.folded}, dropped {notes.dropped})",
+            f"  calls now: {sum(calls.values())} of {len(calls)} kinds (folded {notes.folded}, "
+            f"dropped {notes.dropped})",
         ]
         lines += [f"    {count:5} {name}" for name, count in calls.most_common()]
         if notes.fused:

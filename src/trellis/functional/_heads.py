@@ -16,8 +16,7 @@ def batched_inputs(
     if rank not in (2, 3) or len(key.shape) != rank or len(value.shape) != rank:
         raise ShapeError(
             f"{name}() expects query, key and value all with two axes (length, width) or all with "
-            "three, got "
-            f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
+            f"three, got {tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
         )
 
     def batched(x: Array) -> Any:
@@ -82,8 +81,7 @@ def check_projection(name: str, what: str, x: Array, weight: Array, width: int) 
     if len(weight.shape) != 2 or tuple(weight.shape) != (width, x.shape[-1]):
         raise ShapeError(
             f"{name}() expects {what} of shape {(width, x.shape[-1])} for an input of width "
-            f"{x.shape[-1]}, "
-            f"got {tuple(weight.shape)}."
+            f"{x.shape[-1]}, got {tuple(weight.shape)}."
         )
 
 
@@ -120,8 +118,7 @@ def projected(
             if x.shape[-1] != width:
                 raise ShapeError(
                     f"{name}() without {what} expects an input of width {width}, got "
-                    f"{tuple(x.shape)}. Give {what} of "
-                    f"shape {(width, x.shape[-1])}."
+                    f"{tuple(x.shape)}. Give {what} of shape {(width, x.shape[-1])}."
                 )
             x = x if bias is None else x + bias
         parts.append(x)

@@ -38,8 +38,8 @@ def check_rank(name: str, x: Array, dims: int, data_format: str) -> None:
     """Raise unless `x` has `dims` spatial axes, a batch and channels."""
     if len(x.shape) != dims + 2:
         raise ShapeError(
-            f"{name}() expects x with {dims + 2} axes ({data_format}), "
-            f"got shape {tuple(x.shape)} with {len(x.shape)}."
+            f"{name}() expects x with {dims + 2} axes ({data_format}), got shape {tuple(x.shape)} "
+            f"with {len(x.shape)}."
         )
 
 

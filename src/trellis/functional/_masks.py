@@ -106,8 +106,7 @@ def with_appended_keys(
             if tuple(bias.shape) not in ((heads * head_width,), (1, 1, heads * head_width)):
                 raise ShapeError(
                     f"{name}() expects {what} of shape {(heads * head_width,)} or "
-                    f"{(1, 1, heads * head_width)}, "
-                    f"got {tuple(bias.shape)}."
+                    f"{(1, 1, heads * head_width)}, got {tuple(bias.shape)}."
                 )
             row = xp.reshape(bias, (1, heads, 1, head_width))
             rows.append(xp.zeros_like(k[:, :, :1]) + row)

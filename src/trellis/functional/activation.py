@@ -82,10 +82,8 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
             place = normal_axis(axis, ndim)
             if len(shape) != 1 or shape[0] != x.shape[place]:
                 raise ShapeError(
-                    f"prelu() expects weight of shape () or ({x.shape[place]},), one for "
-                    "each channel "
-                    f"along axis {axis} of x "
-                    f"{tuple(x.shape)}, got {shape}."
+                    f"prelu() expects weight of shape () or ({x.shape[place]},), one for each "
+                    f"channel along axis {axis} of x {tuple(x.shape)}, got {shape}."
                 )
             weight = along(xp, weight, (place,), ndim)
         (y, slope), kind = all_precise("prelu", xp, x, weight)

@@ -72,9 +72,8 @@ def scaled_dot_product_attention(
         q_shape, k_shape, v_shape = tuple(query.shape), tuple(key.shape), tuple(value.shape)
         if min(len(q_shape), len(k_shape), len(v_shape)) < 2:
             raise ShapeError(
-                f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got "
-                f"{q_shape}, {k_shape} "
-                f"and {v_shape}."
+                f"{name}() expects (..., Q, F), (..., K, F) and (..., K, F2), got {q_shape}, "
+                f"{k_shape} and {v_shape}."
             )
         if differ(q_shape[-1], k_shape[-1]):
             raise ShapeError(
@@ -174,10 +173,9 @@ def _check_heads(
     if q_shape[-3] % kv_heads or v_shape[-3] not in (None, 1, kv_heads):
         raise ShapeError(
             f"{name}() got {q_shape[-3]} heads (axis -3) in query, {k_shape[-3]} in key and "
-            f"{v_shape[-3]} in value: these "
-            f"neither broadcast nor form groups. Shapes: {q_shape}, {k_shape} and {v_shape}; key "
-            "and value must have one "
-            "number of heads, and it must divide the query's."
+            f"{v_shape[-3]} in value: these neither broadcast nor form groups. Shapes: {q_shape}, "
+            f"{k_shape} and {v_shape}; key and value must have one number of heads, and it must "
+            "divide the query's."
         )
 
 

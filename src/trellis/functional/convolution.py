@@ -143,8 +143,7 @@ def depthwise_conv2d(
         if shape[2] != channels:
             raise ShapeError(
                 f"{name}() expects one filter per channel of x: filters of shape (H, W, "
-                f"{channels}), "
-                f"got {shape}."
+                f"{channels}), got {shape}."
             )
         rows = xp_of_all(x, filters).reshape(filters, (shape[0], shape[1], 1, channels))
         given = Given(

@@ -38,11 +38,9 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
         n_outer = len(w_shape) - 2
         if len(x_shape) < n_outer + 1 or differ(x_shape[-1], w_shape[-1]):
             raise ShapeError(
-                "linear() expects x of shape outer + inner + (in,) for weight outer + "
-                "(out, in): got "
-                f"x {x_shape} and "
-                f"weight {w_shape}; x must have at least {n_outer + 1} axes and end with "
-                f"{w_shape[-1]}."
+                "linear() expects x of shape outer + inner + (in,) for weight outer + (out, in): "
+                f"got x {x_shape} and weight {w_shape}; x must have at least {n_outer + 1} axes "
+                f"and end with {w_shape[-1]}."
             )
         outer = broadcast_shapes(x_shape[:n_outer], w_shape[:-2], function="linear")
         out = w_shape[-2]
@@ -206,7 +204,6 @@ def _noise_shape(
     if not fits:
         raise ShapeError(
             f"dropout() expects noise_shape with one entry for each axis of x {shape}: its size, "
-            "None, or 1 for one "
-            f"draw along it; got {noise_shape!r}."
+            f"None, or 1 for one draw along it; got {noise_shape!r}."
         )
     return tuple([n if w is None else w for w, n in zip(wanted, shape, strict=True)])

@@ -124,8 +124,7 @@ def _check_ctc(
         if tuple(array.shape) != (batch,) or rows[0] != batch:
             raise ShapeError(
                 f"ctc_loss() expects targets and {what} for a batch of {batch} (log_probs "
-                f"{shape}), got {rows} and "
-                f"{tuple(array.shape)}."
+                f"{shape}), got {rows} and {tuple(array.shape)}."
             )
     if not 0 <= whole_number("ctc_loss", "blank", blank) < shape[2]:
         raise ArgumentError(f"ctc_loss() expects blank from 0 to {shape[2] - 1}, got {blank!r}.")

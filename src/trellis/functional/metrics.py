@@ -158,7 +158,6 @@ def _classes(name: str, xp: Backend, predictions: Array, targets: Array) -> tupl
         raise ShapeError(
             f"{name}() expects integer predictions of the shape of targets {tuple(targets.shape)}, "
             f"or scores with an axis of classes, got {shape} of {kind}. For classes in floats "
-            "write "
-            "astype(predictions, 'int64')."
+            "write astype(predictions, 'int64')."
         )
     return chosen, xp.astype(targets, chosen.dtype, copy=False)

@@ -143,9 +143,8 @@ def multi_head_attention(
         )
         if kv_heads < 1 or heads % kv_heads:
             raise ArgumentError(
-                f"{name}() expects num_kv_heads to divide num_heads, got "
-                f"num_kv_heads={kv_heads} and "
-                f"num_heads={heads}."
+                f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} "
+                f"and num_heads={heads}."
             )
         dropout = (
             probability(name, "dropout", dropout)

@@ -211,8 +211,7 @@ def _count(name: str, xp: Backend, x: Array, channel: int, least: int = 2) -> An
     if count < least:
         raise ShapeError(
             f"{name}() while training needs more than one value per channel, got x of shape "
-            f"{tuple(x.shape)}. Use a larger "
-            "batch, or training=False."
+            f"{tuple(x.shape)}. Use a larger batch, or training=False."
         )
     return count
 
@@ -299,9 +298,8 @@ def instance_norm(
         channel = normal_axis(channel_axis, ndim)
         if ndim < 3 or channel == 0:
             raise ShapeError(
-                "instance_norm() expects x with a batch axis first, then positions and "
-                "channels, got "
-                f"shape {tuple(x.shape)}."
+                "instance_norm() expects x with a batch axis first, then positions and channels, "
+                f"got shape {tuple(x.shape)}."
             )
         _check_affine("instance_norm", (x.shape[channel],), weight, bias)
         y, kind = precise("instance_norm", xp, x)

@@ -45,9 +45,8 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
         )
         if channels % (r * r):
             raise ShapeError(
-                f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, "
-                f"got {channels} "
-                f"in {tuple(x.shape)}."
+                f"pixel_shuffle() with factor {r} needs channels divisible by {r * r}, got "
+                f"{channels} in {tuple(x.shape)}."
             )
         c = channels // (r * r)
         if first:
@@ -188,10 +187,9 @@ def fold(
         )
         if found != count or inner % elements:
             raise ShapeError(
-                f"fold() to {sizes} by windows {windows.window} and strides "
-                f"{windows.strides} expects "
-                f"{count} patches of a multiple of {elements} "
-                f"elements, got {tuple(patches.shape)} in {data_format!r}."
+                f"fold() to {sizes} by windows {windows.window} and strides {windows.strides} "
+                f"expects {count} patches of a multiple of {elements} elements, got "
+                f"{tuple(patches.shape)} in {data_format!r}."
             )
         channels = inner // elements
         (batch,) = known(patches.shape[0])

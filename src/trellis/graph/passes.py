@@ -102,19 +102,6 @@ def inline_numbers(graph: Graph) -> int:
     return count
 
 
-def replace_value(graph: Graph, old: Value, new: Any) -> None:
-    """Let everything that uses `old` use `new` instead."""
-
-    def swap(value: Value) -> Any:
-        return new if value == old else value
-
-    for node in graph.nodes:
-        node.args = replace_values(node.args, swap)
-        node.attributes = replace_values(node.attributes, swap)
-    graph.outputs = replace_values(graph.outputs, swap)
-    graph.updates = replace_values(graph.updates, swap)
-
-
 def _is_foldable(node: Node, known: dict[str, Any]) -> bool:
     if any(
         [isinstance(x, Function) for x in functions_in((*node.args, *node.attributes.values()))]

@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core.dispatch import module_of
+
 
 class Portable(NamedTuple):
     """The functions of one backend's `_portable.py`."""
@@ -32,7 +34,7 @@ class Portable(NamedTuple):
 @cache
 def functions_of(framework: str) -> Portable:
     """The portable functions of a backend; neither it nor its framework is imported."""
-    spec = find_spec(f"trellis._backends.{framework}")
+    spec = find_spec(module_of(framework))
     assert spec is not None and spec.submodule_search_locations, "a backend is a package"
     text = Path(spec.submodule_search_locations[0], "_portable.py").read_text("utf-8")
     found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]

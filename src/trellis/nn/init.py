@@ -259,8 +259,7 @@ class VarianceScaling(_Random):
         if scale <= 0 or mode not in _MODES or distribution not in _DISTRIBUTIONS:
             raise ArgumentError(
                 f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of "
-                f"{_DISTRIBUTIONS}, "
-                f"got {scale}, {mode!r}, {distribution!r}."
+                f"{_DISTRIBUTIONS}, got {scale}, {mode!r}, {distribution!r}."
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 

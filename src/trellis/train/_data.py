@@ -223,8 +223,7 @@ class IterableSource:
         if is_empty:
             raise ArgumentError(
                 f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "
-                "hand in a "
-                "function that makes a new one, fit(..., data=lambda: batches())."
+                "hand in a function that makes a new one, fit(..., data=lambda: batches())."
             )
 
 
@@ -272,8 +271,7 @@ def as_source(
     if not hasattr(data, "__iter__"):
         raise ArgumentTypeError(
             "Data are a tuple of arrays, an iterable of batches, a function that returns one, a "
-            "torch "
-            f"DataLoader or a tf.data.Dataset; got {type(data).__name__}."
+            f"torch DataLoader or a tf.data.Dataset; got {type(data).__name__}."
         )
     return IterableSource(lambda: data, _length_of(data))
 

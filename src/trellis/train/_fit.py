@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.compilation import compile as compiled
 from .._array.interchange import to_numpy
@@ -19,7 +19,6 @@ from .._core.typing import Array
 from .._random.stream import key_words, next_key
 from ..distributed import is_initialized
 from ..distributed import size as number_of_ranks
-from ..nn.module.module import Module
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,
@@ -37,6 +36,9 @@ from ._precision import checked_precision, first_scale
 from ._progress import Progress
 from ._step import Parts, evaluation_step, no_scale, training_step
 from .checkpoint import load_checkpoint, read_extra, save_checkpoint
+
+if TYPE_CHECKING:
+    from ..nn.module.module import Module
 
 _REFRESH_SECONDS = 0.2
 
@@ -182,7 +184,7 @@ class _Run:
 
     def __init__(
         self,
-        model: Module,
+        model: "Module",
         loss: Any,
         optimizer: Any,
         metrics: Any,
@@ -495,8 +497,8 @@ def predict(
 # ---------------------------------------------------------------------------------------------
 
 
-def _evaluate(model: Module, step: Callable[..., Any], source: Source, target: Target, v: Container,
-              buffers: Container) -> dict[str, float]:  # fmt: skip
+def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target: Target,
+              v: Container, buffers: Container) -> dict[str, float]:  # fmt: skip
     was_training = model.training
     model.eval()
     pending = []
@@ -514,7 +516,7 @@ def _evaluate(model: Module, step: Callable[..., Any], source: Source, target: T
     }
 
 
-def _build(model: Module, source: Source) -> None:
+def _build(model: "Module", source: Source) -> None:
     """Make the variables of a model that waits for its first call."""
     for batch in source.batches(0, target_of(None, False, source)):
         inputs, _ = as_batch(batch)

@@ -1,7 +1,7 @@
 """One training step and one evaluation step, as functions that can be compiled whole."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.compilation import compile as compiled
 from .._core import tree
@@ -10,9 +10,11 @@ from .._core.dispatch import load
 from .._core.typing import Array, Nest
 from .._gradients.transforms import stop_gradient, value_and_grad
 from .._random.stream import stream
-from ..nn.module.module import Module
 from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
+
+if TYPE_CHECKING:
+    from ..nn.module.module import Module
 
 
 class Parts(NamedTuple):
@@ -93,7 +95,7 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
 
 
 def evaluation_step(
-    model: Module, loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
+    model: "Module", loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
 ) -> Callable[..., Any]:
     """A pure function `step(v, buffers, inputs, targets)` that gives the loss and the metrics."""
 

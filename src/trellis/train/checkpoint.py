@@ -159,8 +159,8 @@ def _describe(nest: object, chain: str, arrays: dict[str, Any], backends: set[st
         return {"value": nest}
     if not hasattr(nest, "dtype"):
         raise ArgumentTypeError(
-            "A checkpoint holds arrays, numbers, strings and None; at "
-            f"{chain or 'the top'!r} is a {type(nest).__name__}."
+            f"A checkpoint holds arrays, numbers, strings and None; at {chain or 'the top'!r} is a "
+            f"{type(nest).__name__}."
         )
     # safetensors allows any name but this one, and the whole state may be one array.
     name = chain or "state"

@@ -23,9 +23,8 @@ def refuse_abstract(x: Any, function: str, instead: str) -> None:
     if is_abstract(x):
         raise TracingError(
             f"{function}() has a result whose shape depends on the values of its input, and inside "
-            "jax.jit, "
-            "vmap or scan there are no values yet. Call it outside the compiled function, or "
-            f"{instead}."
+            "jax.jit, vmap or scan there are no values yet. Call it outside the compiled function, "
+            f"or {instead}."
         )
 
 

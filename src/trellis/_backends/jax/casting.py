@@ -73,8 +73,7 @@ def lookup(dtype: Any) -> Any:
     except (KeyError, TypeError):
         raise DtypeError(
             f"{dtype!r} is not a data type of JAX here. Write one of "
-            f"{', '.join(('bool', *NUMERIC))}, "
-            "as a name or as a dtype."
+            f"{', '.join(('bool', *NUMERIC))}, as a name or as a dtype."
         ) from None
 
 

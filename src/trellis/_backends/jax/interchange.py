@@ -27,8 +27,7 @@ def check_leaving(x: Any, /) -> None:
     if isinstance(x, jax.core.Tracer):
         raise TracingError(
             "This array is being differentiated by JAX; converting it would cut the gradient. "
-            "Convert it "
-            "outside, or convert jax.lax.stop_gradient(x) where no gradient is wanted."
+            "Convert it outside, or convert jax.lax.stop_gradient(x) where no gradient is wanted."
         )
 
 

@@ -19,10 +19,8 @@ class UnreadableArray(np.ndarray):
     def _refuse(self, what: str) -> TracingError:
         return TracingError(
             f"{what} inside a compiled function depends on values that a compiler does not know "
-            "yet. "
-            "Write trellis.where or trellis.cond instead of `if`, trellis.while_loop instead of "
-            "`while`, "
-            "and do what needs numbers outside the compiled function."
+            "yet. Write trellis.where or trellis.cond instead of `if`, trellis.while_loop instead "
+            "of `while`, and do what needs numbers outside the compiled function."
         )
 
     def __bool__(self) -> bool:

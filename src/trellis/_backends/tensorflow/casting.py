@@ -31,9 +31,8 @@ def as_dtype(dtype: Any, /) -> Any:
         return _native[dtype]
     except (KeyError, TypeError):
         raise DtypeError(
-            f"{dtype!r} is not a data type of the tensorflow backend. "
-            "Pass tf.float32 or the like, or one of the names "
-            f"{', '.join([d.name for d in _natives])}."
+            f"{dtype!r} is not a data type of the tensorflow backend. Pass tf.float32 or the like, "
+            f"or one of the names {', '.join([d.name for d in _natives])}."
         ) from None
 
 

@@ -75,8 +75,7 @@ def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
     if copy is False and moved is not x:
         raise CopyError(
             f"copy=False, but {x.dtype} on {x.device} can become {moved.dtype} on {moved.device} "
-            "only by "
-            "copying. Write copy=None."
+            "only by copying. Write copy=None."
         )
     return moved
 

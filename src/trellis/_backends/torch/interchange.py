@@ -15,8 +15,7 @@ def check_leaving(x: Any, /) -> None:
     if x.requires_grad and torch.is_grad_enabled():
         raise TracingError(
             "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert "
-            "x.detach(), or "
-            "convert inside `with torch.no_grad():`."
+            "x.detach(), or convert inside `with torch.no_grad():`."
         )
 
 
@@ -57,8 +56,7 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if must_copy and copy is False:
         raise CopyError(
             "copy=False, but PyTorch cannot share the memory of a read-only, byte-swapped or "
-            "reversed "
-            "NumPy array. Write copy=None."
+            "reversed NumPy array. Write copy=None."
         )
     if must_copy or copy:
         array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)

@@ -74,8 +74,7 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
     except RuntimeError as error:
         raise CopyError(
             f"copy=False, but a tensor of shape {tuple(x.shape)} and strides {x.stride()} can "
-            "become "
-            f"{shape} only by copying. Write copy=None."
+            f"become {shape} only by copying. Write copy=None."
         ) from error
 
 

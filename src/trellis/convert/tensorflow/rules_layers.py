@@ -10,7 +10,6 @@ from ..rules import Rules
 from .builder import Operand, TensorFlowBuilder
 
 layer_rules = Rules()
-_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 @layer_rules("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..._core.errors import ArgumentError, ConversionError
+from ..._core.frames import is_in
 from .nests import Path, plain_in, simplified, tensors_in, with_tensors
 
 
@@ -205,7 +206,7 @@ def _line_of(error: Exception) -> str:
         while trace is not None:
             frame = trace.tb_frame
             file = frame.f_code.co_filename
-            if not re.search(r"[/\\](torch|trellis)[/\\]", file) and "<" not in file:
+            if not is_in(file, "torch", "trellis") and not file.startswith("<"):
                 code = _source_line(file, trace.tb_lineno)
                 best = f" ({file}, line {trace.tb_lineno}{': `' + code + '`' if code else ''})"
             trace = trace.tb_next

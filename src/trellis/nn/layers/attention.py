@@ -85,8 +85,7 @@ class MultiHeadAttention(Layer):
         if kv_heads < 1 or num_heads % kv_heads:
             raise ArgumentError(
                 "MultiHeadAttention expects num_kv_heads to divide num_heads, got "
-                f"num_kv_heads={kv_heads} and "
-                f"num_heads={num_heads}."
+                f"num_kv_heads={kv_heads} and num_heads={num_heads}."
             )
         self._kv_heads = kv_heads
         self._options: dict[str, Any] = {

@@ -164,8 +164,8 @@ def _place(v: Container, path: Path, part: Container, own: dict[str, Any], owner
     if path[0] in own:
         raise ArgumentError(
             f"{type(owner).__name__} has two variables named {path[0]!r}: one that "
-            "_create_variables "
-            "returns, and those of a module in an attribute of that name. Rename one of them."
+            "_create_variables returns, and those of a module in an attribute of that name. Rename "
+            "one of them."
         )
     chain = "/".join(path)
     if chain in v:

@@ -41,8 +41,8 @@ class Drawing(Owner):
                 )
             fill = _FILLS[min(depth, len(_FILLS) - 1)]
             boxes.append(
-                f'<rect x="{x}" y="{y}" width="{box_width:.0f}" height="{_HEIGHT}" rx="5" fill="{fill}" '
-                f'stroke="#99a"/><text x="{x + 8}" y="{y + 17}">{escape(text)}</text>'
+                f'<rect x="{x}" y="{y}" width="{box_width:.0f}" height="{_HEIGHT}" rx="5" '
+                f'fill="{fill}" stroke="#99a"/><text x="{x + 8}" y="{y + 17}">{escape(text)}</text>'
             )
         height = 2 * _MARGIN + len(rows) * _ROW - (_ROW - _HEIGHT)
         picture = (

@@ -127,8 +127,8 @@ def _check(key: str, call: int, ret: Any, expectation: Any) -> None:
     if call >= len(wanted):
         raise ArgumentError(
             f"{key.strip()} was called {call + 1} times, but expected_submod_rets has "
-            f"{len(wanted)} "
-            "entries for it; write one for each call, None where it is not to be checked."
+            f"{len(wanted)} entries for it; write one for each call, None where it is not to be "
+            "checked."
         )
     if wanted[call] is None:
         return
