@@ -11,6 +11,7 @@ from .._core.files import read_arrays
 from ..nn import Module
 from ..nn.module.state import refuse_other_formats
 from ..nn.module.track import as_record
+from ._private import layers_of
 
 
 class Given(NamedTuple):
@@ -100,9 +101,9 @@ def epsilons_of_torch(given: Any) -> dict[str, float]:
 def epsilons_of_keras(given: Any) -> dict[str, float]:
     """The same, where a model or layer was given."""
     found: dict[str, float] = {}
-    if not hasattr(given, "_flatten_layers"):
+    if not hasattr(given, "weights"):
         return found
-    for layer in given._flatten_layers():
+    for layer in layers_of(given):
         epsilon = getattr(layer, "epsilon", None)
         if isinstance(epsilon, float):
             found.update({_path_of(variable): epsilon for variable in layer.weights})

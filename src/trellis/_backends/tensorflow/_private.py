@@ -64,7 +64,7 @@ datatype_of, shape_of = opened("tensorflow.eager_facts", _eager_facts) or (
 
 
 # Tapes ------------------------------------------------------------------------------------------
-# Whether one may listen. Without it, one may.
+# Whether one may listen. Without it, one may: nothing is donated then.
 
 
 def _is_recording() -> Callable[[], bool]:
