@@ -153,7 +153,8 @@ SHORT = """
 """
 LONG = """
     cond or while_loop or scan or attention or conv2d or batch_norm or lstm or dropout
-    or test_what_somebody_still_holds or test_donated or test_derivatives or float32 or test_gamma_is_differentiable
+    or test_what_somebody_still_holds or test_donated or test_derivatives or float32
+    or test_gamma_is_differentiable
 """
 PROGRAM = """
 import sys
