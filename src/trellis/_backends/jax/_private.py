@@ -68,13 +68,13 @@ def _program() -> Any:
     return jax.make_jaxpr(lambda x: x + 1.0)(jax.ShapeDtypeStruct((), "float32"))
 
 
-def _public_classes() -> tuple[type, type, type]:
+def _public_classes() -> tuple[Any, Any, Any]:
     closed = _program()
     literal = [x for x in closed.jaxpr.eqns[0].invars if hasattr(x, "val")]
     return type(closed), type(closed.jaxpr), type(literal[0])
 
 
-def _classes() -> tuple[type, type, type]:
+def _classes() -> tuple[Any, Any, Any]:
     from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
     closed = _program()

@@ -190,7 +190,7 @@ def _arguments(op: Any) -> int:
     return len(op.default._schema.arguments)
 
 
-flash = opened("torch.flash", _flash)
+flash: Any = opened("torch.flash", _flash) or (None, None, None)
 
 
 # oneDNN's LSTM ----------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def _lstm_layer() -> tuple[Any, Any, Callable[[], bool]]:
     return forward, backward, torch._C._get_mkldnn_enabled
 
 
-lstm_layer = opened("torch.lstm_layer", _lstm_layer)
+lstm_layer: Any = opened("torch.lstm_layer", _lstm_layer) or (None, None, lambda: False)
 
 
 # Owners of memory -------------------------------------------------------------------------------
