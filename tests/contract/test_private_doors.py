@@ -1,12 +1,17 @@
 """What a framework does not promise stands in `_private.py` alone; everything runs without it."""
 
 import ast
+import gc
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+import trellis
+from trellis._backends import doors as all_doors
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "trellis"
@@ -168,10 +173,11 @@ sys.exit(code)
 """
 
 
-def run_with_shut(door, backend, rows):
+def run_with_shut(door, backend, rows, files=FILES, step=1):
     rows = f"({' '.join(rows.split())}) and not memory_holds and not donated_arguments"
+    options = ["--backend", backend, "--slice", str(step), "-k", rows]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, door, "--backend", backend, "-k", rows, *FILES],
+        [sys.executable, "-c", PROGRAM, door, *options, *files],
         cwd=ROOT,
         env={**os.environ, "TRELLIS_SHUT_DOORS": door},
         capture_output=True,
@@ -208,6 +214,85 @@ def test_all_doors_shut_on_more_rows(with_doors):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("door", [door for backend in WITH_DOORS for door in doors(backend)])
+@pytest.mark.parametrize(
+    "door",
+    [
+        pytest.param(door, marks=pytest.mark.needs(backend))
+        for backend in WITH_DOORS
+        for door in doors(backend)
+    ],
+)
 def test_one_door_shut(door):
     run_with_shut(door, door.partition(".")[0], LONG)
+
+
+@pytest.mark.long
+@pytest.mark.needs("torch", "tensorflow")
+@pytest.mark.parametrize(
+    ("door", "file"),
+    [
+        ("torch.schema", "tests/convert/test_torch.py"),
+        ("tensorflow.flat_call", "tests/convert/test_from_tensorflow.py"),
+    ],
+)
+def test_readers_with_their_door_shut(door, file):
+    run_with_shut(door, door.partition(".")[0], "test", [file], step=3)
+
+
+def test_a_door_opens_where_its_probe_succeeds(monkeypatch):
+    monkeypatch.setattr(all_doors, "known", {})
+    main = threading.current_thread()
+    assert all_doors.opened("here.a", threading.current_thread) is not main
+    assert all_doors.opened("here.b", lambda: [].pop()) is None
+    monkeypatch.setenv("TRELLIS_SHUT_DOORS", "here.a,there")
+    assert all_doors.opened("here.a", lambda: 1) is None
+    assert all_doors.opened("here.c", lambda: 1) == 1
+    assert all_doors.opened("there.a", lambda: 1) is None
+    assert [name for name, is_open in all_doors.known.items() if is_open] == ["here.c"]
+
+
+# Where there is no public way ---------------------------------------------------------------------
+
+
+@pytest.mark.needs("torch")
+def test_loops_that_torch_cannot_compile_are_refused(monkeypatch):
+    import torch
+
+    from trellis._backends.torch import control
+
+    monkeypatch.setattr(control, "while_loop_in_graph", None)
+    double = trellis.compile(lambda x: trellis.while_loop(lambda y: y < 10, lambda y: y * 2, x))
+    # Dynamo's own, with our words in it: nobody else can end a function that is being compiled.
+    with pytest.raises(Exception, match=r"use trellis\.scan"):
+        double(torch.tensor(1))
+
+
+@pytest.mark.needs("tensorflow")
+def test_what_tensorflow_does_not_hand_out_is_refused(monkeypatch):
+    from trellis._backends.tensorflow import _private
+
+    with pytest.raises(trellis.errors.NotSupportedError, match="calls a function, body,"):
+        _private._public_functions_of(None)("body")
+    monkeypatch.setattr(_private, "_get_context", None)
+    assert not _private.has_collectives()
+    with pytest.raises(trellis.errors.NotSupportedError, match="cannot connect processes"):
+        _private.enable_collectives(("localhost:1",), 0)
+
+
+@pytest.mark.needs("torch")
+def test_donated_tensors_are_copied_where_owners_cannot_be_counted(monkeypatch):
+    import torch
+
+    from trellis._backends.torch import compilation
+
+    assert compilation._REFERENCES > 0  # this version of Python shows them
+    step = trellis.compile(lambda v: {"w": v["w"] + 1.0}, donate_argnums=0)
+    v = step({"w": torch.zeros(3)})
+    gc.collect()  # torch's compiler holds its first arguments for a while
+    v = step(v)
+    for references, is_copied in ((compilation._REFERENCES, False), (0, True)):
+        monkeypatch.setattr(compilation, "_REFERENCES", references)
+        before = v["w"].data_ptr()
+        v = step(v)
+        assert (v["w"].data_ptr() != before) is is_copied
+    assert v["w"].tolist() == [4.0, 4.0, 4.0]
