@@ -149,7 +149,7 @@ def members(protocol, prefix=""):
     found = {}
     for cls in reversed(protocol.__mro__):
         if cls.__module__.startswith("trellis."):
-            found |= {prefix + name: None for name in vars(cls).get("__annotations__", {})}
+            found |= {prefix + name: None for name in inspect.get_annotations(cls)}
             for name, value in vars(cls).items():
                 if isinstance(value, property):
                     found |= members(value.fget.__annotations__["return"], f"{prefix}{name}.")

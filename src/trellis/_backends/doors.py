@@ -36,3 +36,9 @@ def opened(name: str, probe: Callable[[], T]) -> T | None:
         thread.join()
     known[name] = bool(found)
     return found[0] if found else None
+
+
+def require(*answers: bool) -> None:
+    """For probes: raises unless all that was found is as expected."""
+    if not all(answers):
+        raise NotImplementedError

@@ -76,16 +76,14 @@ def _example(model: "keras.Model") -> tuple[Any, ...]:
             f"from_keras() needs args, an example of the inputs of {type(model).__name__}: it does "
             "not say their shapes itself."
         )
-    functional = getattr(model, "_functional", None) or model
-    given = getattr(functional, "input", None)
+    given = getattr(model, "input", None)
     given = _inputs(model)[0] if given is None else given
     return (_made_up(given, np.random.default_rng(0)),)
 
 
 def _inputs(model: "keras.Model") -> list[Any]:
-    """The inputs that a model declares; a sequential one keeps them in a model inside."""
-    functional = getattr(model, "_functional", None) or model
-    return list(getattr(functional, "inputs", None) or [])
+    """The inputs that a model declares."""
+    return list(getattr(model, "inputs", None) or [])
 
 
 def _made_up(spec: Any, draws: np.random.Generator) -> Any:

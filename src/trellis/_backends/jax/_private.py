@@ -11,13 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..doors import opened
-
-
-def _require(*answers: bool) -> None:
-    if not all(answers):
-        raise NotImplementedError
-
+from ..doors import opened, require
 
 # Arrays -----------------------------------------------------------------------------------------
 # Their class, which has no public name. Without the door, one array shows it.
@@ -26,7 +20,7 @@ def _require(*answers: bool) -> None:
 def _array_class() -> type:
     from jax._src.array import ArrayImpl
 
-    _require(issubclass(ArrayImpl, jax.Array))
+    require(issubclass(ArrayImpl, jax.Array))
     return ArrayImpl  # type: ignore[no-any-return]
 
 
@@ -50,7 +44,7 @@ def _trace_state() -> tuple[Callable[[], Any], Any]:
     state = getattr(core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
     at_rest, inside = state(), []
     jax.eval_shape(lambda x: inside.append(state()), 0.0)
-    _require(at_rest == state(), at_rest != inside[0])
+    require(at_rest == state(), at_rest != inside[0])
     return state, at_rest
 
 
@@ -79,7 +73,7 @@ def _classes() -> tuple[Any, Any, Any]:
 
     closed = _program()
     literals = len([x for x in closed.jaxpr.eqns[0].invars if isinstance(x, Literal)])
-    _require(isinstance(closed, ClosedJaxpr), isinstance(closed.jaxpr, Jaxpr), literals == 1)
+    require(isinstance(closed, ClosedJaxpr), isinstance(closed.jaxpr, Jaxpr), literals == 1)
     return ClosedJaxpr, Jaxpr, Literal
 
 
@@ -99,7 +93,7 @@ def _counter_words() -> Callable[[Any, int], Any]:
         return threefry_2x32(key, jnp.concatenate([jnp.zeros_like(counters), counters]))
 
     made = jax.eval_shape(lambda key: counter_words(key, 3), jax.ShapeDtypeStruct((2,), "uint32"))
-    _require(made.shape == (6,), made.dtype == "uint32")
+    require(made.shape == (6,), made.dtype == "uint32")
     return counter_words
 
 

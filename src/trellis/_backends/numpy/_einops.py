@@ -36,7 +36,7 @@ def explain(error: RuntimeError) -> None:
 
 
 def _make_backend() -> None:
-    base = einops_backend()
+    base: Any = einops_backend()
     if base is None:
         return
 

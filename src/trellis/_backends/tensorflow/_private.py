@@ -12,13 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import NotSupportedError
-from ..doors import opened
-
-
-def _require(*answers: bool) -> None:
-    if not all(answers):
-        raise NotImplementedError
-
+from ..doors import opened, require
 
 # Classes ----------------------------------------------------------------------------------------
 # Those of tensors with values and of tensors in graphs have no public name: one of each shows them.
@@ -45,7 +39,7 @@ Symbolic: Any = _seen[0]
 def _eager_facts() -> tuple[Callable[[Any], int], Callable[[Any], tuple[int, ...]]]:
     kind, shape = Eager._datatype_enum, Eager._shape_tuple
     x = tf.zeros((2, 3), tf.float64)
-    _require(kind(x) == tf.float64.as_datatype_enum, shape(x) == (2, 3))
+    require(kind(x) == tf.float64.as_datatype_enum, shape(x) == (2, 3))
     return kind, shape
 
 
@@ -64,15 +58,15 @@ datatype_of, shape_of = opened("tensorflow.eager_facts", _eager_facts) or (
 
 
 # Tapes ------------------------------------------------------------------------------------------
-# Whether one may listen. Without it, one may.
+# Whether one may listen. Without it, one may: nothing is donated then.
 
 
 def _is_recording() -> Callable[[], bool]:
     from tensorflow.python.eager.record import could_possibly_record
 
-    _require(could_possibly_record() is False)
+    require(could_possibly_record() is False)
     with tf.GradientTape():
-        _require(could_possibly_record() is True)
+        require(could_possibly_record() is True)
     return could_possibly_record
 
 
@@ -90,11 +84,11 @@ def _record() -> Any:
     x = tf.ones(())
     with tf.GradientTape() as tape:
         tape.watch(x)
-        _require(record.should_record_backprop([x]))
+        require(record.should_record_backprop([x]))
         with record.stop_recording():
             y = x * 2.0
         record.record_operation("Recorded", [y], [x], lambda g: [3.0 * g])
-    _require(float(tape.gradient(y, x)) == 3.0)
+    require(float(tape.gradient(y, x)) == 3.0)
     return record
 
 
@@ -112,7 +106,7 @@ def _flat_call() -> Callable[[Any], Callable[[list[Any]], Any]]:
         return lambda tensors: call(tensors, concrete.captured_inputs)
 
     found = flat_call(_concrete)([tf.ones(())])
-    _require(float(tf.nest.flatten(found)[0]) == 2.0)
+    require(float(tf.nest.flatten(found)[0]) == 2.0)
     return flat_call
 
 
@@ -144,7 +138,7 @@ def _runtime_call() -> Callable[[Any], tuple[Callable[..., Any], Any] | None]:
         return inner._bound_context.call_function, inner.name
 
     found: Any = runtime_call(_concrete)
-    _require(float(found[0](found[1], [tf.ones(())], 1)[0]) == 2.0)
+    require(float(found[0](found[1], [tf.ones(())], 1)[0]) == 2.0)
     return runtime_call
 
 
@@ -160,7 +154,7 @@ def _unwarned() -> Callable[[Any], Any]:
         traced._omit_frequent_tracing_warning = True
         return traced
 
-    _require(_doubling._omit_frequent_tracing_warning is False)
+    require(_doubling._omit_frequent_tracing_warning is False)
     return unwarned
 
 
@@ -175,8 +169,8 @@ unwarned = opened("tensorflow.unwarned", _unwarned) or (lambda traced: traced)
 def _context() -> Any:
     from tensorflow.python.eager import context
 
-    _require(hasattr(context.context(), "_collective_ops_server_def"))
-    _require(callable(context.context().enable_collective_ops))
+    require(hasattr(context.context(), "_collective_ops_server_def"))
+    require(callable(context.context().enable_collective_ops))
     return context.context
 
 
@@ -251,7 +245,7 @@ def _functions_of() -> Callable[[Any], Callable[[str], Any]]:
 
     whole = outer.get_concrete_function(tf.TensorSpec([], tf.float32)).graph
     called = [op.get_attr("f").name for op in whole.get_operations() if "Call" in op.type]
-    _require(len(functions_of(whole)(called[0]).inputs) == 1)
+    require(len(functions_of(whole)(called[0]).inputs) == 1)
     return functions_of
 
 

@@ -13,14 +13,9 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from ..doors import opened
+from ..doors import opened, require
 
 _NOTHING = torch.zeros(0, device="cpu")
-
-
-def _require(*answers: bool) -> None:
-    if not all(answers):
-        raise NotImplementedError
 
 
 # torch.func's transforms ------------------------------------------------------------------------
@@ -31,8 +26,8 @@ def _functorch() -> tuple[Callable[..., Any], ...]:
     inner = torch._C._functorch
     is_active = torch._C._are_functorch_transforms_active
     is_batched, is_wrapped = inner.is_batchedtensor, inner.is_functorch_wrapped_tensor
-    _require(inner.peek_interpreter_stack() is None, is_active() is False)
-    _require(is_batched(_NOTHING) is False, is_wrapped(_NOTHING) is False)
+    require(inner.peek_interpreter_stack() is None, is_active() is False)
+    require(is_batched(_NOTHING) is False, is_wrapped(_NOTHING) is False)
     return inner.peek_interpreter_stack, is_active, is_batched, is_wrapped
 
 
@@ -88,9 +83,9 @@ running_transform, is_transforming, is_batched, is_wrapped = opened(
 def _forward_level() -> Callable[[], int]:
     # Not a function of ours, whose call would cost more than the question.
     level = partial(operator.attrgetter("_current_level"), forward_ad)
-    _require(level() == -1)
+    require(level() == -1)
     with forward_ad.dual_level():
-        _require(level() == 0)
+        require(level() == 0)
     return level
 
 
@@ -111,7 +106,7 @@ forward_level = opened("torch.forward_ad", _forward_level) or _public_forward_le
 
 def _count_modes() -> Callable[[], int]:
     count: Callable[[], int] = torch._C._len_torch_dispatch_stack
-    _require(count() == 0)
+    require(count() == 0)
     return count
 
 
@@ -129,7 +124,7 @@ def _foreach() -> Any:
     operands |= {"addcmul": [(others, others, 1.0)], "addcdiv": [(others, others, 1.0)]}
     operands |= {"maximum": [(others,), (1.0,)], "sqrt": [()]}
     found = SimpleNamespace(lerp=torch._foreach_lerp, norm=torch._foreach_norm)
-    _require(len(found.norm(others)) == len(found.lerp(others, others, 0.5)) == 1)
+    require(len(found.norm(others)) == len(found.lerp(others, others, 0.5)) == 1)
     for name, calls in operands.items():
         for form in (name, f"{name}_"):
             fn = getattr(torch, f"_foreach_{form}")
@@ -144,7 +139,7 @@ foreach: Any = opened("torch.foreach", _foreach)
 
 
 def _foreach_clone() -> Callable[[list[Any]], Any]:
-    _require(len(torch._foreach_clone([_NOTHING])) == 1)
+    require(len(torch._foreach_clone([_NOTHING])) == 1)
     return torch._foreach_clone
 
 
@@ -165,7 +160,7 @@ def _fused_adam() -> tuple[Callable[..., Any], Callable[..., Any]]:
         options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-8}
         steps = [torch.ones(())]
         kernel([w], [g], [m], [v], [], steps, lr=0.5, amsgrad=False, maximize=False, **options)
-        _require(abs(float(w) + 0.5) < 1e-5)
+        require(abs(float(w) + 0.5) < 1e-5)
     return torch._fused_adam_, torch._fused_adamw_
 
 
@@ -180,7 +175,7 @@ adam_kernels = opened("torch.fused_adam", _fused_adam)
 def _flash() -> tuple[Any, Any, Callable[..., int]]:
     forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
-    _require(_arguments(forward) == 7, _arguments(backward) == 10)
+    require(_arguments(forward) == 7, _arguments(backward) == 10)
     x = torch.zeros(1, 1, 1, 1)
     int(torch._fused_sdp_choice(x, x, x, None, 0.0, False, scale=1.0))
     return forward, backward, torch._fused_sdp_choice
@@ -190,7 +185,7 @@ def _arguments(op: Any) -> int:
     return len(op.default._schema.arguments)
 
 
-flash = opened("torch.flash", _flash)
+flash: Any = opened("torch.flash", _flash) or (None, None, None)
 
 
 # oneDNN's LSTM ----------------------------------------------------------------------------------
@@ -200,13 +195,13 @@ flash = opened("torch.flash", _flash)
 
 def _lstm_layer() -> tuple[Any, Any, Callable[[], bool]]:
     forward, backward = torch.ops.aten.mkldnn_rnn_layer, torch.ops.aten.mkldnn_rnn_layer_backward
-    _require(torch.backends.mkldnn.is_available())
-    _require(_arguments(forward) == 16, _arguments(backward) == 23)
+    require(torch.backends.mkldnn.is_available())
+    require(_arguments(forward) == 16, _arguments(backward) == 23)
     torch._C._get_mkldnn_enabled()
     return forward, backward, torch._C._get_mkldnn_enabled
 
 
-lstm_layer = opened("torch.lstm_layer", _lstm_layer)
+lstm_layer: Any = opened("torch.lstm_layer", _lstm_layer) or (None, None, lambda: False)
 
 
 # Owners of memory -------------------------------------------------------------------------------
@@ -222,9 +217,9 @@ def _is_alone() -> Callable[[Any], bool]:
         return count(x.untyped_storage()._cdata) == 2
 
     x = torch.zeros(2)
-    _require(is_alone(x))
+    require(is_alone(x))
     view = x[:1]
-    _require(not is_alone(x), not is_alone(view))
+    require(not is_alone(x), not is_alone(view))
     return is_alone
 
 
@@ -239,7 +234,7 @@ is_alone = opened("torch.storage_count", _is_alone) or (lambda x: False)
 def _pytree() -> Any:
     from torch.utils import _pytree
 
-    _require(_pytree.tree_leaves({"a": 1}) == [1], callable(_pytree.register_pytree_node))
+    require(_pytree.tree_leaves({"a": 1}) == [1], callable(_pytree.register_pytree_node))
     return _pytree
 
 
@@ -266,7 +261,7 @@ while_loop: Any = getattr(torch, "while_loop", None) or opened("torch.while_loop
 
 def _gamma_slope() -> Callable[[Any, Any], Any]:
     one = torch.ones(1)
-    _require(bool(torch._standard_gamma_grad(one, one) > 0))
+    require(bool(torch._standard_gamma_grad(one, one) > 0))
     return torch._standard_gamma_grad
 
 
@@ -294,7 +289,7 @@ def _schema_of() -> Callable[[Any], Any]:
     def schema_of(op: Any) -> Any:
         return getattr(op, "_schema", None)
 
-    _require(schema_of(torch.ops.aten.add_.Tensor).is_mutable, schema_of(len) is None)
+    require(schema_of(torch.ops.aten.add_.Tensor).is_mutable, schema_of(len) is None)
     return schema_of
 
 

@@ -41,7 +41,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
 
 
 # The kernel that torch chooses on the CPU, its backward pass, and the choice.
-_forward, _backward, _choice = flash or (None, None, None)
+_forward, _backward, _choice = flash
 _FLASH = 1  # among the kernels
 
 

@@ -46,7 +46,7 @@ def _fused_lstm(
 
 
 # oneDNN's LSTM and its backward pass, which `torch.lstm` calls on the CPU.
-_forward, _backward, _is_enabled = lstm_layer or (None, None, lambda: False)
+_forward, _backward, _is_enabled = lstm_layer
 _LSTM = 2  # among the kinds of layers
 
 

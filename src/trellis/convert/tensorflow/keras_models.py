@@ -1,5 +1,6 @@
 """Keras models on TensorFlow: the graph of their call, with the paths of their variables."""
 
+import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import ArgumentError
+from .._private import statistics_of
 from ..finish import finish
 from ..module import ConvertedModule
 from .reader import parameter_names, read
@@ -50,7 +52,7 @@ def from_keras_on_tensorflow(
 def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:
     """The handle of each variable with its path, and whether it is a buffer."""
     trained = {id(v) for v in model.trainable_weights}
-    statistics = {id(v) for v in _non_trainable(model)}
+    statistics = {id(v) for v in statistics_of(model)}
     found = {}
     for v in model.variables:
         native = getattr(v, "value", v)
@@ -61,17 +63,8 @@ def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:
     return found
 
 
-def _non_trainable(model: "keras.Model") -> list[Any]:
-    """Weights that no layer ever trains."""
-    layers = list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else [model]
-    own = [v for layer in layers for v in getattr(layer, "_non_trainable_variables", [])]
-    return own or list(model.non_trainable_weights)
-
-
 def _takes_training(model: "keras.Model") -> bool:
-    if hasattr(model, "_call_has_training_arg"):
-        return bool(model._call_has_training_arg)
-    return True
+    return "training" in inspect.signature(model.call).parameters
 
 
 def _names(model: "keras.Model", example: tuple[Any, ...], inputs: list[Any]) -> list[str]:

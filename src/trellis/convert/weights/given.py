@@ -9,6 +9,7 @@ import numpy as np
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ...nn import Module
 from ...nn.module.track import as_record
+from .._private import layers_of
 from .files import read_safetensors
 
 
@@ -101,9 +102,9 @@ def _epsilons_of_torch(given: Any) -> dict[str, float]:
 def _epsilons_of_keras(given: Any) -> dict[str, float]:
     """The same, where a model or layer was given."""
     found: dict[str, float] = {}
-    if not hasattr(given, "_flatten_layers"):
+    if not hasattr(given, "weights"):
         return found
-    for layer in given._flatten_layers():
+    for layer in layers_of(given):
         epsilon = getattr(layer, "epsilon", None)
         if isinstance(epsilon, float):
             found.update({_path_of(variable): epsilon for variable in layer.weights})
