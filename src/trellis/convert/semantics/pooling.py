@@ -42,16 +42,16 @@ def max_pool(
     alone = len(x.shape) == dims + 1
     if alone:
         x = expand_dims(x, 0)
-    dilations, _, reached = _reached(x, window, strides, padding, dilations, ceil_mode)
     kind = dtype(x)
     y: Any = _MAX_POOLS[dims](
         x,
         tuple(window),
         tuple(strides),
-        tuple(reached),
+        tuple(padding),
         data_format=_LAYOUTS[dims],
-        dilations=dilations,
+        dilations=1 if dilations is None else dilations,
         return_indices=return_indices,
+        ceil_mode=ceil_mode,
     )
     y, places = y if return_indices else (y, None)
     y = astype(y, kind, copy=False)

@@ -98,7 +98,7 @@ def split(g: TensorFlowBuilder, axis: Any, x: Value, *, num_split: int, **_: Any
     along = g.axis(axis)
     n = (x.shape or ())[along]
     if not isinstance(n, int):
-        return g.items(g.s.split_evenly(x, num_split, axis=along), num_split)
+        return g.items(g.s.split_into(x, num_split, axis=along), num_split)
     return _parts(g, x, [n // num_split] * num_split, along)
 
 
@@ -258,20 +258,20 @@ def gather(
 
 @shape_rules("GatherNd")
 def gather_nd(g: TensorFlowBuilder, x: Any, indices: Any, **_: Any) -> Value:
-    return g.s.gather_points(g.array(x), g.array(indices))
+    return g.s.gathered_points(g.array(x), g.array(indices))
 
 
 @shape_rules("ScatterNd")
 def scatter_nd(g: TensorFlowBuilder, indices: Any, updates: Any, new: Any, **_: Any) -> Value:
     zeros = g.full(g.ints(new), 0, g.out[0].dtype)
-    return g.s.scatter_points(zeros, g.array(indices), g.array(updates), reduce="add")
+    return g.s.scattered_points(zeros, g.array(indices), g.array(updates), reduce="add")
 
 
 @shape_rules("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
 def tensor_scatter(g: TensorFlowBuilder, x: Any, indices: Any, updates: Any, **_: Any) -> Value:
     word = g.source.removeprefix("TensorScatter").lower()
     reduce = "set" if word == "update" else word
-    return g.s.scatter_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
+    return g.s.scattered_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
 
 
 @shape_rules("OneHot")

@@ -27,7 +27,7 @@ def resource_gather(g: TensorFlowBuilder, resource: Resource, indices: Any, **_:
 
 @state_rules("ResourceGatherNd")
 def resource_gather_nd(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
-    return g.s.gather_points(read(g, resource), g.array(indices))
+    return g.s.gathered_points(read(g, resource), g.array(indices))
 
 
 @state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
@@ -54,8 +54,8 @@ def assign(g: TensorFlowBuilder, resource: Resource, value: Any, **_: Any) -> An
 def draw(g: TensorFlowBuilder, shape: Any, *_: Any, **__: Any) -> Value:
     """Trellis draws numbers of its own, from `trellis.random.stream`."""
     g.is_random = True
-    kind = "normal" if "Normal" in g.source else "uniform"
-    return g.s.draw(g.ints(shape), kind=kind, dtype=g.out[0].dtype, backend=g.to)
+    drawn = g.s.random_normal if "Normal" in g.source else g.s.random_uniform
+    return drawn(g.ints(shape), 0.0, 1.0, dtype=g.out[0].dtype, backend=g.to)
 
 
 @state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterV2")

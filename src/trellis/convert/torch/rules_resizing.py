@@ -76,4 +76,7 @@ def grid_sampler(g: TorchBuilder, x: Any, grid: Any, mode: int, padding: int, al
 
 @rule("aten.im2col")
 def im2col(g: TorchBuilder, x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    return g.s.columns(x, tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))
+    return g.F.unfold(
+        x, tuple(kernel), tuple(stride), [(p, p) for p in padding], dilations=tuple(dilation),
+        data_format="channel_first",
+    )  # fmt: skip
