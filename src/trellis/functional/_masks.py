@@ -25,10 +25,10 @@ def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: A
 
 
 def combined_mask(
-    name: str, xp: Any, q: Any, attention_mask: Any, key_padding_mask: Any, shape: Any
+    name: str, xp: Any, q: Any, attention_mask: Any, key_padding_mask: Any, n_keys: Any
 ) -> Any:
     """One mask that broadcasts to (N, heads, L, S), bool or float, or None."""
-    n, heads, length, n_keys = shape
+    n, heads, length = q.shape[:3]
     mask = attention_mask
     if mask is not None:
         found = tuple(mask.shape)
@@ -46,7 +46,7 @@ def combined_mask(
                 f"{name}() expects attention_mask of shape (L, S), (N*num_heads, L, S) or 4-D, got "
                 f"{found}."
             )
-        mask = checked_mask(name, xp, mask, shape, q)
+        mask = checked_mask(name, xp, mask, (n, heads, length, n_keys), q)
     if key_padding_mask is None:
         return mask
     if xp.dtype_name(key_padding_mask.dtype) != "bool":
