@@ -1,4 +1,4 @@
-"""What does one call on four elements cost beside Keras 3, Ivy and array-api-compat?
+"""What does one call on four elements cost, compared with Keras 3, Ivy and array-api-compat?
 
 Each peer has a process for each backend. array-api-compat has no namespace for TensorFlow.
 """

@@ -90,7 +90,7 @@ def main() -> None:
         kept = Path(folder) / "kept.sqlite"
         board(kept, results)
         report = Report(
-            "board_ingest", f"Recording {len(results):,} results, beside a bare transaction"
+            "board_ingest", f"Recording {len(results):,} results, compared with a bare transaction"
         )
         report.add(
             f"{len(results):,} results",

@@ -81,7 +81,9 @@ def main() -> None:
         folder = Path(name)
         make_suite(folder, tests)
         plugin = ("-p", "trellis_board.plugin")
-        report = Report("board_overhead", f"Recording {tests:,} tests, beside the suite alone")
+        report = Report(
+            "board_overhead", f"Recording {tests:,} tests, compared with the suite alone"
+        )
         report.add(
             f"{tests:,} tests",
             {

@@ -1,4 +1,4 @@
-"""What do saving and loading a checkpoint cost beside `torch.save` and raw safetensors?
+"""What do saving and loading a checkpoint cost, compared with `torch.save` and raw safetensors?
 
 All write to the same folder. Ours is also flushed to the disk and renamed into place, so that a
 crash leaves the previous one whole; `torch.save` and safetensors do neither, so a column shows them
@@ -38,7 +38,9 @@ def state(leaves, width):
 
 
 def main():
-    report = Report("checkpoints", "Saving and loading beside torch.save and raw safetensors")
+    report = Report(
+        "checkpoints", "Saving and loading, compared with torch.save and raw safetensors"
+    )
     for leaves, width in (
         ((20, 64), (200, 64), (20, 512)) if QUICK else ((20, 64), (200, 64), (20, 1024))
     ):

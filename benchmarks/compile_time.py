@@ -1,4 +1,4 @@
-"""What does compiling a training step cost beside hand-written code, in a cold process?
+"""What does compiling a training step cost, compared with hand-written code, in a cold process?
 
 The first call of a step, less the second: tracing and the framework's compiler, in processor time
 of the process and of the compilers that it starts. Each measurement is a new process with empty

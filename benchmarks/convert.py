@@ -1,4 +1,4 @@
-"""What does a converted model cost beside the model it came from?
+"""What does a converted model cost, compared with its source?
 
 BERT (4 layers of width 256, 4 x 64 words) and a ResNet of 18 layers (4 images of 64 x 64), forward,
 on one core: transformers' own on torch, eager and compiled; hand-written JAX over the same weights.
@@ -195,7 +195,7 @@ def measure_memory(report, name):
 
 
 def main():
-    report = Report("convert", "A converted model, forward, beside the one it came from")
+    report = Report("convert", "A converted model, forward, compared with its source")
     for name in ("bert",) if QUICK else ("bert", "resnet"):
         measure_torch(report, name)
         measure_jax(report, name)

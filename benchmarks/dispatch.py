@@ -38,7 +38,7 @@ def module_calls(backend):
 
 def main():
     report = Report("dispatch", "Cost of a call over the native call, arrays of 4 elements")
-    assert trellis.nn  # entering a room makes look-ups in the package fast (trellis/_rooms.py)
+    assert trellis.nn  # makes look-ups in the package fast (trellis/_core/lazy.py)
     over = {1: {}, 2: {}}
     for backend in ("numpy", "jax", "torch", "tensorflow"):
         for op in ARITY:
@@ -65,12 +65,11 @@ def main():
         f"An empty Python function around np.tanh costs "
         f"{duration(floor.seconds['wrapper'] - floor.seconds['native'])} on this machine. "
         "TensorFlow's own functions "
-        "are slower than the operations beneath them, which Trellis calls: hence less than "
-        "nothing. All are timed as "
-        "one writes them, `np.tanh(x)` against `trellis.tanh(x)`: finding a name in NumPy's, "
-        "PyTorch's or TensorFlow's module "
-        "costs 50 to 100 ns, since these have a `__getattr__`. So does Trellis until `nn` or "
-        "another room is entered."
+        "are slower than the operations they wrap, which Trellis calls directly: hence the "
+        "negative numbers. All are timed as users write them, `np.tanh(x)` against "
+        "`trellis.tanh(x)`: finding a name in NumPy's, PyTorch's or TensorFlow's module costs "
+        "50 to 100 ns, since these have a `__getattr__`. So does Trellis until `nn` or another "
+        "package is imported."
     )
     print(*report.notes, sep="\n")
     report.save()

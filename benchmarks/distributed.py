@@ -1,4 +1,4 @@
-"""What does data-parallel training cost beside the framework's own way, on two processes?
+"""What does data-parallel training cost on two processes, compared with the framework's own?
 
 An MLP (784-512-512-10, SGD, 256 examples in all), each process on one core: torch's
 DistributedDataParallel, a JAX program over both processes (jax.jit over shardings),
@@ -34,7 +34,9 @@ def measured(backend):
 
 def main():
     backends = [name for name in sys.argv[1:] if name in BACKENDS] or BACKENDS
-    report = Report("distributed", "A data-parallel step of two processes, beside native engines")
+    report = Report(
+        "distributed", "A data-parallel step of two processes, compared with native code"
+    )
     for backend in backends:
         found = measured(backend)
         seconds, spread = found["seconds"], found["spread"]
@@ -48,7 +50,7 @@ def main():
         note = (
             f"{backend}: 2 processes take {parts['trellis']:.2f} of the time of 1 "
             f"({duration(seconds['trellis 1'])}) on Trellis, {parts['native']:.2f} natively "
-            f"({duration(seconds['native 1'])}): {overhead:.2f} times the native engine's "
+            f"({duration(seconds['native 1'])}): {overhead:.2f} times the native one "
             f"(limit {LIMIT}). A step moves {found['bytes']} bytes per rank in "
             f"{found['calls']} all-reduce; the gradients are {found['gradients']} bytes, the loss "
             f"{found['bytes'] - found['gradients']}."

@@ -1,4 +1,4 @@
-"""What do gradients and optimizer updates cost beside hand-written native code?"""
+"""What do gradients and optimizer updates cost, compared with hand-written native code?"""
 
 from harness import Report, one_core
 

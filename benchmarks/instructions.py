@@ -75,7 +75,7 @@ def calls(backend):
 
     import trellis
 
-    assert trellis.nn  # entering a room makes look-ups in the package fast
+    assert trellis.nn  # makes look-ups in the package fast
     made = {}
     for op in ARITY:
         for who, call in contestants(backend, op).items():

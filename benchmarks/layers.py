@@ -387,7 +387,7 @@ def blas_limit(report):
 
 def main():
     chosen = [name for name in ROWS if name in sys.argv] or list(ROWS)
-    report = Report("layers", "A layer beside the framework's own function")
+    report = Report("layers", "A layer compared with the framework's own function")
     for backend in chosen:
         reference = "torch" if backend == "numpy" else "native"
         limit = 2.5 if backend == "numpy" else 1.1

@@ -1,4 +1,4 @@
-"""What does a leaf of a nest cost? Per leaf, beside a hand-written loop over the same calls.
+"""What does a leaf of a pytree cost, compared with a hand-written loop over the same calls?
 
 `tanh` of a Container of 200 leaves; `value_and_grad`, Adam's `update` and `tree.map` over 1,000
 leaves of 4 elements each, on four frameworks.
@@ -54,7 +54,7 @@ def nested_tanh(backend):
 
 
 def mapped(backend):
-    """`tree.map` with a function that does nothing: what is left is the nest."""
+    """`tree.map` with a function that does nothing: what is left is the pytree."""
     import jax
 
     xs = leaves(backend, MANY)
@@ -207,7 +207,7 @@ WORK = {
 
 def main():
     chosen = [b for b in BACKENDS if b in sys.argv[1:]] or BACKENDS
-    report = Report("nests", "A leaf of a nest, beside a loop over the same calls")
+    report = Report("nests", "A leaf of a pytree, compared with a loop over the same calls")
     for what, (make, count) in WORK.items():
         for backend in chosen:
             seconds, spread = measure(make(backend), rounds=5, budget=1.0)

@@ -68,7 +68,7 @@ def candidates(kind, size):
 
 
 def main():
-    report = Report("random_numbers", f"{SIZE:,} float32 numbers, beside jitted jax.random")
+    report = Report("random_numbers", f"{SIZE:,} float32 numbers, compared with jitted jax.random")
     for kind in ("uniform", "normal"):
         calls = candidates(kind, SIZE)
         if QUICK:

@@ -187,7 +187,7 @@ def beside_keras(document):
         )
     if not text:
         return []
-    head = ["", "Keras 3 beside Trellis, as multiples of our time:", ""]
+    head = ["", "Keras 3 compared with Trellis, as multiples of our time:", ""]
     return [*head, "| backend | mode | mean | least | most |", "|---|---|---|---|---|", *text]
 
 
@@ -237,9 +237,9 @@ def main():
         "",
         "Written by `make bench`. Contestants take turns in one run; a number is the median, ± the "
         "spread between",
-        "the quartiles; ratios are to the first column. Where it says so in the file, all run on "
-        "one core and the time is that of",
-        "the processor. Outputs were compared before anything was timed.",
+        "the quartiles; ratios are to the first column. Some benchmarks run on one core and count "
+        "processor time; their files say so.",
+        "Outputs were compared before anything was timed.",
         "",
         *stamp(documents),
         "",

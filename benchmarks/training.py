@@ -1,4 +1,4 @@
-"""What does a training step cost beside hand-written native code, and beside Keras 3?
+"""What does a training step cost, compared with hand-written native code and with Keras 3?
 
 Forward, gradients and Adam, on one core. Every contestant starts from the same weights; the losses
 of three steps are compared before anything is timed. On NumPy, torch on one thread stands beside

@@ -1,4 +1,4 @@
-"""What does a step cost at working sizes, beside the best native code that we know to write?
+"""What does a step cost at working sizes, compared with the best native code we know how to write?
 
 A GPT of 10.9 million parameters (8 texts of 256 tokens), ResNet-18 on 16 images of 64 x 64, an LSTM
 of 2 x 512 units over 64 steps; forward, gradients and Adam on two cores. Every contestant has a

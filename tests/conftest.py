@@ -197,11 +197,9 @@ def compiled(backend):
 def compile_with(backend, fn, autograph=True):
     """`fn` under the compiler of a backend, in the form that refuses to fall back to Python.
 
-    NumPy has none: there `trellis.compile` runs the function, and must change nothing. TensorFlow
-    rewrites the source of all that is called, unless `autograph` is False, as in `trellis.compile`.
+    Without one `trellis.compile` runs the function, and must change nothing. TensorFlow rewrites
+    the source of all that is called, unless `autograph` is False, as in `trellis.compile`.
     """
-    if backend == "numpy":
-        return trellis.compile(fn)
     if backend == "jax":
         import jax
 
@@ -210,9 +208,11 @@ def compile_with(backend, fn, autograph=True):
         import torch
 
         return torch.compile(fn, backend="eager", fullgraph=True)
-    import tensorflow as tf
+    if backend == "tensorflow":
+        import tensorflow as tf
 
-    return tf.function(fn, autograph=autograph)
+        return tf.function(fn, autograph=autograph)
+    return trellis.compile(fn)
 
 
 def one_program(backend, fn):

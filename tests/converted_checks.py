@@ -12,7 +12,7 @@ GRADIENTS = 1e-4
 
 
 def native(arrays, backend):
-    """A nest of NumPy arrays as arrays of a backend; numbers and strings stay."""
+    """A pytree of NumPy arrays as arrays of a backend; numbers and strings stay."""
     return tree.map(
         lambda x: trellis.namespace(backend).from_numpy(np.array(x)) if hasattr(x, "dtype") else x,
         arrays,
@@ -20,7 +20,7 @@ def native(arrays, backend):
 
 
 def worst(found, expected):
-    """The largest difference of two nests, each array relative to its own largest number."""
+    """The largest difference of two pytrees, each array relative to its own largest number."""
     found, expected = tree.leaves(found), tree.leaves(expected)
     assert len(found) == len(expected)
     differences = [0.0]
@@ -46,7 +46,7 @@ def weights(shape):
 
 
 def gradients(model, args, backend, compiled=None):
-    """The gradients of the variables of a converted model, by key chain; compiled on JAX."""
+    """The gradients of the variables of a converted model, by key path; compiled on JAX."""
     args = native(args, backend)
 
     def loss(v):
@@ -65,7 +65,7 @@ def gradients(model, args, backend, compiled=None):
 
 
 def worst_gradient(found, expected):
-    """The largest difference of gradients by key chain, each relative to its own largest number.
+    """The largest difference of gradients by key path, each relative to its own largest number.
 
     Some gradients are zero but for rounding, such as that of a bias before a softmax: nothing below
     a thousandth of the largest of all gradients sets a scale.

@@ -109,7 +109,7 @@ MODELS = {f.__name__: f for f in (mlp, cnn, lstm, encoder, decoder, digits)}
 
 
 def make(name, backend):
-    """The model on a framework, the same numbers on each; its inputs; its open axes."""
+    """The model on a framework, the same numbers on each; its inputs; its dynamic axes."""
     trellis.seed(0)
     with trellis.using_backend(backend):
         model, args, dynamic = MODELS[name]()

@@ -77,7 +77,8 @@ def of_cases() -> dict[str, Call]:
     return found
 
 
-# Random numbers, gradients, nests -----------------------------------------------------------------
+# Random numbers, gradients, pytrees
+# -----------------------------------------------------------------
 
 
 def of_random() -> dict[str, Call]:

@@ -5,10 +5,9 @@ import pytest
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from trellis import Container, errors
 from trellis.testing import assert_close
-
-OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 
 
 def check_vectors(row, xp, x64):
@@ -51,7 +50,7 @@ def check_nests(fn, first, second, rest, backend):
             assert type(nest) is kind and type(nest["b"]) is kind
             assert_close(nest["a"], flat(alone[0])[i], backend=backend)
             assert_close(nest["b"]["c"], flat(alone[1])[i], backend=backend)
-    with pytest.raises(errors.ShapeError, match="Nests differ"):
+    with pytest.raises(errors.ShapeError, match="Pytrees differ"):
         fn({"a": first}, {"b": rest[0]}, *rest[1:])
 
 
@@ -64,8 +63,8 @@ def flat(result):
 
 def check_mixed(fn, args, backend):
     """An argument of another framework is refused, and named."""
-    foreign = trellis.namespace(OTHER[backend]).asarray(trellis.to_numpy(args[1]))
-    with pytest.raises(errors.MixedBackendsError, match=OTHER[backend]):
+    foreign = trellis.namespace(other_of(backend)).asarray(trellis.to_numpy(args[1]))
+    with pytest.raises(errors.MixedBackendsError, match=other_of(backend)):
         fn(args[0], foreign, *args[2:])
 
 

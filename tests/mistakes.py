@@ -114,7 +114,7 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
             "other shape": [value[0], np.ones((5, 7, 2), value[0].dtype)],
         }
     names = {getattr(kind, "__name__", str(kind)) for kind in kinds}
-    if "Mapping" in names:  # a nest
+    if "Mapping" in names:  # a pytree
         return OTHER
     if names & {"A", "Array"} and value is None:
         return {"list": [1.0], "text": "x", "object": Stranger(), "other framework": FOREIGN,

@@ -33,7 +33,7 @@ def of(row):
 
 
 def decode(value, xp, dtype, shared=None):
-    """JSON to arrays, Containers and nests of one backend."""
+    """JSON to arrays, Containers and pytrees of one backend."""
     if isinstance(value, list):
         return array(value, xp, dtype)
     if isinstance(value, str) and value in SPECIAL:

@@ -3,8 +3,8 @@
     python tools/dtypes_page.py            # write the page
     python tools/dtypes_page.py --print    # show it
 
-Each cell is what a call gave; the page is refused where the frameworks differ among each other or
-from `trellis.result_type`, so it cannot say what is not so.
+Each cell is the result of a call. The page is not written where the frameworks differ from each
+other or from `trellis.result_type`.
 """
 
 import argparse
@@ -128,72 +128,73 @@ def grid(corner, columns, table, short=True):
 def page():
     return f"""# Data types
 
-This page is made by `python tools/dtypes_page.py`, which runs every cell on NumPy, JAX (64-bit
-types on), PyTorch and TensorFlow and refuses to write where one of them differs; a test runs it
+This page is written by `python tools/dtypes_page.py`, which runs every cell on NumPy, JAX (64-bit
+types on), PyTorch and TensorFlow and raises an error where one of them differs; a test runs it
 again. `trellis.result_type` is the table's only source.
 
 ## Two arrays
 
-Every function that takes several arrays brings them to the type below: `add`, `where`, `concat`,
-`matmul`, `einsum`, comparisons and all the others. An array without axes counts like any other.
+Every function that takes several arrays promotes them to the type below: `add`, `where`, `concat`,
+`matmul`, `einsum`, comparisons and all the others. Arrays without axes are promoted like any other.
 Short names: `i8` is int8, `u8` uint8, `f32` float32, `c64` complex64. A dash is a `DtypeError`:
 no type holds uint64 and a negative number. Cast one first.
 
 {grid("", NAMES, promotion())}
 
-An integer beside a float takes the float's type; float16 and bfloat16 meet in float32. Logical
-functions (`logical_and`, ...) look at each array by itself and need no common type. Updates
-(`at(x, i).set(v)`, `scatter`, `pad`) and `clip` keep the type of `x`: what is written is cast to
-it. A Python number that `x` cannot hold (-1 in uint8, 1.5 in int32) is not written, but refused,
-and so are complex values in a real array.
+An integer combined with a float takes the float's type; float16 and bfloat16 are promoted to
+float32. Logical functions (`logical_and`, ...) treat each array separately and need no common type.
+Updates (`at(x, i).set(v)`, `scatter`, `pad`) and `clip` keep the type of `x`: what is written is
+cast to it. A Python number that `x` cannot hold (-1 in uint8, 1.5 in int32) raises an error, and so
+do complex values for a real array.
 
 *Operators* of native arrays (`x + y`, `x * 2.5`) are the framework's own and follow its rules,
-not this table: NumPy makes float64 of float32 and int64, PyTorch lets arrays without axes give
-way, TensorFlow refuses mixtures.
+not this table: NumPy promotes float32 and int64 to float64, PyTorch ignores arrays without axes,
+TensorFlow raises an error for mixed types.
 
 ## An array and a Python number
 
-Numbers never widen an array within their kind. The float is the default float, float32 until
-`trellis.set_default_dtype` says otherwise. An integer that an array of integers cannot hold (-1 or
-300 beside uint8) is refused, in comparisons too.
+A Python number never widens an array of the same kind. Where a float type is needed it is the
+default float: float32, unless changed by `trellis.set_default_dtype`. An integer that an integer
+array cannot hold (-1 or 300 with uint8) raises an error, in comparisons too.
 
 {grid("", tuple(NUMBERS), beside_numbers(), short=False)}
 
 ## Functions that need floats
 
-Integers and bools take the default float, whatever their width; floats keep their type. So do all
-of `sin`, `exp`, `log`, `sqrt`, `erf`, ..., `mean`, `var`, `divide`, `atan2`, `hypot`,
-`logaddexp`, and linear algebra, which computes 16 bits in float32 and rounds its result once.
+Integers and bools are converted to the default float, whatever their width; floats keep their type.
+This holds for `sin`, `exp`, `log`, `sqrt`, `erf`, ..., `mean`, `var`, `divide`, `atan2`, `hypot`,
+`logaddexp`, and linear algebra, which computes 16-bit floats in float32 and rounds the result once.
 
 {grid("", FLOAT_FUNCTIONS, float_functions(), short=False)}
 
 ## Layers
 
-A layer is a function of its input and its weights: float32 weights make float32 of integers and
-of float16, and **float64 of a float64 batch**, as the table says. Cast the batch
+A layer is a function of its input and its weights: with float32 weights, integer and float16 inputs
+give float32, and **a float64 batch gives float64**, as the table says. Cast the batch
 (`trellis.astype(x, "float32")`) to compute in float32.
 
 ## Casts
 
-`astype` needs a type: `astype(x, None)` is refused. A cast from complex to real numbers would
+`astype` needs a type: `astype(x, None)` raises an error. A cast from complex to real numbers would
 drop the imaginary part and raises a `DtypeError`; write `real(x)` or `abs(x)`.
 
 A float beyond the range of the integer type that it is cast to has no defined result, as in the
-standard: JAX takes the nearest integer, the others leave what the processor makes of it. Write
+standard: JAX takes the nearest integer, the others return whatever the processor gives. Write
 `clip(x, 0, 255)` before `astype(x, "uint8")`. Integers that do not fit wrap around on all four.
 
 ## bfloat16 on NumPy
 
-It comes from `ml_dtypes`, which is installed with Trellis. Element-wise functions compute in it;
+It comes from `ml_dtypes`, which is installed with Trellis. Elementwise functions compute in
+bfloat16;
 sums, products, norms, linear algebra and layers run in float32 and round once. Gradients pass
-through casts to it. NumPy's own operators make float32 of a bfloat16 array and a Python float;
+through casts to it. NumPy's own operators promote a bfloat16 array and a Python float to float32;
 the functions do not.
 
 ## 64 bits on JAX
 
 JAX has 64-bit types only after `jax.config.update("jax_enable_x64", True)`. Without them a result
-that the table makes int64 or float64 raises `PrecisionError` instead of becoming 32 bits in
-silence; the default int is then int32.
+that the table makes int64 or float64 raises `PrecisionError` instead of silently becoming 32-bit;
+the default int is then int32.
 """
 
 

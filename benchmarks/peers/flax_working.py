@@ -68,7 +68,7 @@ def norm(w, name):
 
 
 def arranged(name, w):
-    """Our weights in Flax' nest."""
+    """Our weights in Flax' pytree."""
     if name == "gpt":
         p = {"places": w["places/w"], "words": {"embedding": w["words/w"]}}
         for i in range(DEPTH):

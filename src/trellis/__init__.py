@@ -7,9 +7,9 @@ framework but NumPy.
 from typing import TYPE_CHECKING
 
 
-# ruff: noqa: I001 (sorted by room)
+# ruff: noqa: I001 (sorted by module)
 
-# Rooms that are modules of their own
+# Public modules
 from . import errors as errors
 from . import compilation as compilation
 from . import fft as fft
@@ -277,7 +277,12 @@ from ._gradients.transforms import value_and_grad as value_and_grad
 from ._gradients.transforms import vjp as vjp
 from ._gradients.transforms import vmap as vmap
 
-# Rooms that open when one of them is first entered, and what lives there
+# Whole programs
+from ._programs import diverge as diverge
+from ._programs import generate as generate
+from ._programs import trace as trace
+
+# Packages that are loaded when they are first used, and what lives there
 from ._core.lazy import enter as __getattr__  # noqa: F401
 from ._core.lazy import names_of_package as __dir__  # noqa: F401
 
@@ -306,9 +311,6 @@ if TYPE_CHECKING:
     from .functional import lstm_update as lstm_update
     from .functional import multi_head_attention as multi_head_attention
     from .functional import scaled_dot_product_attention as scaled_dot_product_attention
-    from .generation import generate as generate
-    from ._diverge import diverge as diverge
-    from .graph import trace as trace
     from .nn import Module as Module
     from .optim.functions import adam_step as adam_step
     from .optim.functions import adam_update as adam_update

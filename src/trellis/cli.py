@@ -38,7 +38,7 @@ class Command(Protocol):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``trellis`` with these arguments, those of the process if not given."""
+    """Run ``trellis`` with these arguments, by default those of the process."""
     parser = argparse.ArgumentParser(prog="trellis", description="Trellis on the command line.")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
@@ -61,7 +61,7 @@ def _load(name: str, module: str) -> Command:
 
 
 class _Missing:
-    """A sub-command whose distribution is not installed: it says how to get it."""
+    """A sub-command whose distribution is not installed: it says how to install it."""
 
     def __init__(self, name: str, distribution: str) -> None:
         self.name, self.distribution = name, distribution

@@ -1,11 +1,11 @@
-"""`python -m trellis.demo`: a small convolutional network learns to read real handwritten digits.
+"""Train a small convolutional network on real handwritten digits.
 
-    python -m trellis.demo                         on NumPy, with a progress bar, in under two
-    minutes python -m trellis.demo --backends all          the same program on all four frameworks,
-    one after another python -m trellis.demo --backends torch,jax
+    python -m trellis.demo                         on NumPy; takes under two minutes
+    python -m trellis.demo --backends torch,jax    on two frameworks, one after the other
+    python -m trellis.demo --backends all          on all four
 
-The loss curves are drawn into one picture, build/loss_curves.svg: they coincide. The digits are the
-1797 pictures of 8 x 8 pixels that come with scikit-learn.
+The loss curves of all runs are drawn into one picture, build/loss_curves.svg, and coincide. The
+data are the 1797 images of 8 x 8 pixels that come with scikit-learn.
 """
 
 import argparse
@@ -23,7 +23,7 @@ class DigitReader(trellis.Module):
     """Two convolutions with batch normalisation, dropout, and a linear layer on top."""
 
     def __init__(self, **options: Any):
-        # Without biases: the batch norms that follow would take them off again.
+        # Without biases: the batch norms that follow would subtract them again.
         self._conv0 = nn.Conv2D(1, 16, 3, 1, "SAME", with_bias=False)
         self._norm0 = nn.BatchNorm2D(16)
         self._conv1 = nn.Conv2D(16, 32, 3, 2, "SAME", with_bias=False)
@@ -79,8 +79,7 @@ def train(backend: str, epochs: int, compile: bool = True) -> tuple[list[float],
         model, F.cross_entropy, test, batch_size=119, metrics="accuracy", compile=compile
     )
     print(
-        f"{backend}: {result['accuracy']:.1%} of {len(test[1])} digits that it has not seen read "
-        "correctly "
+        f"{backend}: {result['accuracy']:.1%} of {len(test[1])} unseen digits read correctly "
         f"(loss {history.final_loss:.4f}, {len(history.losses)} steps in {seconds:.1f} s)"
     )
     return history.losses, result["accuracy"]
@@ -93,7 +92,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         description="Train a small convolutional network on handwritten digits.",
     )
     parser.add_argument(
-        "--backends", default="numpy", help='"all", or some of numpy,jax,torch,tensorflow'
+        "--backends", default="numpy", help=f'"all", or some of {",".join(BACKENDS)}'
     )
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument(
@@ -103,9 +102,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     chosen = parser.parse_args(arguments)
     names = list(BACKENDS) if chosen.backends == "all" else chosen.backends.split(",")
     for name in names:
-        trellis.namespace(
-            name
-        )  # a name that is wrong or not installed is told before anything runs
+        trellis.namespace(name)  # an unknown or missing framework raises before anything runs
     curves, accuracies = {}, {}
     for name in names:
         curves[name], accuracies[name] = train(name, chosen.epochs, not chosen.eager)
@@ -120,7 +117,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
 
 def _distance(curves: list[list[float]]) -> float:
-    """The largest difference at any step, beside the largest loss."""
+    """The largest difference at any step, relative to the largest loss."""
     gaps = [max(values) - min(values) for values in zip(*curves, strict=True)]
     return max(gaps) / max([max(curve) for curve in curves])
 

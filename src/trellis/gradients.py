@@ -1,14 +1,12 @@
 """Derivatives of functions of arrays: the same transforms on four frameworks, NumPy included.
 
-Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of
-what they belong to; inputs that do not influence the output get zeros; inf and nan come back as
-they are. The conventions at kinks and ties stand in the documentation's table of gradient
-conventions.
+Every function here takes pytrees wherever it takes arrays. Derivatives keep the dtype and device of
+what they belong to; inputs that do not influence the output get zeros; inf and nan are kept. The
+conventions at kinks and ties are in the documentation's table of gradient conventions.
 """
 
 from typing import TYPE_CHECKING
 
-from ._gradients.checking import check_gradients as check_gradients
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
 from ._gradients.transforms import bind_custom_gradient_function as bind_custom_gradient_function
 from ._gradients.transforms import checkpoint as checkpoint
@@ -24,6 +22,7 @@ from ._gradients.with_grads import no_grads as no_grads
 from ._gradients.with_grads import set_with_grads as set_with_grads
 from ._gradients.with_grads import unset_with_grads as unset_with_grads
 from ._gradients.with_grads import with_grads as with_grads
+from ._testing.gradients import check_gradients as check_gradients
 
 if TYPE_CHECKING:
     from .optim.functions import adam_step as adam_step

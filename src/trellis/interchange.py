@@ -1,5 +1,4 @@
-"""Making arrays. Where no array is present, `backend=` or the default backend says which
-framework."""
+"""Conversion of arrays between frameworks."""
 
 from ._array.creation import from_dlpack as from_dlpack
 from ._array.interchange import is_zero_copy as is_zero_copy

@@ -2,8 +2,8 @@
 
 A key is a uint32 array of shape (2,). The same key gives the same numbers every time, so split it,
 or fold a number into it, for every new draw. Bits, uniforms, integers and permutations are those of
-`jax.random` bit for bit (its default Threefry stream, 64-bit types off); everything that takes a
-logarithm or a square root is so within 1e-6. The backend of a draw is that of its key.
+`jax.random` bit for bit (its default Threefry stream, 64-bit types off); distributions computed
+with a logarithm or a square root agree within 1e-6. A draw runs on the backend of its key.
 
 >>> import trellis
 >>> key = trellis.random.key(0)

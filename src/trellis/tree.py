@@ -1,6 +1,6 @@
-"""Nests of arrays: dicts, Containers, lists and tuples, to any depth. `optree` does the walking.
+"""Pytrees of arrays: dicts, Containers, lists and tuples, to any depth. `optree` does the walking.
 
-`None` is an empty nest: it has no leaves.
+`None` is an empty pytree: it has no leaves.
 
 >>> from trellis import tree
 >>> tree.map(lambda x, y: x * y, {"a": 1, "b": [2, 3]}, 10)

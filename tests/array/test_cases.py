@@ -8,101 +8,12 @@ import pytest
 
 import trellis
 from cases import all_cases
-from cases.case import CORNER
 from conftest import BACKENDS, compile_with
+from row_checks import arrays_in, cast, check, corners, expectation, map_arrays, run
 from trellis import testing
 
 ROWS = dict(all_cases())
 FIRST_ROWS = {row.op: name for name, row in reversed(ROWS.items())}
-COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
-
-
-# From rows to calls
-# --------------------------------------------------------------------------------
-
-
-def cast(x, dtype, backend):
-    """A NumPy array of a row in the types of this run."""
-    x = np.asarray(x)
-    if x.dtype == np.float64:
-        return x.astype(dtype)
-    if x.dtype == np.complex128:
-        return x.astype(COMPLEX_OF[dtype])
-    if x.dtype == np.int64:
-        return x.astype(np.dtype(default_int(backend, dtype)))
-    return x
-
-
-def default_int(backend, dtype):
-    # JAX counts in 32 bits unless 64-bit types are on, which they are in the float64 run.
-    return "int32" if backend == "jax" and dtype == "float32" else "int64"
-
-
-def map_arrays(fn, value):
-    if isinstance(value, np.ndarray):
-        return fn(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)([map_arrays(fn, item) for item in value])
-    return value
-
-
-def arrays_in(value):
-    if isinstance(value, np.ndarray):
-        return [value]
-    return (
-        [x for item in value for x in arrays_in(item)] if isinstance(value, (list, tuple)) else []
-    )
-
-
-def expectation(row, dtype, backend):
-    """The expected value in the types of this run; formulas see the arguments as rounded by the
-    run."""
-    value = row.expected
-    if callable(value):
-
-        def widened(x):
-            x = cast(x, dtype, backend)
-            wide = {"f": np.float64, "c": np.complex128, "i": np.int64}.get(x.dtype.kind)
-            return x if wide is None else x.astype(wide)
-
-        with np.errstate(all="ignore"):
-            value = value(*map_arrays(widened, row.args))
-    return typed(value, dtype, backend)
-
-
-def typed(value, dtype, backend):
-    if isinstance(value, tuple):
-        return tuple(typed(item, dtype, backend) for item in value)
-    if isinstance(value, dict):
-        return {key: typed(item, dtype, backend) for key, item in value.items()}
-    return value if isinstance(value, (str, bool)) else cast(value, dtype, backend)
-
-
-def run(row, args, kwargs=None):
-    """The call of a row; the default backend serves those without any array."""
-    fn = operator.attrgetter(row.op)(trellis) if row.call is None else row.call
-    result = fn(*args, **(row.kwargs if kwargs is None else kwargs))
-    return result if row.then is None else row.then(result)
-
-
-def corners(row):
-    """NumPy warns where a row leaves the domain of a function on purpose."""
-    return np.errstate(all="ignore" if row.gradient == CORNER else None)
-
-
-def check(actual, expected, row, dtype, backend):
-    if isinstance(actual, (str, bool, int, float)) and not hasattr(actual, "dtype"):
-        assert actual == expected
-    elif isinstance(actual, tuple) and all(isinstance(x, (int, float)) for x in actual):
-        assert actual == tuple(x if isinstance(x, (int, float)) else x.item() for x in expected)
-    else:
-        same_type = backend not in row.other_dtype
-        rtol = row.rtol32 if dtype == "float32" else None
-        rtol = rtol if same_type else 1e-6  # the expectation was rounded to float32
-        atol = None if rtol is None else rtol * 0.1
-        testing.assert_close(
-            actual, expected, backend=backend, rtol=rtol, atol=atol, dtype=same_type
-        )
 
 
 # The tests
@@ -172,7 +83,7 @@ def _mappable():
 @pytest.mark.parametrize("name", _mappable())
 def test_container(name, backend, array):
     """A Container gives what its leaves give, one by one; a result of several arrays is several
-    nests."""
+    pytrees."""
     row = ROWS[name]
 
     def leaf(scale):
@@ -196,7 +107,7 @@ def test_container(name, backend, array):
 
 
 def _flat(result):
-    """The arrays or nests of a result, which may be tuples of tuples."""
+    """The arrays or pytrees of a result, which may be tuples of tuples."""
     if isinstance(result, (tuple, list)):
         return [leaf for part in result for leaf in _flat(part)]
     return [result]

@@ -38,7 +38,7 @@ class OptimCase:
 
 
 def variables() -> dict[str, Any]:
-    """A small nest: a matrix that Adafactor factors, a bias of zeros, a 3-D leaf, a scalar."""
+    """A small pytree: a matrix that Adafactor factors, a bias of zeros, a 3-D leaf, a scalar."""
     draw = np.random.default_rng(0)
     return {
         "linear": {"w": draw.normal(size=(4, 3)), "b": np.zeros(3)},

@@ -15,7 +15,7 @@ NEEDED = {
     "trellis.convert.adapters.flax_module": ("jax",),
     "trellis.convert.adapters.keras_layer": ("tensorflow",),
     "trellis.convert.adapters": ("torch", "jax", "tensorflow"),
-    "trellis.convert.weights_back": ("torch",),
+    "trellis.convert.weights.back": ("torch",),
     "trellis.convert.torch": ("torch",),
     "trellis.convert.jax": ("jax",),
     "trellis.convert.keras": ("tensorflow",),

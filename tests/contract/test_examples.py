@@ -92,7 +92,7 @@ def test_demo_reads_digits(tmp_path, capsys):
     accuracies = demo.main(["--epochs", "2", "--picture", str(picture)])
     assert accuracies["numpy"] > 0.85
     shown = capsys.readouterr()
-    assert "digits that it has not seen read correctly" in shown.out
+    assert "unseen digits read correctly" in shown.out
     assert "step/s" in shown.err
     assert "<svg" in picture.read_text()
 

@@ -1,4 +1,4 @@
-"""A model of ours trains in the loops of torch, JAX, flax and Keras as it does in ours."""
+"""A Trellis model trains in the loops of torch, JAX, flax and Keras as it does in ours."""
 
 import copy
 import functools
@@ -70,7 +70,7 @@ def measure(optimizer):
 
 
 def check(losses, trained, optimizer, backend):
-    """The curve, and what has been learned, back in a model of ours."""
+    """The curve, and what has been learned, back in a Trellis model."""
     expected, model = measure(optimizer)
     np.testing.assert_allclose(losses, expected, **CLOSE)
     # Adam divides by roots of small gradients: weights may differ ten times more than losses.

@@ -180,7 +180,7 @@ def test_graphs_nested_too_deep_are_refused():
         return helper.make_graph([node], "g", [], [out])
 
     graph = nested(1)
-    for _ in range(20):  # shared graphs would double at each level: nest one branch only
+    for _ in range(20):  # shared graphs would double at each level: pytree one branch only
         shell = nested(1)
         shell.node[0].attribute[0].g.CopyFrom(graph)
         graph = shell

@@ -1,4 +1,4 @@
-"""Models of torch: what goes in and comes out, names, open axes, training, refusals."""
+"""Models of torch: what goes in and comes out, names, dynamic axes, training, refusals."""
 
 import collections
 import dataclasses

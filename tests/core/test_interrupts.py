@@ -86,7 +86,7 @@ met = set()
 
 def interrupt(frame, event, argument):
     file, line = frame.f_code.co_filename.replace("\\\\", "/"), frame.f_lineno
-    if event == "line" and file.endswith(("_core/lazy.py", "nn/__init__.py")):
+    if event == "line" and file.endswith(("_core/lazy.py", "nn/__init__.py", "train/__init__.py")):
         if (file, line) not in met:
             met.add((file, line))
             raise KeyboardInterrupt
@@ -96,7 +96,7 @@ sys.settrace(interrupt)
 count = 0
 while True:
     try:
-        layer = trellis.nn.Linear
+        layer, fit = trellis.nn.Linear, trellis.train.fit
         break
     except KeyboardInterrupt:
         count += 1
@@ -105,6 +105,7 @@ sys.settrace(None)
 assert count > 20, count
 assert layer(2, 1)(np.ones((1, 2), "float32")).shape == (1, 1)
 assert trellis.Module is trellis.nn.Module
+assert trellis.train.fit is fit and "__getattr__" not in vars(trellis)
 print("interrupts:", count)
 """
 

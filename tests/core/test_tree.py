@@ -1,4 +1,4 @@
-"""Nests and Containers: keys, chains, structure, arithmetic, and their way through the
+"""Pytrees and Containers: keys, chains, structure, arithmetic, and their way through the
 compilers."""
 
 import copy
@@ -143,7 +143,7 @@ def test_different_keys_are_refused(backend, array):
         _ = Container(a=x, b=x) + {"a": x}
 
 
-# Nests
+# Pytrees
 # ---------------------------------------------------------------------------------------------
 
 

@@ -141,7 +141,7 @@ def test_wrong_arguments_are_explained(alone):
         alone.all_reduce(np.ones(2), "median")
     with pytest.raises(errors.ArgumentError, match="floating-point"):
         alone.all_reduce(np.ones(2, int), "mean")
-    with pytest.raises(errors.ArgumentTypeError, match="nests of arrays"):
+    with pytest.raises(errors.ArgumentTypeError, match="pytrees of arrays"):
         alone.broadcast({"a": 3})
     with pytest.raises(errors.ArgumentError, match="root is a rank"):
         alone.broadcast(np.ones(2), root=1)

@@ -7,7 +7,8 @@ import pytest
 
 import trellis
 from trellis import cli
-from trellis._diverge import compare, load_recording, record
+from trellis._diverge.recording import load_recording, record
+from trellis._diverge.report import compare
 from trellis.errors import ArgumentError
 
 PROGRAM = """

@@ -77,7 +77,7 @@ def working_rows(ending):
 
 def test_a_step_at_working_sizes():
     said = numbers(
-        r"a step takes ([\d.]+) to ([\d.]+) times the best native code that we know to write, "
+        r"a step takes ([\d.]+) to ([\d.]+) times the best native code we know how to write, "
         r"and ([\d.]+) to ([\d.]+) times its memory "
         r"\(ResNet-18 on TensorFlow, [^)]* ([\d.]+) times\)"
     )

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ import board_lines  # noqa: E402
 import public_names  # noqa: E402
 import reference  # noqa: E402
 
-COUNTERPARTS = tomllib.loads((ROOT / "docs" / "counterparts.toml").read_text(encoding="utf-8"))
+COUNTERPARTS = reference.counterparts()
 NAMES = {name.path: name for name in public_names.all_names()}
 
 
@@ -99,7 +98,8 @@ WITHOUT = {
 def test_names_have_counterparts():
     """A name without one is one that no framework has; a new one must be thought about."""
     lacking = {path for path, name in NAMES.items() if name.group not in WITHOUT}
-    # A new name: its row goes into docs/counterparts.toml, or, if no framework has one, here.
+    # A new name: a record of the op table, a row of docs/counterparts.toml, or, if no framework
+    # has one, here.
     assert lacking - set(COUNTERPARTS) == {
         "trellis.compilation.Compiled",
         "trellis.export.Description",

@@ -12,7 +12,7 @@ from trellis._commands import convert, export, inspect
 
 @pytest.mark.needs("jax")
 def test_export_of_a_named_module(tmp_path, capsys):
-    """Weights from a file, an open axis from its name, the format from the suffix."""
+    """Weights from a file, a dynamic axis from its name, the format from the suffix."""
     trellis.seed(3)
     model = trellis.demo.DigitReader(backend="numpy")
     model.save_weights(tmp_path / "weights.safetensors")

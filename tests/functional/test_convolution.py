@@ -17,10 +17,10 @@ import pytest
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
-OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 GENERAL = ("channel_last", "channel_first")
 SWEEP = 36
@@ -442,7 +442,7 @@ def check_nests(row, backend, array):
         assert type(nested) is kind and type(nested["b"]) is kind
         assert_close(nested["a"], alone[0], backend=backend)
         assert_close(nested["b"]["c"], alone[1], backend=backend)
-    with pytest.raises(errors.ShapeError, match="Nests differ"):
+    with pytest.raises(errors.ShapeError, match="Pytrees differ"):
         config.call({"a": x}, {"b": w}, *b)
 
 
@@ -494,8 +494,8 @@ def check_errors(row, array):
 def check_mixed(row, backend, array):
     config = base(row, row.dims[0])
     x, w, *b = config.native(array, "float32")
-    foreign = trellis.namespace(OTHER[backend]).asarray(np.zeros(tuple(w.shape), "float32"))
-    with pytest.raises(errors.MixedBackendsError, match=OTHER[backend]):
+    foreign = trellis.namespace(other_of(backend)).asarray(np.zeros(tuple(w.shape), "float32"))
+    with pytest.raises(errors.MixedBackendsError, match=other_of(backend)):
         config.call(x, foreign, *b)
 
 
@@ -576,7 +576,8 @@ ABORT = """
 import numpy as np, trellis
 rng = np.random.default_rng(0)
 xp = trellis.namespace({backend!r})
-for sizes, kernel, strides in (((6, 4), (3, 2), (3, 2)), ((4, 7), (2, 3), (2, 4)), ((6, 6), (2, 5), (2, 6))):
+for sizes, kernel, strides in (((6, 4), (3, 2), (3, 2)), ((4, 7), (2, 3), (2, 4)), ((6, 6), (2, 5),
+(2, 6))):
     x = rng.standard_normal((1, *sizes, 1)).astype("float32")
     w = rng.standard_normal((*kernel, 1, 1)).astype("float32")
     y, pull = trellis.vjp(
@@ -591,8 +592,9 @@ for sizes, kernel, strides in (((6, 4), (3, 2), (3, 2)), ((4, 7), (2, 3), (2, 4)
             padded[a : a + kernel[0], b : b + kernel[1]] += g[0, i, j, 0] * w[:, :, 0, 0]
     wanted = padded[1 : 1 + sizes[0], 1 : 1 + sizes[1]]
     np.testing.assert_allclose(got[0, :, :, 0], wanted, rtol=1e-5, atol=1e-5)
-    loss = lambda x: trellis.sum(trellis.grad(lambda x: trellis.sum(trellis.conv2d(x, xp.asarray(w), strides, 1) ** 2))(x) ** 2)
-    assert np.isfinite(trellis.to_numpy(trellis.grad(loss)(xp.asarray(x)))).all()
+    loss = lambda x: trellis.sum(trellis.grad(lambda x: trellis.sum(trellis.conv2d(x, xp.asarray(w),
+    strides, 1) ** 2))(x) ** 2) assert
+    np.isfinite(trellis.to_numpy(trellis.grad(loss)(xp.asarray(x)))).all()
 print("alive")
 """
 

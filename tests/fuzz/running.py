@@ -28,7 +28,7 @@ class Leaf:
 @dataclass(frozen=True)
 class Answer:
     leaves: list[Leaf]
-    # The nest around the leaves, and what in it is no array.
+    # The pytree around the leaves, and what in it is no array.
     form: str
 
 

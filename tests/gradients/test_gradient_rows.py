@@ -10,10 +10,10 @@ import pytest
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from trellis import Container, errors
 from trellis.testing import assert_close, check_gradients
 
-OTHER = {"numpy": "torch", "torch": "jax", "jax": "tensorflow", "tensorflow": "numpy"}
 X = np.array([[0.3, -1.2, 2.0], [0.7, 1.1, -0.4]])
 
 
@@ -35,8 +35,8 @@ def assert_compiled(backend, fn, *args):
 
 
 def assert_mixed(backend, array, fn):
-    other = trellis.namespace(OTHER[backend]).asarray([1.0, 2.0])
-    with pytest.raises(errors.MixedBackendsError, match=OTHER[backend]):
+    other = trellis.namespace(other_of(backend)).asarray([1.0, 2.0])
+    with pytest.raises(errors.MixedBackendsError, match=other_of(backend)):
         fn(array([1.0, 2.0]), other)
 
 
@@ -368,7 +368,7 @@ def test_value_and_grad(backend, xp, array, x64):
     integers = trellis.value_and_grad(lambda x: xp.sum(x * x))(xp.asarray([1, 2]))[1]
     assert_close(integers, np.array([2.0, 4.0], "float32"), backend=backend)
     with pytest.raises(errors.MixedBackendsError):
-        trellis.value_and_grad(lambda x: trellis.namespace(OTHER[backend]).asarray(1.0))(x)
+        trellis.value_and_grad(lambda x: trellis.namespace(other_of(backend)).asarray(1.0))(x)
     with x64():
         check_gradients(
             lambda x: trellis.value_and_grad(loss)(x, x), [array(X, "float64")], order=1

@@ -410,7 +410,6 @@ FUNCTIONS = {
     "vdot": lambda x: np.vdot(x, x),
     "vstack": lambda x: [np.vstack((x, X)), np.vstack([x[0], x[1]])],
     "where": lambda x: np.where(X > 1, x, x**2),
-    # autograd's own rules answer for these.
     "angle": lambda x: np.angle(x * (1 + 2j) + 1),
     "atleast_3d": lambda x: np.atleast_3d(x),
     "degrees": lambda x: [np.degrees(x), np.rad2deg(x), np.radians(x), np.deg2rad(x)],
@@ -455,13 +454,11 @@ def test_float32_gives_the_types_of_plain_arrays(name):
 
 def test_arguments_of_rules():
     """A rule takes its arguments in NumPy's order and swallows none that it does not know."""
-    from autograd.core import primitive_vjps
-
     from trellis._backends.numpy._tape import RULES
 
     checked = 0
     for function, rule in RULES.items():
-        if isinstance(function, (str, np.ufunc)) or rule in primitive_vjps:
+        if isinstance(function, (str, np.ufunc)) or hasattr(rule, "makers"):
             continue  # the function itself, recorded: it gets all arguments as they are
         ours = list(inspect.signature(rule).parameters.values())
         if rule.__qualname__.startswith("constant."):

@@ -13,9 +13,11 @@ from cases.case import numbers
 from conftest import BACKENDS
 from trellis import functional as F
 from trellis import nn
+from trellis._ops import TABLE
+from trellis._ops.record import BY_HAND, PRODUCT
 from trellis.errors import ArgumentError, NotSupportedError
 from trellis.graph.graph import values_in
-from trellis.graph.spelling import PRODUCTS
+from trellis.graph.plain import functions_of
 
 ROWS = dict(all_cases())
 # Functions that are given functions by the value of an array; random draws.
@@ -34,6 +36,7 @@ UNSPELLED = {
 
 
 # What has no kernel for products, by type.
+PRODUCTS = [key for key, op in TABLE.items() if op.kind is PRODUCT]
 UNSPELLED["torch"] |= {f"{op} of bool" for op in PRODUCTS} | {"linear of uint16"}
 UNSPELLED["tensorflow"] |= {f"{op} of bool" for op in PRODUCTS} | {"linear of uint16"}
 
@@ -293,13 +296,9 @@ def test_rows_are_written_for(framework):
 
 
 @pytest.mark.parametrize("framework", BACKENDS)
-def test_every_spelling_and_every_function_can_be_read(framework):
-    """A spelling without a line has its function."""
-    from trellis.graph.plain import functions_of
-    from trellis.graph.spelling import LINES
-
+def test_every_operation_has_a_line_or_a_function(framework):
     plain = functions_of(framework)
-    needed = {name.rpartition(".")[2] for name, line in LINES[framework].items() if line is None}
+    needed = {k.rpartition(".")[2] for k, op in TABLE.items() if op.way(framework) == BY_HAND}
     assert needed - set(plain.functions) <= {"index_multiply"}
     for text in plain.functions.values():
         ast.parse(text)

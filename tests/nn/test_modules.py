@@ -9,6 +9,7 @@ import module_checks as fixtures
 import trellis
 import vectors
 from conftest import compile_with
+from frameworks import other_of
 from module_checks import (
     CustomVars,
     DictNet,
@@ -29,7 +30,6 @@ from trellis.nn import Linear
 from trellis.testing import assert_close
 
 DTYPES = ("float32", "float64")
-OTHER = {"numpy": "torch", "torch": "numpy", "jax": "numpy", "tensorflow": "numpy"}
 BATCHES = [(1, 2), (2, 1)]
 
 
@@ -70,7 +70,7 @@ class _Raises:
 
 
 def module_at(root, chain):
-    """The module that a key chain names."""
+    """The module that a key path names."""
     module = root
     for part in chain.split("/") if chain else []:
         module = module.__node__.children[part]
@@ -301,9 +301,9 @@ def test_module_training(backend, xp, x64):
     assert nonzero_everywhere(train(TanhNet(4, 3, 8), x, 1)[1])
 
     with raises(TypeError):
-        module(inputs(OTHER[backend], 4))
+        module(inputs(other_of(backend), 4))
     with pytest.raises(errors.MixedBackendsError):
-        module(inputs(backend, 4), v=trellis.to_backend(before, OTHER[backend]))
+        module(inputs(backend, 4), v=trellis.to_backend(before, other_of(backend)))
 
     for mode in ("explicit", "on_call"):
         module = ListNet(4, 3, 8, build_mode=mode)
@@ -820,10 +820,11 @@ def test_module_track_submod_call_order(backend, xp, x64):
 
 
 def test_every_row_is_here():
-    rows = """module_training module_training_with_duplicate module_w_dict_training module_w_list_training
-        module_w_partial_v module_w_none_attribute with_custom_var_structure top_module top_variables
-        v_with_top_v_key_chains module_depth module_height sub_modules module_track_submod_rets
-        module_check_submod_rets module_track_submod_call_order""".split()
+    rows = """module_training module_training_with_duplicate module_w_dict_training
+    module_w_list_training
+        module_w_partial_v module_w_none_attribute with_custom_var_structure top_module
+        top_variables v_with_top_v_key_chains module_depth module_height sub_modules
+        module_track_submod_rets module_check_submod_rets module_track_submod_call_order""".split()
     for row in rows:
         assert "backend" in inspect.signature(globals()[f"test_{row}"]).parameters
 

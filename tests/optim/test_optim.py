@@ -95,7 +95,7 @@ def test_nests_of_every_kind(array):
         assert type(result) is type(v) or not tree.is_nest(v)
         for leaf in tree.leaves(result):
             np.testing.assert_allclose(trellis.to_numpy(leaf), expected)
-        result = opt.step(result, g)  # an array beside a nest serves every leaf
+        result = opt.step(result, g)  # an array beside a pytree serves every leaf
         for leaf in tree.leaves(result):
             np.testing.assert_allclose(trellis.to_numpy(leaf), expected - 0.75 * np.array([1, -1]))
 

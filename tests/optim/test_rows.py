@@ -42,7 +42,7 @@ def oracle(name, dtype):
 
 
 def cast(nest, dtype, array, xp):
-    """A NumPy nest on a backend; half precision is rounded there."""
+    """A NumPy pytree on a backend; half precision is rounded there."""
     first = "float32" if dtype in HALF else dtype
     return tree.map(lambda x: xp.astype(array(np.asarray(x, first)), dtype), nest)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trellis
+from frameworks import other_of
 from oracles import jax
 from trellis import errors
 
@@ -283,6 +284,6 @@ def test_errors(backend, xp, array):
         with pytest.raises(errors.TrellisError) as caught:
             call()
         assert isinstance(caught.value, error)
-    other = {"numpy": "torch", "torch": "jax", "jax": "tensorflow", "tensorflow": "numpy"}[backend]
+    other = other_of(backend)
     with pytest.raises(errors.MixedBackendsError):
         trellis.random.gamma(key, trellis.asarray([1.0], backend=other))

@@ -1,4 +1,4 @@
-"""The drawings of `How it works`: the house, a call, the tape, a converted model."""
+"""The drawings of `How it works`: the layers, a call, the tape, a converted model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ FRAMEWORKS = ("NumPy", "JAX", "PyTorch", "TensorFlow")
 
 
 def house(colours: Palette) -> str:
-    """The floors, and who stands on whom."""
-    picture = Drawing(760, 430, colours, "The house: layers and data flow")
+    """The layers, and the packages of each."""
+    picture = Drawing(760, 430, colours, "Layers and data flow")
     left, right = 30, 730
     rows: list[tuple[str, list[tuple[str, str]]]] = [
         (
             "what users import",
-            [("trellis, trellis.nn, trellis.optim, ...", "doors: only re-export")],
+            [("trellis, trellis.nn, trellis.optim, ...", "public modules: only re-export")],
         ),
         (
             "L5",
@@ -31,7 +31,7 @@ def house(colours: Palette) -> str:
         ),
         ("L3", [("arrays", ""), ("random", ""), ("gradients", "")]),
         ("L2", [(name, "backend") for name in FRAMEWORKS]),
-        ("L0-1", [("dispatch, data types, nests, settings, errors, files", "the core")]),
+        ("L0-1", [("dispatch, data types, pytrees, settings, errors, files", "the core")]),
     ]
     y = 20
     for floor, rooms in rows:
@@ -46,7 +46,7 @@ def house(colours: Palette) -> str:
     picture.text(
         left + 50,
         y + 6,
-        "A room imports only rooms below it. Frameworks are imported only in L2.",
+        "A package imports only packages below it. Frameworks are imported only in L2.",
         anchor="start",
         size=12,
     )
@@ -76,7 +76,7 @@ def tape(colours: Palette) -> str:
         picture.box(x, 30, 120, 50, name, strong=name == "x", code=True)
         if i:
             picture.arrow(x - 60, 55, x - 4, 55, "recorded")
-    backward = ["gradient of x", "rule of sin", "rule of square", "1"]
+    backward = ["gradient of x", "derivative of sin", "derivative of square", "1"]
     inside = ["", "g · cos(x)", "g · 2y", ""]
     for i, name in enumerate(backward):
         x = 40 + 180 * i
@@ -85,7 +85,7 @@ def tape(colours: Palette) -> str:
             picture.arrow(x + 180, 165, x + 124, 165, "g")
         picture.line(x + 60, 80, x + 60, 140, dashed=True)
     picture.text(40, 20, "forward: each call is recorded", anchor="start", size=12)
-    picture.text(40, 214, "backward: the rules run in reverse", anchor="start", size=12)
+    picture.text(40, 214, "backward: the derivatives run in reverse", anchor="start", size=12)
     return picture.svg()
 
 

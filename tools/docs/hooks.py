@@ -1,5 +1,5 @@
-"""What mkdocs does beside turning pages into HTML: it writes the reference, draws the pictures, and
-brings in pages that live elsewhere in the repository."""
+"""What mkdocs does besides turning pages into HTML: it writes the reference, draws the pictures,
+and adds pages from elsewhere in the repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import public_names  # noqa: E402
 import reference  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
-# Pages that live beside what they describe, and their address on the site.
+# Pages outside docs/, and their address on the site.
 ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -32,7 +32,7 @@ ELSEWHERE = {
 
 
 def on_config(config: Any) -> Any:
-    """The groups of the reference stand in the navigation."""
+    """The groups of the reference appear in the navigation."""
     groups = []
     for name in public_names.all_names():
         if name.group not in groups:
@@ -48,12 +48,13 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, config: Any) -> Files:
     """All pages, pictures and notebooks that are not files under docs/."""
     for source, address in ELSEWHERE.items():
-        text = (ROOT / source).read_text(encoding="utf-8")
+        # A link into docs/ from outside is a link next to the page on the site.
+        text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, address, content=text))
     for address, text in reference.pages().items():
         files.append(File.generated(config, address, content=text))
     for address, content in pictures.all_pictures().items():
-        kept = files.get_file_from_path(address)  # the README's stand in docs/ too
+        kept = files.get_file_from_path(address)  # the README's are in docs/ too
         if kept is not None:
             files.remove(kept)
         files.append(File.generated(config, address, content=content))
@@ -65,7 +66,7 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-# A link to a file of the repository that is no page: on the site, the name alone.
+# A link to a file of the repository that is not a page: on the site, the name alone.
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)(?:\.\./)+(?:src|recipes|tests|examples)[^)]*\)")
 
 
@@ -88,7 +89,7 @@ def _part_of_reference(nav: Any) -> Any:
 
 
 def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
-    """The page of a name shows the groups of the reference beside it."""
+    """The page of a name shows the navigation of the reference."""
     if page.file.src_uri.startswith("reference/"):
         _part_of_reference(nav).active = True
         config.extra["open_section"] = _part_of_reference(nav)
@@ -104,5 +105,5 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """The empty corner of a table is no heading."""
+    """The empty corner of a table is not a heading."""
     return re.sub(r"<th[^>]*></th>", "<td></td>", html)

@@ -36,11 +36,11 @@ LABELS = {
 }
 HEAD = """# Where the frameworks differ
 
-*The same expression, four answers: what does each framework do by itself, and what does Trellis?*
+*The same expression, four answers: what does each framework return, and what does Trellis?*
 
-Every cell is the result of an expression that was run; the expressions stand below each table. The
-page is made by `python tools/docs/ledger.py`, and a test runs all of it again. Trellis was run on
-all four: one answer means that they agree.
+Every cell is the result of an expression that was run; the expressions are listed below each table.
+The page is written by `python tools/docs/ledger.py`, and a test runs all of it again. Trellis was
+run on all four: one answer means that they agree.
 """
 
 

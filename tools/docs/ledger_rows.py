@@ -70,7 +70,7 @@ INF = "float('inf')"
 
 NUMBERS = Section(
     "Rounding, integers, division",
-    "What arithmetic does at its corners.",
+    "Arithmetic in corner cases.",
     ARRAYS,
     [
         unary(
@@ -148,7 +148,7 @@ NUMBERS = Section(
 
 ORDER = Section(
     "NaN, ties, order",
-    "What counts as largest, and who comes first.",
+    "Which element is the largest, and which comes first.",
     ARRAYS,
     [
         unary(
@@ -207,7 +207,8 @@ ORDER = Section(
 
 PROMOTION = Section(
     "Promotion",
-    "The type that comes out of a mixture, by operators; of Trellis, by its functions. JAX with its "
+    "The dtype of an operation on mixed dtypes: with operators for the frameworks, with functions "
+    "for Trellis. JAX with its "
     "64-bit types off, as it comes.",
     ARRAYS,
     [
@@ -312,7 +313,7 @@ PROMOTION = Section(
 
 GRADIENTS = Section(
     "Gradients at kinks, ties and zeros",
-    "NumPy itself has no gradients. All lines of ours: [Gradient conventions](gradient_conventions.md).",
+    "NumPy itself has no gradients. The full table: [Gradient conventions](gradient_conventions.md).",
     ("jax", "torch", "tensorflow"),
     [
         slope("abs at 0", "0.0", "jnp.abs(x)", "torch.abs(x)", "tf.abs(x)", "tr.abs(x)"),
@@ -416,7 +417,7 @@ GRADIENTS = Section(
 
 LAYERS = Section(
     "Defaults of layers",
-    "What a layer does if you say nothing. `LayerNorm()` in torch, Keras and Flax are three functions.",
+    "The defaults of layers. `LayerNorm()` is a different function in each of torch, Keras and Flax.",
     LIBRARIES,
     [
         layers(
@@ -490,7 +491,7 @@ LAYERS = Section(
             "required(tr.nn.Dropout, 'prob')",
         ),
         layers(
-            "He normal cuts off its tails",
+            "He normal truncates its tails",
             "is_cut(torch.nn.init.kaiming_normal_(torch.empty(300, 300)))",
             "is_cut(keras.initializers.HeNormal()((300, 300)))",
             "is_cut(nnx.initializers.he_normal()(jax.random.key(0), (300, 300)))",
@@ -532,7 +533,7 @@ LAYERS = Section(
             "F.cross_entropy(A([[2.0, 0.0]], 'float32'), A([0]))",
         ),
         layers(
-            "True in a mask of attention",
+            "True in an attention mask",
             "mask_torch()",
             "mask_keras()",
             "mask_flax()",
@@ -557,7 +558,7 @@ LAYERS = Section(
 
 OPTIMIZERS = Section(
     "Defaults of optimizers",
-    "The same name, other numbers. Flax stands for optax here.",
+    "The same name, different numbers. The Flax column shows optax.",
     LIBRARIES,
     [
         layers(

@@ -41,39 +41,39 @@ MODULES = (
     "trellis.models",
 )
 
-# Group: title, and one sentence. A name goes to the first group whose rule it meets.
+# Group: title, and one sentence. A name goes to the first group that it matches.
 GROUPS = {
-    "creation": ("Making arrays", "Arrays out of numbers, shapes and other arrays."),
-    "elementwise": ("Element by element", "Arithmetic, comparisons, bits and special functions."),
-    "reduction": ("Sums, means, extremes", "Many elements to one, along axes or all of them."),
+    "creation": ("Creating arrays", "Arrays from numbers, shapes and other arrays."),
+    "elementwise": ("Elementwise functions", "Arithmetic, comparisons, bits, special functions."),
+    "reduction": ("Reductions", "Sums, means and extremes, along axes or over all elements."),
     "manipulation": ("Shapes", "Reshaping, joining, splitting, padding and moving axes."),
     "indexing": ("Indexing and updates", "Taking elements, and updates that return a new array."),
-    "searching": ("Searching and sorting", "Order, places, conditions and sets."),
+    "searching": ("Searching and sorting", "Order, positions, conditions and sets."),
     "products": ("Products", "Matrix and tensor products."),
     "linalg": ("Linear algebra", "Decompositions, solvers and norms of stacks of matrices."),
     "fft": ("Fourier transforms", "Discrete Fourier transforms."),
     "dtypes": ("Data types", "Their names, casting, promotion and the default float."),
     "backends": (
         "Backends and devices",
-        "Which framework runs, where arrays live and how they move.",
+        "Which framework runs, where arrays are and how they are moved.",
     ),
-    "control": ("Control flow", "Branches and loops that compilers can follow."),
+    "control": ("Control flow", "Branches and loops that can be compiled."),
     "compilation": ("Compilation", "One compile for all frameworks."),
-    "gradients": ("Gradients", "Derivatives of functions of arrays and nests."),
-    "random": ("Random numbers", "Draws by key, and draws from the seeded stream."),
+    "gradients": ("Gradients", "Derivatives of functions of arrays and pytrees."),
+    "random": ("Random numbers", "Draws with a key, and draws from the seeded stream."),
     "functional": ("Functional", "Layers, activations, losses and metrics as functions."),
     "nn": ("Layers and modules", "Modules with variables of their own."),
-    "init": ("Initializers", "What variables begin with."),
-    "optim": ("Optimizers", "Optimizers, the parts they are chained of, and schedules."),
+    "init": ("Initializers", "Initial values of variables."),
+    "optim": ("Optimizers", "Optimizers, the transformations they are composed of, and schedules."),
     "train": ("Training", "The training loop, data, metrics and checkpoints."),
     "graph": ("Graphs", "Programs as data: traced, written as source, compared call by call."),
-    "convert": ("Converting models", "Models of one framework that run on all four."),
-    "export": ("Exporting models", "Models for other programs."),
-    "distributed": ("Several processes", "Groups of processes, and what they do together."),
-    "models": ("Models", "Readable models over trellis.nn."),
-    "tree": ("Nests", "Containers, and functions over nests of arrays."),
+    "convert": ("Converting models", "Models of other frameworks that run on all four."),
+    "export": ("Exporting models", "Models as files for other runtimes."),
+    "distributed": ("Distributed training", "Process groups and collectives."),
+    "models": ("Models", "Readable models built on trellis.nn."),
+    "tree": ("Pytrees", "Containers, and functions over pytrees of arrays."),
     "testing": ("Testing", "Comparing arrays in tests, on every framework."),
-    "errors": ("Errors", "What Trellis raises, and which builtin error each one is."),
+    "errors": ("Errors", "What Trellis raises, and the builtin error that each one extends."),
     "constants": ("Constants", "Numbers with a name."),
 }
 
@@ -111,9 +111,8 @@ _BY_FILE = {
     "dispatch": "backends",
     "dtypes": "dtypes",
     "elementwise": "elementwise",
-    "generate": "models",
-    "finding": "graph",
     "functions": "gradients",
+    "_programs": "graph",
     "indexing": "indexing",
     "interchange": "backends",
     "manipulation": "manipulation",
@@ -123,7 +122,6 @@ _BY_FILE = {
     "seeded": "random",
     "sets": "searching",
     "sorting": "searching",
-    "tracing": "graph",
 }
 
 
@@ -239,6 +237,8 @@ def group_of(path: str, value: Any) -> str:
         return "gradients"
     if isinstance(value, (int, float, type(None))):
         return "constants"
+    if path == "trellis.generate":
+        return "models"
     if defined.startswith("trellis."):
         stem = defined.rpartition(".")[2]
         if stem in _BY_FILE:

@@ -14,6 +14,8 @@ from board_lines import Line, lines
 from prose import escaped
 from public_names import GROUPS, Name
 
+from trellis._ops import TABLE
+
 HERE = Path(__file__).parent
 COUNTERPARTS = HERE.parents[1] / "docs" / "counterparts.toml"
 COLUMNS = {
@@ -26,8 +28,16 @@ COLUMNS = {
 
 @functools.cache
 def counterparts() -> dict[str, dict[str, str]]:
-    """The framework's own names beside ours, from docs/counterparts.toml."""
-    return tomllib.loads(COUNTERPARTS.read_text(encoding="utf-8"))
+    """The frameworks' own names beside ours: those of operations from the op table, the others from
+    docs/counterparts.toml.
+    """
+    found: dict[str, dict[str, str]] = tomllib.loads(COUNTERPARTS.read_text(encoding="utf-8"))
+    for op in TABLE.values():
+        names = {framework: op.counterpart(framework) for framework in COLUMNS}
+        row = {framework: name for framework, name in names.items() if name is not None}
+        if row and f"trellis.{op.name}" not in found:
+            found[f"trellis.{op.name}"] = row
+    return found
 
 
 def pages() -> dict[str, str]:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | None = None) -> A:
-    """The array in another data type; `copy=False` hands back `x` itself if it has that type
-    already.
+    """The array in another data type; `copy=False` returns `x` itself if it has that type already.
 
     >>> import numpy as np, trellis
     >>> trellis.astype(np.array([1.7, -1.7]), "int32")
@@ -74,7 +73,7 @@ def iinfo(type: Array | DTypeLike, /) -> IntLimits:
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike) -> bool:
-    """Whether a type is, or is of the kind, that is named; a tuple asks for any of several.
+    """Whether a type is the named type or of the named kind; a tuple names several.
 
     Kinds: "bool", "signed integer", "unsigned integer", "integral", "real floating",
     "complex floating", "numeric".
@@ -88,7 +87,7 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike) -> bool:
 
 
 def result_type(*arrays_and_dtypes: Array | DTypeLike) -> DType:
-    """The type that a calculation with all of these has, by its canonical name.
+    """The type of a calculation with all of these, by its canonical name.
 
     >>> import numpy as np, trellis
     >>> trellis.result_type(np.zeros(2, "float32"), "int64", 1.5)

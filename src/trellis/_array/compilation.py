@@ -21,7 +21,8 @@ _is_on: Setting[bool] = Setting(
 
 
 class Compiled:
-    """A function that is compiled for each framework whose arrays it meets; see `compile`."""
+    """A function that is compiled for each framework whose arrays it is called with; see
+    `compile`."""
 
     def __init__(self, fn: Callable[..., Any], options: dict[str, Any]):
         functools.update_wrapper(self, fn)
@@ -43,7 +44,7 @@ class Compiled:
             compiled = self._by_backend[xp.__name__] = xp.compile_function(
                 self._fn, **self._options
             )
-        if hasattr(compiled, "on_leaves"):  # to take the nests apart once is enough
+        if hasattr(compiled, "on_leaves"):  # flattening the pytrees once is enough
             return compiled.on_leaves(leaves, spec, args, kwargs)
         return compiled(*args, **kwargs)
 
@@ -64,19 +65,19 @@ def compile(
     """The same function, compiled by the framework of the arrays it is called with.
 
     `jax.jit` on JAX, `torch.compile(fullgraph=True)` on torch, `tf.function` on TensorFlow; on
-    NumPy, which has no compiler, the function itself. Nests and Containers may go in and out. It is
-    compiled once for each set of shapes and dtypes, and again for each value of a static argument.
-    Called with the arrays of another framework later, it compiles for that one too.
+    NumPy, which has no compiler, the function itself. Arguments and results may be pytrees. It
+    is compiled once for each set of shapes and dtypes, and again for each value of a static
+    argument. Called with the arrays of another framework later, it compiles for that one too.
 
     On NumPy too, a draw without a key and a new value of a buffer or variable raise `TracingError`,
-    as under every compiler. `strict` adds, there, what only a compiler would notice otherwise:
-    Python code that looks at values, such as `if x > 0:`. It costs time, so it is for tests.
+    as under every compiler. With `strict`, Python code that depends on values, such as `if x > 0:`,
+    raises there too. It costs time, so it is for tests.
 
-    A step that gives new weights for old ones holds both while it runs. `donate_argnums` names
-    arguments by position that are not looked at after the call: results are written over their
-    arrays. JAX deletes these; on torch and TensorFlow the dicts and lists that they came in let go
-    of them, and one that somebody holds elsewhere stays as it is. Whoever uses what was given away
-    is told so. NumPy, without a compiler, leaves everything as it was.
+    A step that returns new weights keeps the old ones in memory while it runs. `donate_argnums`
+    names arguments, by position, that the caller will not use again: results may be written over
+    their arrays. JAX deletes donated arrays. On torch and TensorFlow they are removed from the
+    dicts and lists that held them, and an array with another reference keeps its values. Using a
+    donated array raises an error. On NumPy, which has no compiler, nothing changes.
 
     To debug with prints and breakpoints, switch compilation off: `TRELLIS_COMPILE=0` in the
     environment, or `with trellis.using_compilation(False):`.

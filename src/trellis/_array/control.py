@@ -1,6 +1,6 @@
 """Branches and loops that compile: native control flow while tracing, plain Python otherwise.
 
-States and operands may be any nests of arrays. A loop body keeps shapes and types as they are.
+States and operands may be any pytrees of arrays. A loop body must keep shapes and types.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def cond(
     /,
     *operands: object,
 ) -> T:
-    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both give the same
+    """`true_fn(*operands)` if `pred` holds, else `false_fn(*operands)`; both return the same
     structure.
 
     >>> import numpy as np, trellis
@@ -62,7 +62,7 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     def stepped(state: T) -> T:
         new = body_fn(state)
         if not seen:
-            if not is_followed():  # torch.compile comes by once, and refuses to note it
+            if not is_followed():  # torch.compile traces this once, and cannot record it
                 seen.append(True)
             _check_same("while_loop", "state", leaves(state), leaves(new))
         return new
@@ -72,8 +72,8 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
 
 
 def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T, Any]:
-    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; gives the last carry and
-    all y.
+    """Run `carry, y = fn(carry, x)` over the slices of `xs` along axis 0; returns the last carry
+    and all y.
 
     >>> import numpy as np, trellis
     >>> carry, ys = trellis.scan(lambda c, x: (c + x, c * x), np.array(0.0), np.array([1.0, 2.0]))
@@ -89,10 +89,10 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
             raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
     seen: list[bool] = []
 
-    def checked(carry: T, x: Any) -> tuple[T, Any]:
+    def checked(carry: T, x: Array) -> tuple[T, Any]:
         new, y = fn(carry, x)
         if not seen:
-            if not is_followed():  # torch.compile comes by once, and refuses to note it
+            if not is_followed():  # torch.compile traces this once, and cannot record it
                 seen.append(True)
             _check_same("scan", "carry", leaves(carry), leaves(new))
         return new, y

@@ -1,4 +1,5 @@
-"""Making arrays. Without an array among the arguments, `backend=` or the default one says where."""
+"""Creating arrays. Without an array among the arguments, `backend=` or the default backend decides
+the framework."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -71,8 +72,9 @@ def asarray(
 ) -> Array:
     """An array of numbers, nested lists, buffers or arrays.
 
-    An array stays in its own framework unless `backend` names another one; everything else goes to
-    the default backend. Python floats get the default float. `copy=False` raises where a copy is
+    An array stays in its own framework unless `backend` names another one; everything else becomes
+    an array of the default backend. Python floats get the default float. `copy=False` raises where
+    a copy is
     needed.
 
     >>> import trellis

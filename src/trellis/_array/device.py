@@ -1,11 +1,11 @@
-"""Where arrays live."""
+"""Devices of arrays."""
 
 from .._core.dispatch import xp_of
 from .._core.typing import A, Array, Device
 
 
 def device(x: Array, /) -> Device:
-    """The device that an array lives on, as the framework names it.
+    """The device of an array, as the framework names it.
 
     >>> import numpy as np, trellis
     >>> trellis.device(np.zeros(3))

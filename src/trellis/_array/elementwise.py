@@ -1,6 +1,5 @@
-"""Functions that work element by element; two arrays broadcast against each other.
-
-Integers beside floats take the float's type, integers in functions that need floats the default
+"""Functions that work element by element; two arrays broadcast against each other. Integers
+combined with floats take the float's type, integers in functions that need floats the default
 float, and Python numbers never widen an array: one table for all four (docs/dtypes.md).
 """
 
@@ -123,7 +122,7 @@ def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
 
 def bitwise_invert(x: A, /) -> A:
-    """Every bit turned over; for bools the logical not.
+    """Every bit inverted; for bools the logical not.
 
     >>> import numpy as np, trellis
     >>> trellis.bitwise_invert(np.array([0, 5]))
@@ -214,7 +213,7 @@ def ceil(x: A, /) -> A:
 
 
 def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) -> A:
-    """The elements, none below `min` and none above `max`; None leaves that side open.
+    """The elements limited to `min` and `max`; None means no limit on that side.
 
     The result has the type of `x`.
 
@@ -311,7 +310,7 @@ def erf(x: A, /) -> A:
 
 
 def erfc(x: A, /) -> A:
-    """One minus the error function, with all its digits where that is small.
+    """One minus the error function, accurate where it is small.
 
     >>> import numpy as np, trellis
     >>> trellis.erfc(np.array([0.0, 10.0]))
@@ -424,7 +423,7 @@ def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
 
 
 def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """sqrt(x1**2 + x2**2) without overflow on the way.
+    """sqrt(x1**2 + x2**2) without intermediate overflow.
 
     >>> import numpy as np, trellis
     >>> trellis.hypot(np.array([3.0]), np.array([4.0]))
@@ -568,7 +567,7 @@ def log2(x: A, /) -> A:
 
 
 def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """log(exp(x1) + exp(x2)) without overflow on the way.
+    """log(exp(x1) + exp(x2)) without intermediate overflow.
 
     >>> import numpy as np, trellis
     >>> trellis.logaddexp(np.array([1000.0]), np.array([1000.0]))
@@ -691,7 +690,7 @@ def nan_to_num(
 
 
 def negative(x: A, /) -> A:
-    """The elements with their sign turned.
+    """The elements with the opposite sign.
 
     >>> import numpy as np, trellis
     >>> trellis.negative(np.array([1.0, -2.0]))
@@ -743,7 +742,7 @@ def positive(x: A, /) -> A:
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
-    """x1 to the power of x2; of integers to negative powers the whole part.
+    """x1 to the power of x2; integers to negative powers are truncated.
 
     >>> import numpy as np, trellis
     >>> trellis.pow(np.array([2.0, 3.0]), 2)

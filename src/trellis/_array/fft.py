@@ -81,7 +81,7 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
 
 
 def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
-    """The transform of numbers that are mirror images of each other, of which one half is given.
+    """The transform of Hermitian-symmetric input, of which one half is given; the result is real.
 
     >>> import numpy as np, trellis
     >>> trellis.fft.hfft(np.array([1.0, 0.0, 0.0]))

@@ -1,4 +1,4 @@
-"""Reading and writing by index. Arrays are never modified: every update gives a new array."""
+"""Reading and writing by index. Arrays are never modified: every update returns a new array."""
 
 from typing import Any, Generic, Literal, get_args
 
@@ -15,13 +15,14 @@ from .._core.guards import (
 )
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_lengths, normal_axis, one_of
-from .._core.typing import A, Scalar
+from .._core.typing import A, Array, Backend, Scalar
 
 _Reduction = Literal["set", "add", "multiply", "min", "max"]
 
 
 class At(Generic[A]):
-    """A place in an array, made by `at`; its methods give a new array with that place changed."""
+    """Selected elements of an array, created by `at`; its methods return a new array with these
+    elements changed."""
 
     __slots__ = ("_index", "_x")
 
@@ -35,35 +36,36 @@ class At(Generic[A]):
         return {"x": self._x, "idx": self._index, "value": value}
 
     def set(self, value: A | Scalar, /) -> A:
-        """`x` with `value` in that place; which of several values wins at one index is open."""
+        """`x` with `value` at these elements; which of several values wins at one index is
+        undefined."""
         try:
             return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def add(self, value: A | Scalar, /) -> A:
-        """`x` with `value` added in that place; repeated indices add up."""
+        """`x` with `value` added to these elements; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def multiply(self, value: A | Scalar, /) -> A:
-        """`x` multiplied by `value` in that place; repeated indices multiply up."""
+        """`x` with these elements multiplied by `value`; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def min(self, value: A | Scalar, /) -> A:
-        """`x` with the smaller of itself and `value` in that place."""
+        """`x` with the minimum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
         except Exception as error:
             explain(error, at, self._given(value))
 
     def max(self, value: A | Scalar, /) -> A:
-        """`x` with the larger of itself and `value` in that place."""
+        """`x` with the maximum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
         except Exception as error:
@@ -71,10 +73,11 @@ class At(Generic[A]):
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
-    """A place in an array, to be changed by `set`, `add`, `multiply`, `min` or `max`; `x` stays as
-    it is.
+    """Selected elements of an array, to update with `set`, `add`, `multiply`, `min` or `max`; `x`
+    itself does not change.
 
-    `idx` is what stands between the brackets of `x[...]`. Differentiable in `x` and in the value.
+    `idx` is what you would write between the brackets of `x[...]`. Differentiable in `x` and in the
+    value.
 
     >>> import numpy as np, trellis
     >>> trellis.at(np.zeros(3), 1).set(5.0)
@@ -120,7 +123,7 @@ def put_along_axis(
         explain(error, put_along_axis)
 
 
-def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
+def _check_places(name: str, xp: Backend, x: Array, indices: Array, axis: int) -> None:
     kind = xp.dtype_name(indices.dtype)
     if not kind.startswith(("int", "uint")):
         raise DtypeError(
@@ -139,7 +142,7 @@ def _check_places(name: str, xp: Any, x: Any, indices: Any, axis: int) -> None:
         )
 
 
-def _counted(xp: Any, x: Any, axis: int) -> Any:
+def _counted(xp: Backend, x: Array, axis: int) -> Any:
     """0, 1, 2, ... along one axis of `x`, in a shape that broadcasts with it."""
     size = x.shape[axis]
     if size is None:  # not known while tracing: counted when the program runs
@@ -178,7 +181,7 @@ def scatter(
         explain(error, scatter)
 
 
-def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
+def _check_updates(x: Array, indices: Array, updates: Array | Scalar, axis: int) -> None:
     """Raise unless the updates broadcast to the slices that they go to."""
     shape = tuple(x.shape)
     slices = (*shape[:axis], *tuple(indices.shape), *shape[axis + 1 :])
@@ -187,7 +190,7 @@ def _check_updates(x: Any, indices: Any, updates: Any, axis: int) -> None:
     _check_values("scatter", "updates", updates, slices)
 
 
-def _check_values(name: str, what: str, values: Any, places: tuple[Any, ...]) -> None:
+def _check_values(name: str, what: str, values: Array | Scalar, places: tuple[Any, ...]) -> None:
     """Raise unless the values broadcast to the places that they go to."""
     given = tuple(getattr(values, "shape", ()))
     fits = len(given) <= len(places)
@@ -214,7 +217,7 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
         explain(error, segment_sum)
 
 
-def _check_segments(xp: Any, x: Any, segment_ids: Any) -> None:
+def _check_segments(xp: Backend, x: Array, segment_ids: Array) -> None:
     check_integers(xp, "segment_sum", segment_ids)
     check_rank("segment_sum", x, 1)
     if xp.dtype_name(x.dtype) == "bool":

@@ -1,4 +1,4 @@
-"""Arrays from one framework to another, without copying wherever both sides allow it.
+"""Converting arrays from one framework to another, without a copy where both sides allow it.
 
 On the CPU all four can use the same memory, through DLPack. Memory that is shared stays shared:
 what is written into one array shows in the other, so take `copy=True` where the source is going to
@@ -12,8 +12,8 @@ impossible:
 - bfloat16 from NumPy to JAX and TensorFlow;
 - another device.
 
-Gradients do not cross. An array that is being differentiated or traced raises instead of losing
-them.
+Gradients do not pass from one framework to another: an array that is being differentiated or traced
+raises an error instead of losing them.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from .._core import tree
-from .._core.dispatch import load, xp_of
+from .._core.dispatch import load, name_of, xp_of
 from .._core.errors import CopyError
 from .._core.explain import explain
 from .._core.guards import check_flag
 from .._core.tracing import is_followed
-from .._core.typing import Array, Device
+from .._core.typing import Array, Backend, Device
 from .creation import from_dlpack as from_dlpack
 
 _passing = (bool, int, float, complex, str, type(None))
@@ -36,8 +36,8 @@ _passing = (bool, int, float, complex, str, type(None))
 def to_backend(
     x: object, name: str, /, *, device: Device | None = None, copy: bool | None = None
 ) -> Any:
-    """The same array, or nest of arrays, in the framework `name`; numbers in nests stay what they
-    are.
+    """The same array, or pytree of arrays, in the framework `name`; numbers in pytrees are not
+    converted.
 
     `copy=None` shares memory where that is possible, `copy=False` raises `CopyError` where it is
     not, and `copy=True` always copies. Data types stay: where JAX would narrow 64-bit types it
@@ -57,7 +57,7 @@ def to_backend(
 
 
 def to_numpy(x: object, /) -> Any:
-    """The same array, or nest of arrays, in NumPy: a view of the same memory where that is
+    """The same array, or pytree of arrays, in NumPy: a view of the same memory where that is
     possible.
 
     Such a view of an array of JAX or TensorFlow is read-only. bfloat16 has the type of `ml_dtypes`.
@@ -82,7 +82,7 @@ def shares_memory(x: Array, y: Array, /) -> bool:
 
 def is_zero_copy(x: object, name: str, /) -> bool:
     """Whether `to_backend(x, name)` will share the memory of `x`; of all arrays in it, if it is a
-    nest.
+    pytree.
 
     >>> import numpy as np, trellis
     >>> trellis.interchange.is_zero_copy(np.zeros(2), "numpy")
@@ -95,13 +95,13 @@ def is_zero_copy(x: object, name: str, /) -> bool:
     return True
 
 
-def _map(fn: Callable[[Any], Any], x: Any) -> Any:
+def _map(fn: Callable[[Any], Any], x: object) -> Any:
     if not tree.is_nest(x):
         return fn(x)
     return tree.map(lambda leaf: leaf if type(leaf) in _passing else fn(leaf), x)
 
 
-def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
+def _converted(x: Array, target: Backend, device: Device | None, copy: bool | None) -> Any:
     source = xp_of(x)
     if source is target:
         is_same = device is None and not copy
@@ -116,11 +116,11 @@ def _converted(x: Any, target: Any, device: Any, copy: bool | None) -> Any:
     return y if device is None else _moved(y, target, device, copy)
 
 
-def _copied(x: Any, source: Any, target: Any) -> Any:
+def _copied(x: Array, source: Backend, target: Backend) -> Any:
     return target.from_numpy(source.to_numpy(x), copy=True)
 
 
-def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
+def _shared(x: Array, source: Backend, target: Backend, copy: bool | None) -> Any:
     """`x` in `target` over the same memory; where that cannot be, a copy unless `copy` is False."""
     try:
         y = _view(x, source, target)
@@ -133,30 +133,27 @@ def _shared(x: Any, source: Any, target: Any, copy: bool | None) -> Any:
     return y
 
 
-def _view(x: Any, source: Any, target: Any) -> Any:
-    if _name(source) == "numpy":
+def _view(x: Array, source: Backend, target: Backend) -> Any:
+    if source.ABILITIES.is_host:
         return target.from_numpy(x, copy=False)
-    if _name(target) != "numpy":
+    if not target.ABILITIES.is_host:
         return target.from_dlpack(x, copy=False)
     if not _is_on_cpu(x, source):
         raise CopyError(f"it is on {source.device(x)}, and NumPy arrays are on the CPU.")
     return source.to_numpy(x)
 
 
-def _moved(y: Any, target: Any, device: Any, copy: bool | None) -> Any:
+def _moved(y: Array, target: Backend, device: Device | None, copy: bool | None) -> Any:
     moved = target.to_device(y, device)
     if copy is False and target.device(moved) != target.device(y):
         raise CopyError(f"From {target.device(y)} to {device} needs a copy. Leave copy=False out.")
     return moved
 
 
-def _is_on_cpu(x: Any, xp: Any) -> bool:
+def _is_on_cpu(x: Array, xp: Backend) -> bool:
     return "cpu" in str(xp.device(x)).lower()
 
 
-def _name(xp: Any) -> str:
-    return str(xp.__name__.rpartition(".")[2])
-
-
-def _refusal(source: Any, target: Any, reason: str) -> str:
-    return f"This array cannot go from {_name(source)} to {_name(target)} without a copy: {reason}"
+def _refusal(source: Backend, target: Backend, reason: str) -> str:
+    ways = f"from {name_of(source)} to {name_of(target)}"
+    return f"This array cannot go {ways} without a copy: {reason}"

@@ -24,15 +24,14 @@ from .._core.guards import (
 )
 from .._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from .._core.shapes import one_of
-from .._core.typing import A, DTypeLike
+from .._core.typing import A, Array, Backend, DTypeLike
 
 
 def _nan_for_nan(
-    error: Exception, fn: Callable[..., Any], x: Any, *rest: Any, **options: Any
+    error: Exception, fn: Callable[..., Any], x: Array, *rest: Any, **options: Any
 ) -> Any:
-    """What matrices with nan or infinity give: nan, on every framework, for them alone.
-
-    Some drivers of LAPACK stop there and others go on; here one has stopped.
+    """Results for matrices with nan or infinity: nan, on every framework, and for these matrices
+    only. Called where a LAPACK driver has raised an error; others do not.
     """
     is_ours = isinstance(error, TrellisError) or not hasattr(x, "dtype") or len(x.shape) < 2
     if is_ours or not xp_of(x).is_concrete(x) or 0 in tuple(x.shape):
@@ -48,7 +47,7 @@ def _nan_for_nan(
     return _spoiled(xp, found, is_bad)
 
 
-def _spoiled(xp: Any, y: Any, is_bad: Any) -> Any:
+def _spoiled(xp: Backend, y: Array, is_bad: Array) -> Any:
     """nan, or 0 where there is none, in the results of the bad matrices of a stack."""
     extra = len(y.shape) - (len(is_bad.shape) - 2)
     places = xp.reshape(is_bad, (*tuple(is_bad.shape[:-2]), *(1,) * extra))
@@ -269,7 +268,7 @@ def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
         return _nan_for_nan(error, pinv, x, rtol=rtol)
 
 
-def _check_rtol(function: str, x: Any, rtol: Any) -> None:
+def _check_rtol(function: str, x: Array, rtol: float | Array | None) -> None:
     """Matrices, and one tolerance for all of them or for each."""
     if isinstance(x, dict):
         return

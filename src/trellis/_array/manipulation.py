@@ -1,4 +1,4 @@
-"""Changing the shape of arrays and putting them together."""
+"""Reshaping, joining and splitting arrays."""
 
 from collections.abc import Sequence
 from typing import Literal

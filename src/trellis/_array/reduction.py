@@ -1,4 +1,4 @@
-"""Many elements to one, along some axes or all of them, and the running forms of sum and product.
+"""Reductions along some axes or all of them, and cumulative sums and products.
 
 Sums and products of small integers are computed in the default int, so that they do not overflow
 early.
@@ -137,7 +137,7 @@ def diff(
 
 
 def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
-    """log(sum(exp(x))) without overflow on the way.
+    """log(sum(exp(x))) without intermediate overflow.
 
     >>> import numpy as np, trellis
     >>> trellis.logsumexp(np.array([[1000.0, 1000.0], [0.0, 0.0]]), axis=1)

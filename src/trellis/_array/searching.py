@@ -11,7 +11,7 @@ from .._core.explain import explain
 from .._core.guards import check_array, check_over
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import check_count, normal_axis, one_of
-from .._core.typing import A, Scalar
+from .._core.typing import A, Array, Backend, Scalar
 
 
 def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
@@ -109,7 +109,7 @@ def histogram(
         explain(error, histogram)
 
 
-def _flat_floats(xp: Any, x: Any) -> Any:
+def _flat_floats(xp: Backend, x: Array) -> Any:
     kind = xp.dtype_name(x.dtype)
     if kind in COMPLEX:
         raise DtypeError(f"histogram() compares real numbers, got an array of {kind}.")
@@ -117,7 +117,7 @@ def _flat_floats(xp: Any, x: Any) -> Any:
     return y if kind in FLOATING else xp.astype(y, str(default_dtype()))
 
 
-def _edges(xp: Any, y: Any, bins: Any, ends: Any) -> Any:
+def _edges(xp: Backend, y: Array, bins: int | Sequence[float] | Array, ends: Any) -> Any:
     """The edges of the bins in the type of `y`."""
     is_known = isinstance(bins, (int, list, tuple)) or hasattr(bins, "shape")
     if not is_known or isinstance(bins, bool):
@@ -142,7 +142,7 @@ def _edges(xp: Any, y: Any, bins: Any, ends: Any) -> Any:
     return xp.concat([inner, xp.reshape(high, (1,))])
 
 
-def _ends(xp: Any, y: Any, ends: Any) -> tuple[Any, Any]:
+def _ends(xp: Backend, y: Array, ends: Any) -> tuple[Any, Any]:
     if ends is not None:
         low, high = _pair(ends)
         low, high = [xp.asarray(end, dtype=y.dtype, device=xp.device(y)) for end in (low, high)]

@@ -1,5 +1,6 @@
 """What a file of a backend hands on: of its names, those that the interface asks for."""
 
+import inspect
 from typing import Any
 
 from .array_api import FFT, Linalg
@@ -14,11 +15,11 @@ def _names(protocol: Any) -> set[str]:
     found: set[str] = set()
     for cls in protocol.__mro__:
         if cls.__module__.startswith("trellis."):
-            found |= {*vars(cls), *vars(cls).get("__annotations__", {})}
+            found |= {*vars(cls), *inspect.get_annotations(cls)}
     return {name for name in found if not name.startswith("_")}
 
 
-_ASKED = {
+ASKED = {
     "": _names(Backend) | _BESIDE,
     "fft": _names(FFT),
     "linalg": _names(Linalg),
@@ -32,4 +33,4 @@ def hand_on(space: dict[str, Any], room: str = "") -> None:
     `room` is the extension of the standard that the file is. Set from here, where type checkers do
     not look: they could not work the names out, and would take all others for private.
     """
-    space["__all__"] = sorted([name for name in space if name in _ASKED[room]])
+    space["__all__"] = sorted([name for name in space if name in ASKED[room]])

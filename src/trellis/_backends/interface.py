@@ -1,19 +1,28 @@
 """What a backend provides: everything that Trellis asks of a framework stands on this page.
 
 A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`)
-with the functions below beside it. mypy checks the four against `Backend` at the end of this file,
-and `tests/contract/test_contract.py` compares their names and signatures with it. How to add
-another one: `docs/new_backend.md`.
+with the functions below beside it. `tests/contract/test_contract.py` compares the names and
+signatures of the four with it. How to add another one: `docs/new_backend.md`.
 
 Arguments come in clean: the public functions have looked at words (modes, paddings, reductions),
 have turned axes and sizes into tuples of ints and have refused arrays of two frameworks. What the
 standard itself allows, the functions of the standard take too, since users call them through
 `trellis.namespace(...)`.
+
+An array has `shape` (a tuple, or what can be made one), `dtype` and `ndim`; the operators of Python
+with arrays and Python numbers on either side; and `x[...]` with integers, slices, None, `...` and
+integer arrays. Data types can be hashed and compared.
+
+A backend need not define all of this: `complete.py` adds the rest, as a formula over what is there,
+else through NumPy, else as a function that raises `NotSupportedError` with its own name and the
+backend's. Seven names are enough: `TYPES`, `ABILITIES`, `ARRAY_TYPES`, `from_numpy`, `to_numpy`,
+`vjp` and `custom_vjp`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from .._core.abilities import Abilities
 from .._core.typing import Device, DTypeLike, Scalar
 from .array_api import ArrayAPI, Axes, Ints, Native
 from .shared.convolution import ConvSpec, TransposedConvSpec
@@ -34,12 +43,18 @@ Pairs: TypeAlias = Sequence[tuple[int, int]]
 class DataTypes(Protocol):
     """Names of data types, and what there is beyond the standard's."""
 
+    TYPES: dict[str, Any]
+    """The native types by their canonical names ("float32"), those that the framework has."""
+
     float16: Any
     """The half-precision type; `bfloat16` stands beside it where the framework has one of its own.
     """
 
     FLOAT_DTYPES: frozenset[Any]
     """The native types whose arrays can be differentiated."""
+
+    ABILITIES: Abilities
+    """What the framework can do beyond single functions: a compiler, shardings, wide integers."""
 
     ARRAY_TYPES: tuple[type, ...]
     """The array types of the framework, tracers among them; set by `_core.dispatch.register`."""
@@ -51,6 +66,9 @@ class DataTypes(Protocol):
     RECURRENCES: dict[str, Callable[..., Any]]
     """Recurrent layers over all their steps, by the name of one step ("gru_update"); what is
     absent, and a layer for which one gives None, is a scan over the step."""
+
+    MADE: dict[str, str]
+    """How each function is made, by its dotted name: "native", "derived", "host", "missing"."""
 
     def as_dtype(self, dtype: DTypeLike | None, /) -> Any:
         """The native type for a canonical name or a type of any framework; None stays None."""
@@ -70,8 +88,9 @@ class Gradients(Protocol):
         """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to
         gradients.
 
-        A cotangent None stands for an output that is not differentiated; `once` says that the map
-        is called a single time, so that what it needs may be freed then.
+        A cotangent None stands for an output that is not differentiated. The map may be called
+        several times, and inside another `vjp`, whose gradients then flow through it; `once` says
+        that it is called a single time, so that what it needs may be freed then.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:
@@ -287,7 +306,7 @@ class Kernels(Protocol):
     """
 
     def linear(self, x: Native, weight: Native, bias: Native | None) -> Native:
-        """x @ weight + bias over the last axis."""
+        """x @ weight.T + bias over the last axis; `weight` is (out, in)."""
 
     def grouped_matmul(self, x: Native, weights: Native, group_sizes: Native) -> Native:
         """Consecutive groups of rows, each times its own matrix; rows after the last are zero."""
@@ -333,7 +352,9 @@ class Kernels(Protocol):
     def lstm(
         self, x: Native, h: Native, c: Native, kernel: Native, recurrent_kernel: Native, bias: Any
     ) -> tuple[Native, tuple[Native, Native]]:
-        """A whole LSTM over axis 1 of (batch, time, features): all outputs, and the last (h, c)."""
+        """A whole LSTM over (time, batch, features): all outputs, and the last (h, c). The columns
+        of the kernels are the gates input, forget, cell, output.
+        """
 
     def layer_norm(
         self,
@@ -344,8 +365,8 @@ class Kernels(Protocol):
         *,
         axes: tuple[int, ...],
         epsilon: float,
-    ) -> Native | None:
-        """Normalisation over the last axes in one kernel; None where there is none."""
+    ) -> Native:
+        """Normalisation over `axes`, times weight plus bias, which have those axes."""
 
     def batch_norm(
         self,
@@ -436,7 +457,7 @@ class Foreach(Protocol):
         """The Euclidean norm of each."""
 
     def foreach_cast(self, xs: Natives, dtype: Any) -> Natives:
-        """All in one native data type."""
+        """All in one data type: a native one or its canonical name, "float32"."""
 
     def foreach_detach(self, xs: Natives) -> Natives:
         """The values without their history."""
@@ -585,12 +606,3 @@ class Beyond(
 
 class Backend(ArrayAPI, Beyond, Protocol):
     """A backend as the rest of the library sees it: what `xp_of(x)` gives."""
-
-
-if TYPE_CHECKING:
-    from . import jax, numpy, tensorflow, torch
-
-    _numpy: Backend = numpy
-    _jax: Backend = jax
-    _torch: Backend = torch
-    _tensorflow: Backend = tensorflow

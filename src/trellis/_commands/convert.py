@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from .._core.dispatch import backend_names
 from .errors import told
 
 SUMMARY = "a model of another framework as a Trellis module: its source and weights"
@@ -12,7 +13,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.add_argument("model", help="a file: .onnx, .pt2, .keras, or a SavedModel")
     parser.add_argument(
-        "--to", default="numpy", help="the framework to convert for: numpy, jax, torch, tensorflow"
+        "--to",
+        default="numpy",
+        help=f"the framework to convert for: {', '.join(backend_names())}",
     )
     parser.add_argument("--source", help="write readable Trellis code to this .py file")
     parser.add_argument("--weights", help="write the weights to this .safetensors file")

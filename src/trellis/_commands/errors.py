@@ -1,11 +1,11 @@
-"""What a command says when something went wrong: one sentence, not a traceback."""
+"""Errors of a command: one sentence, not a traceback."""
 
 import sys
 from collections.abc import Callable
 
 
 def told(command: str, run: Callable[[], None]) -> int:
-    """Run it; the exit code is 1 after an error that the user can do something about."""
+    """Run it; the exit code is 1 after an error that the user can fix."""
     from ..errors import TrellisError
 
     try:

@@ -22,7 +22,7 @@ class Input:
     bound: int
 
     def example(self, seed: int) -> Any:
-        """An array like it; open axes have 2 elements."""
+        """An array like it; dynamic axes have 2 elements."""
         import numpy as np
 
         rng = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ class Input:
         return rng.standard_normal(shape).astype(self.dtype)
 
     def open_axes(self) -> dict[int, str]:
-        """The axes that stay open."""
+        """The dynamic axes."""
         return {i: size for i, size in enumerate(self.shape) if isinstance(size, str)}
 
 

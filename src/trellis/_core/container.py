@@ -1,4 +1,4 @@
-"""`Container`: a dict with attribute access, key chains and leaf-wise arithmetic."""
+"""`Container`: a dict with attribute access, key paths and leaf-wise arithmetic."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -8,11 +8,11 @@ from .errors import ArgumentTypeError, KeyChainError, TracingError
 
 
 class Container(dict[str, Any]):
-    """A nest of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
+    """A pytree of arrays with names: `c.a.b`, `c["a/b"]`, `"a/b" in c`, `c * 2`.
 
-    Nested dicts become Containers, and so do key chains: `Container({"a/b": 1})` has `c.a.b`. Keys
+    Nested dicts become Containers, and so do key paths: `Container({"a/b": 1})` has `c.a.b`. Keys
     are kept sorted, unless made with `alphabetical_keys=False`. Containers pass through `jax.jit`,
-    `torch.compile` and `tf.function`, and a Container handed to an array function maps it over its
+    `torch.compile` and `tf.function`, and an array function called with a Container maps over its
     leaves.
 
     >>> import trellis
@@ -50,13 +50,13 @@ class Container(dict[str, Any]):
                 dict.__setitem__(self, key, _contained(items[key], alphabetical_keys))
 
     def _set_chain(self, chain: str, value: Any) -> None:
-        """Set a key chain, without writing into a Container that the caller still has."""
+        """Set a key path, without writing into a Container that the caller still has."""
         head = chain.partition("/")[0]
         if isinstance(dict.get(self, head), Container):
             dict.__setitem__(self, head, dict.__getitem__(self, head).copy())
         self[chain] = value
 
-    # Key chains -----------------------------------------------------------------------------------
+    # Key paths -----------------------------------------------------------------------------------
 
     # Not __getitem__, which would make each `v["w"]` a call of a Python function.
     def __missing__(self, key: str) -> Any:
@@ -147,7 +147,7 @@ class Container(dict[str, Any]):
     __copy__ = copy
 
     def hold(self) -> None:
-        """From now on refuse values that are gone when the running function ends, here and
+        """From now on raise for values that end with the running function (tracers), here and
         below."""
         object.__setattr__(self, "_is_held", True)
         for value in dict.values(self):
@@ -173,7 +173,7 @@ class Container(dict[str, Any]):
         return [*super().__dir__(), *dict.keys(self)]
 
     def key_chains(self) -> list[str]:
-        """The chains of all leaves, in order.
+        """The key paths of all leaves, in order.
 
         >>> import trellis
         >>> trellis.Container(a={"w": 1, "b": 2}, c=3).key_chains()
@@ -188,7 +188,7 @@ class Container(dict[str, Any]):
         return chains
 
     def flat(self, separator: str = "/") -> "Container":
-        """One level, its keys the chains joined with `separator`.
+        """A flat Container, whose keys are the key paths joined with `separator`.
 
         >>> import trellis
         >>> trellis.Container(a={"w": 1}).flat("__")
@@ -295,7 +295,7 @@ def _contained(value: Any, alphabetical: bool) -> Any:
 
 
 def _is_same(x: Mapping[str, Any], y: Mapping[str, Any]) -> bool:
-    """Whether two nests have the same keys and, leaf by leaf, the same objects."""
+    """Whether two pytrees have the same keys and, leaf by leaf, the same objects."""
     if x.keys() != y.keys():
         return False
     for key in y:

@@ -1,9 +1,9 @@
 """Which backend runs a call: the one its arrays belong to.
 
-`_by_type` maps exact array types to backend modules. It is written only when a backend loads, never
-per type seen: `torch.compile` guards the length of such a table, so a growing one would recompile
-for ever. A framework that the user has not imported cannot have arrays, so it is looked up in
-`sys.modules` and never imported for him, unless he names it.
+`_by_type` maps exact array types to backend modules. It changes only when a backend loads, never
+per type seen: `torch.compile` guards on the length of such a table, so a growing one would
+recompile again and again. A framework that the program has not imported cannot have arrays, so
+frameworks are looked up in `sys.modules` and imported only when they are named.
 """
 
 import os
@@ -25,6 +25,8 @@ BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
+loaded: dict[str, Any] = {}  # the backends themselves by name, also while a recording stands in
+_added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
 SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
@@ -49,15 +51,13 @@ def xp_of_pair(x1: object, x2: object) -> "Backend":
 
 
 def xp_of_all(*xs: object) -> "Backend":
-    """The one backend of all arguments; numbers and None fit any; arrays of two frameworks are
-    refused.
-    """
+    """The one backend of all arguments; numbers fit any; arrays of two frameworks raise."""
     found = _common(xs)
     return _resolve(xs[0]) if found is None else found
 
 
 def xp_of_any(*xs: object) -> "Backend":
-    """Like `xp_of_all`, but where there is no array the default backend serves."""
+    """Like `xp_of_all`, but the default backend if there is no array."""
     found = _common(xs)
     return default_xp() if found is None else found
 
@@ -80,7 +80,7 @@ def default_xp() -> "Backend":
 
 
 def named_xp(backend: str | None) -> "Backend":
-    """The backend of that name; None stands for the default one."""
+    """The backend of that name; None means the default one."""
     return default_xp() if backend is None else load(backend)
 
 
@@ -97,14 +97,15 @@ def _resolve(x: Any) -> "Backend":
             return backend
     if cls is GivenAway:
         raise gone()
+    known = ", ".join(backend_names())
     raise ArgumentTypeError(
-        f"Expected an array of {', '.join(BACKENDS)}; got {cls.__module__}.{cls.__qualname__}. "
+        f"Expected an array of {known}; got {cls.__module__}.{cls.__qualname__}. "
         "Write trellis.asarray(...) around lists and other objects first."
     )
 
 
 def _reconcile(xp: "Backend", other: "Backend", xs: tuple[Any, ...]) -> "Backend":
-    """Containers may stand beside arrays; two different frameworks may not."""
+    """Containers may be mixed with arrays; two different frameworks may not."""
     nests = [m for m in (xp, other) if isinstance(m, LeafwiseBackend)]
     if nests:
         return nests[0]
@@ -122,7 +123,7 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
         frame = frame.f_back
     names = {id(value): name for name, value in frame.f_locals.items()}
     kinds = [
-        (names.get(id(x), f"argument {i}"), xp_of(x).__name__.rpartition(".")[2])
+        (names.get(id(x), f"argument {i}"), name_of(xp_of(x)))
         for i, x in enumerate(xs)
         if type(x) not in SCALAR_TYPES
     ]
@@ -139,28 +140,33 @@ def mixed_backends(xs: tuple[Any, ...]) -> MixedBackendsError:
 def load(name: str) -> "Backend":
     """The backend module of that name, imported now if need be.
 
-    Written out with `from ... import`: that is what torch.compile can trace on a cold start.
+    Written out with `from ... import`: that is what torch.compile can trace on a cold start. mypy
+    does not see the functions that the op table makes; the contract tests compare all of them.
     """
     if name == "numpy":
         from .._backends import numpy as numpy_backend
 
-        return numpy_backend
+        return numpy_backend  # type: ignore[return-value]
     if name == "jax":
         _require(name, "jax")
         from .._backends import jax as jax_backend
 
-        return jax_backend
+        return jax_backend  # type: ignore[return-value]
     if name == "torch":
         _require(name, "torch")
         from .._backends import torch as torch_backend
 
-        return torch_backend
+        return torch_backend  # type: ignore[return-value]
     if name == "tensorflow":
         _require(name, "tensorflow")
         from .._backends import tensorflow as tensorflow_backend
 
-        return tensorflow_backend
-    raise ArgumentError(f"Unknown backend {name!r}. The backends are {', '.join(BACKENDS)}.")
+        return tensorflow_backend  # type: ignore[return-value]
+    if name in _added:
+        backend: Backend = _added[name]
+        return backend
+    known = ", ".join(backend_names())
+    raise ArgumentError(f"Unknown backend {name!r}. The backends are {known}.")
 
 
 def _require(name: str, package: str) -> None:
@@ -173,13 +179,50 @@ def _require(name: str, package: str) -> None:
 
 def imported_backends() -> list["Backend"]:
     """The backends of those frameworks that the user has imported himself."""
-    return [load(name) for name in BACKENDS if name in sys.modules]
+    return [load(name) for name in BACKENDS if name in sys.modules] + list(_added.values())
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names of all backends, loaded or not."""
+    return (*BACKENDS, *_added)
+
+
+def other_names(name: str) -> str:
+    """The other backends, for a message that sends its reader to one of them."""
+    return " or ".join([other for other in backend_names() if other != name])
+
+
+def name_of(backend: object) -> str:
+    """The name of a backend."""
+    return str(backend.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
 
 
 def register(backend: object, types: tuple[type, ...]) -> None:
     """Called by a backend when it loads, with the exact types of its arrays."""
+    name = name_of(backend)
+    loaded[name] = backend
+    if name not in BACKENDS:
+        _added[name] = backend
     for cls in types:
         _by_type[cls] = backend
+
+
+def unregister(name: str) -> None:
+    """Forget a backend of another package."""
+    backend = loaded.pop(name)
+    del _added[name]
+    for cls in [cls for cls, row in _by_type.items() if row is backend]:
+        del _by_type[cls]
+
+
+def stand_in(name: str, backend: object) -> None:
+    """From now on `load` gives `backend` for this name: a recording, or the backend again."""
+    if name in _added:
+        _added[name] = backend
+    else:
+        from .. import _backends
+
+        setattr(_backends, name, backend)
 
 
 # Public -------------------------------------------------------------------------------------------
@@ -196,8 +239,7 @@ def backend_of(x: object, /) -> str:
         raise ArgumentTypeError(
             f"backend_of() expects an array, got {x!r} of type {type(x).__name__}."
         )
-    name: str = xp_of(x).__name__.rpartition(".")[2]
-    return name
+    return name_of(xp_of(x))
 
 
 def namespace(x: object, /) -> "Backend":
@@ -212,9 +254,8 @@ def namespace(x: object, /) -> "Backend":
 
 
 def set_backend(name: str, /) -> None:
-    """Choose the backend of calls that have no array.
-
-    In the main program it counts for the whole process; in a thread or an async task only there.
+    """Choose the backend of calls without arrays. In the main program it applies to the whole
+    process; in a thread or an async task only there.
 
     >>> import trellis
     >>> trellis.set_backend("numpy")
@@ -226,7 +267,7 @@ def set_backend(name: str, /) -> None:
 
 
 def current_backend() -> str:
-    """The name of the backend that serves calls without any array.
+    """The name of the backend of calls without arrays.
 
     >>> import trellis
     >>> trellis.current_backend()

@@ -1,4 +1,4 @@
-"""Arrays that are given away to a compiled function, which may use their memory for its results."""
+"""Arrays that are donated to a compiled function, which may use their memory for its results."""
 
 from typing import Any, NoReturn
 
@@ -6,32 +6,33 @@ from .errors import ArgumentError
 
 
 class GivenAway:
-    """Stands in a nest in the place of an array that was given away."""
+    """Takes the place of a donated array in a pytree."""
 
     __slots__ = ()
 
-    # Whatever asks for the array's dtype or shape is told what has become of it.
+    # Asking for the array's dtype or shape raises, and the error explains why.
     def __getattr__(self, name: str) -> NoReturn:
         raise gone()
 
     def __repr__(self) -> str:
-        return "<given away>"
+        return "<donated>"
 
 
 _MARK = GivenAway()
 
 
 def gone() -> ArgumentError:
-    """What is said to whoever wants such an array."""
+    """The error for the use of a donated array."""
     return ArgumentError(
-        "This array was given away, in an argument that compile(donate_argnums=...) names: its "
-        "memory holds a result of that call now. Use the result, or leave the argument out of "
-        "donate_argnums."
+        "This array was donated: it was passed in an argument that compile(donate_argnums=...) "
+        "names, and its memory may hold a result of that call now. Use the result, or remove the "
+        "argument from donate_argnums."
     )
 
 
 def give_away(nest: Any) -> None:
-    """Let go of the arrays in dicts and lists. One in a tuple, or on its own, stays where it is."""
+    """Drop the references to the arrays in dicts and lists. An array in a tuple, or on its own,
+    stays."""
     if isinstance(nest, dict):
         for key, value in dict.items(nest):
             if isinstance(value, (dict, list, tuple)):
@@ -47,7 +48,7 @@ def give_away(nest: Any) -> None:
 
 
 def places(spec: Any, argnums: tuple[int, ...]) -> list[int]:
-    """Where the leaves of some arguments stand among those of all; `spec` is that of
+    """The positions of the leaves of some arguments among the leaves of all; `spec` is that of
     `(args, kwargs)`.
     """
     found: list[int] = []

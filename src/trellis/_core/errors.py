@@ -11,7 +11,7 @@ TrellisError
 ├── DeviceError               (ValueError)           arrays on several devices, or an unknown one
 ├── CopyError                 (ValueError)           `copy=False` where only a copy is possible
 ├── OutOfMemoryError          (MemoryError)          more memory than there is
-├── KeyChainError             (KeyError)             a missing key or key chain of a nest
+├── KeyChainError             (KeyError)             a missing key or key path of a pytree
 ├── BackendNotInstalledError  (ImportError)          a framework that was named but is not installed
 ├── NotSupportedError         (NotImplementedError)  what a framework truly cannot do
 ├── ConversionError           (ValueError)           a converted model that differs from its source
@@ -62,7 +62,7 @@ class DeviceError(TrellisError, ValueError):
 
 
 class CopyError(TrellisError, ValueError):
-    """`copy=False` was asked for where only a copy is possible."""
+    """`copy=False` was passed where only a copy is possible."""
 
 
 class OutOfMemoryError(TrellisError, MemoryError):
@@ -70,7 +70,7 @@ class OutOfMemoryError(TrellisError, MemoryError):
 
 
 class KeyChainError(TrellisError, KeyError):
-    """A missing key or key chain."""
+    """A missing key or key path."""
 
     # KeyError shows its argument's repr, which hides line breaks of a helpful message.
     __str__ = Exception.__str__
@@ -81,7 +81,7 @@ class BackendNotInstalledError(TrellisError, ImportError):
 
 
 class NotSupportedError(TrellisError, NotImplementedError):
-    """What the framework truly cannot do."""
+    """Something that the framework cannot do."""
 
 
 class ConversionError(TrellisError, ValueError):

@@ -5,7 +5,7 @@ from types import ModuleType
 
 
 def public_names(package: str, *modules: str) -> list[str]:
-    """The names that a package hands on, and those of its modules that are public too.
+    """The names that a package re-exports, and its public modules.
 
     >>> import trellis.nn
     >>> names = public_names("trellis.nn", "init")

@@ -83,7 +83,7 @@ def check_scalar(value: Any) -> None:
 
 
 def check_array(value: Any) -> None:
-    """Raise unless a value is an array, or a nest of them."""
+    """Raise unless a value is an array, or a pytree of them."""
     if not hasattr(value, "dtype") and not isinstance(value, dict):
         raise WrongKind(f"{value!r} is no array")
 

@@ -75,7 +75,7 @@ def _fits_class(value: Any, cls: Any) -> bool:
     if cls is None or cls is NoneType:
         return value is None
     if cls is Array:
-        return is_array(value) or isinstance(value, dict)  # nests go leaf by leaf
+        return is_array(value) or isinstance(value, dict)  # pytrees go leaf by leaf
     if cls is Hashable:
         return not is_array(value) and getattr(type(value), "__hash__", None) is not None
     # A function serves where something that is called is asked for: a module, an initialiser.

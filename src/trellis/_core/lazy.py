@@ -1,12 +1,16 @@
-"""The upper rooms open when one of them is first entered: `import trellis` alone stays as light as
-its base.
+"""Packages that `import trellis` leaves unloaded: each is loaded when it is first used, alone.
 
-Then all open and the door is taken away: in a module with a `__getattr__` Python looks every name
-up the slow way, which would cost each `trellis.exp(x)` another 50 ns.
+`trellis.__getattr__` finds them. In a module that has a `__getattr__` Python looks up every name
+the slow way, 13 ns more for each `trellis.exp(x)`. So it is removed as soon as the functions and
+classes of the package itself are there, which `trellis.nn` and `trellis.optim` bring; packages
+that are not loaded by then are replaced by modules that load themselves.
 """
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from threading import RLock
+from types import ModuleType
 from typing import Any
 
 ROOMS = (
@@ -21,7 +25,7 @@ ROOMS = (
     "export",
     "distributed",
 )
-# Names of the package itself that live in one of them.
+# Names of `trellis` itself that are defined in one of them.
 NAMES = {
     "Module": "nn",
     "conv1d": "functional",
@@ -34,13 +38,10 @@ NAMES = {
     "conv_general_transpose": "functional",
     "depthwise_conv2d": "functional",
     "dropout": "functional",
-    "generate": "generation",
     "linear": "functional",
     "lstm_update": "functional",
     "multi_head_attention": "functional",
     "scaled_dot_product_attention": "functional",
-    "trace": "graph",
-    "diverge": "_diverge",
     "adam_step": "optim.functions",
     "adam_update": "optim.functions",
     "gradient_descent_update": "optim.functions",
@@ -49,34 +50,82 @@ NAMES = {
     "optimizer_update": "optim.functions",
 }
 
-_is_opening = False  # rooms enter each other while they open
-
 
 def enter(name: str) -> Any:
-    """The room of that name, or what lives in one; used as the package's `__getattr__`."""
-    global _is_opening
+    """The package of that name, or what lives in one; used as `trellis.__getattr__`."""
     if name not in ROOMS and name not in NAMES:
         raise AttributeError(f"module 'trellis' has no attribute {name!r}")
-    is_first, _is_opening = not _is_opening, True
-    if is_first:
-        try:
-            _open_all(sys.modules["trellis"])
-        finally:
-            _is_opening = False  # also after an interrupt: the next one who enters opens the rest
-    if name in ROOMS:
-        return import_module(f"trellis.{name}")
-    return getattr(import_module(f"trellis.{NAMES[name]}"), name)
+    room = import_module(f"trellis.{NAMES.get(name, name)}")
+    found = getattr(room, name) if name in NAMES else room
+    _settle(sys.modules["trellis"])
+    return found
 
 
-def _open_all(package: Any) -> None:
-    for room in ROOMS:
-        import_module(f"trellis.{room}")
-    for each, room in NAMES.items():
-        setattr(package, each, getattr(import_module(f"trellis.{room}"), each))
-    package.__dict__.pop("__getattr__", None)  # another thread may have been quicker
+def _settle(package: ModuleType) -> None:
+    """Add the names of packages that are loaded; with the last of them `__getattr__` goes."""
+    is_settled = True
+    for name, room in NAMES.items():
+        home = sys.modules.get(f"trellis.{room}")
+        if name in vars(home or package):
+            setattr(package, name, vars(home or package)[name])
+        else:
+            is_settled = False
+    if is_settled:
+        for room in ROOMS:
+            if room not in vars(package):
+                setattr(package, room, _unloaded(f"trellis.{room}"))
+        vars(package).pop("__getattr__", None)  # another thread may have been quicker
+
+
+def _unloaded(name: str) -> ModuleType:
+    spec = find_spec(name)
+    assert spec is not None, "a package of ours"
+    module = module_from_spec(spec)
+    module.__class__ = Unloaded
+    return sys.modules.setdefault(name, module)
+
+
+class Unloaded(ModuleType):
+    """A package that runs when one of its names is first asked for; then it is a plain module."""
+
+    def __getattr__(self, name: str) -> Any:
+        is_asked_of_all = name.startswith("__") and name != "__all__"  # by inspect, unittest, ...
+        if is_asked_of_all or not _load(self):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(self, name)
+
+    def __dir__(self) -> list[str]:
+        return list(dir(self) if _load(self) else super().__dir__())
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        _load(self)
+        return _namespace.__get__(self)  # type: ignore[no-any-return]
+
+
+_namespace: Any = vars(ModuleType)["__dict__"]
+# One for each package: loading one may have to wait for another that it needs, as imports do.
+_locks = {f"trellis.{room}": RLock() for room in ROOMS}
+_loading: set[str] = set()
+
+
+def _load(module: ModuleType) -> bool:
+    """Run the package in this module; False while it runs, further up in this thread."""
+    name = module.__name__
+    with _locks[name]:
+        if name in _loading:
+            return False
+        if type(module) is Unloaded:
+            _loading.add(name)
+            try:
+                module.__spec__.loader.exec_module(module)  # type: ignore[union-attr]
+                module.__class__ = ModuleType  # type: ignore[assignment]
+            finally:
+                _loading.discard(name)  # also after an interrupt: the next one loads it
+    return True
 
 
 def names_of_package() -> list[str]:
-    """What `dir(trellis)` shows: public names, those behind doors not opened yet among them."""
+    """What `dir(trellis)` shows: public names, also of packages that are not loaded yet."""
     here = [name for name in vars(sys.modules["trellis"]) if not name.startswith("_")]
     return sorted({*here, *ROOMS, *NAMES, "__version__"} - {"TYPE_CHECKING"})

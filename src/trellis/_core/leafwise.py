@@ -24,7 +24,7 @@ def call_leafwise(
     """Call `fn` once per leaf of the dicts and Containers among its arguments.
 
     Everything else serves every leaf. A list of Containers gives each call the list of its leaves.
-    Where `fn` returns a tuple, the result is a tuple of nests, never a nest of tuples.
+    Where `fn` returns a tuple, the result is a tuple of pytrees, never a pytree of tuples.
 
     >>> from trellis import tree
     >>> tree.call_leafwise(divmod, ({"a": 7, "b": 9}, 4), {})
@@ -127,13 +127,13 @@ class _Leaf:
 
 
 def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`call_leafwise` where all nests are arguments by position, the usual case.
+    """`call_leafwise` where all pytrees are arguments by position, the usual case.
 
     Leaves of the same types as those of the first call need not be looked at again.
     """
     try:
         columns, spec = align(args)
-        assert spec is not None, "the table led here by the type of a nest"
+        assert spec is not None, "the table led here by the type of a pytree"
         if not columns[0]:
             return _gather([], spec)
         fn = leaf.function_for([*[column[0] for column in columns], *kwargs.values()])

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Setting(Generic[T]):
-    """In the main program `set` counts for the whole process; in a thread or a task only there.
+    """In the main program `set` applies to the whole process; in a thread or a task only there.
 
     >>> colour = Setting("colour", "green")
     >>> with colour.using("red"):
@@ -44,7 +44,8 @@ class Setting(Generic[T]):
         return self._process_wide if here is None else here.value
 
     def set(self, value: T) -> None:
-        # A thread started later does not inherit context variables in Python 3.11, yet whoever sets
+        # A thread started later does not inherit context variables in Python 3.11, yet a caller who
+        # sets
         # a default in the main program expects worker threads to follow it.
         in_main_program = threading.current_thread() is threading.main_thread()
         if in_main_program and not _in_event_loop() and self._here.get() is None:
@@ -57,7 +58,7 @@ class Setting(Generic[T]):
         self._here.set(_Override(self, value))
 
     def unset_here(self) -> None:
-        """Take back what was set for this thread or task only."""
+        """Undo `set_here` for this thread or task."""
         self._here.set(None)
 
     @contextmanager
@@ -81,7 +82,7 @@ class Setting(Generic[T]):
 
 
 class _Override(Generic[T]):
-    """A value that counts in one thread or task; it goes when that ends, or with its `with`
+    """A value for one thread or task; it ends with that thread or task, or with its `with`
     block."""
 
     __slots__ = ("_setting", "value")
@@ -96,6 +97,7 @@ class _Override(Generic[T]):
 
 
 def _in_event_loop() -> bool:
-    # Whoever runs a loop has imported asyncio; importing it here would cost every user 40 ms.
+    # A program that runs a loop has imported asyncio; importing it here would cost every user 40
+    # ms.
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from .dispatch import BACKENDS, load, xp_of
+from .dispatch import backend_names, load, loaded, xp_of
 from .errors import ArgumentTypeError
 from .leafwise import is_of_one_type
 
@@ -55,13 +55,12 @@ def tracing() -> str | None:
     pretended = _pretended.get()
     if pretended is not None:
         return pretended
-    for name in BACKENDS:
+    for name in backend_names():
         # Loaded or not, without the cost of an import statement for each random number.
-        loaded = sys.modules.get(f"trellis._backends.{name}.tracing")
-        if loaded is not None:
-            if loaded.is_tracing():
-                return name
-        elif name in sys.modules and load(name).is_tracing():
+        xp = loaded.get(name)
+        if xp is None and name in sys.modules:
+            xp = load(name)
+        if xp is not None and xp.is_tracing():
             return name
     return None
 

@@ -1,6 +1,7 @@
-"""Nests of arrays: dicts, Containers, lists and tuples, to any depth. `optree` does the walking.
+"""Pytrees of arrays: dicts, Containers, lists and tuples, to any depth. `optree` flattens and
+unflattens them.
 
-`None` is an empty nest: it has no leaves.
+`None` is an empty pytree: it has no leaves.
 
 >>> from trellis import tree
 >>> tree.map(lambda x, y: x * y, {"a": 1, "b": [2, 3]}, 10)
@@ -17,8 +18,8 @@ from .errors import KeyChainError, ShapeError
 from .explain import explain
 
 Structure: TypeAlias = optree.PyTreeSpec
-# A nest may hold anything as a leaf; the types of optree ask for a type of leaf, hence the ignores
-# below.
+# A pytree may hold anything as a leaf; the types of optree ask for a type of leaf, hence the
+# ignores below.
 
 _NAMESPACE = "trellis"
 
@@ -48,7 +49,7 @@ def is_nest(x: object, /) -> bool:
 
 
 def flatten(tree: object, /) -> tuple[list[Any], Structure]:
-    """The leaves of a nest, and what is needed to put it together again.
+    """The leaves of a pytree, and its structure, from which `unflatten` rebuilds it.
 
     >>> from trellis import tree
     >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
@@ -73,7 +74,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
 
 
 def structure(tree: object, /) -> Structure:
-    """The structure of a nest without its leaves; structures can be compared with `==`.
+    """The structure of a pytree without its leaves; structures can be compared with `==`.
 
     >>> from trellis import tree
     >>> tree.structure({"a": 1}) == tree.structure({"a": 5})
@@ -93,7 +94,7 @@ def leaves(tree: object, /) -> list[Any]:
 
 
 def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
-    """Apply `fn` leaf by leaf. A plain array or number beside a nest serves every leaf.
+    """Apply `fn` leaf by leaf. A single array or number among the arguments is used for every leaf.
 
     The result has the structure and container types of the first nested argument. Different
     structures raise; a dict and a Container with the same keys are equal.
@@ -113,7 +114,7 @@ def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
 
 
 def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
-    """For each tree the list of its leaves, all in the order of the first nest; None if there is
+    """For each tree the list of its leaves, all in the order of the first pytree; None if there is
     none.
 
     >>> from trellis import tree
@@ -145,19 +146,20 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
 
 
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
-    """The leaves of `tree` in the order of `lead`; a leaf in place of a nest serves all of it."""
+    """The leaves of `tree` in the order of `lead`; a leaf in place of a pytree is used for all of
+    its leaves."""
     if not is_nest(lead):
         if is_nest(tree):
             raise ShapeError(
-                f"Nests differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there."
+                f"Pytrees differ at {chain or 'the top'!r}: a leaf here, {_kind(tree)} there."
             )
         return [tree]
     if not is_nest(tree):
         return [tree] * len(leaves(lead))
     if isinstance(lead, dict) != isinstance(tree, dict) or _keys(lead) != _keys(tree):
         raise ShapeError(
-            f"Nests differ at {chain or 'the top'!r}: {_kind(lead)} here, {_kind(tree)} there. "
-            "All nests of one call need the same keys and lengths."
+            f"Pytrees differ at {chain or 'the top'!r}: {_kind(lead)} here, {_kind(tree)} there. "
+            "All pytrees of one call need the same keys and lengths."
         )
     spread = []
     for key in sorted(lead) if type(lead) is dict else _keys_in_order(lead):
@@ -179,7 +181,7 @@ def _kind(nest: Any) -> str:
     return f"{type(nest).__name__} of length {len(nest)}" if is_nest(nest) else "a leaf"
 
 
-# Key chains ---------------------------------------------------------------------------------------
+# Key paths ---------------------------------------------------------------------------------------
 
 
 def key_chains(tree: object, /) -> list[str]:
@@ -218,7 +220,7 @@ def map_with_key_chains(fn: Callable[..., Any], tree: object, /) -> Any:
 
 
 def from_key_chains(flat: Mapping[str, Any], /) -> Container:
-    """A nested Container from key chains; the inverse of `Container.flat`.
+    """A nested Container from key paths; the inverse of `Container.flat`.
 
     >>> from trellis import tree
     >>> tree.from_key_chains({"a/w": 1, "a/b": 2})
@@ -234,7 +236,7 @@ def from_key_chains(flat: Mapping[str, Any], /) -> Container:
 
 
 def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
-    """The part of a nest that a chain of keys and indices leads to.
+    """The part of a pytree at a path of keys and indices.
 
     >>> from trellis import tree
     >>> tree.get([{"w": 1}, {"w": 2}], [1, "w"])

@@ -1,7 +1,12 @@
 """Types that survive a call: an array of one framework in, an array of that framework out."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend as Backend
+else:
+    Backend = Any  # nothing loads the interface to run
 
 
 class Array(Protocol):

@@ -1,10 +1,10 @@
-"""What a compiler makes of a program, against the program as it is.
+"""Comparing a compiled program with the same program without compilation.
 
 A compiled program that gives every intermediate value is not the one that people run: the compiler
 fuses less where values must be kept. (On JAX, a * b + c in one kernel rounds once, and twice where
 a * b is asked for too.) So the program is compiled twice: with all values, for the calls, and with
-its outputs alone, for what it returns. Where only the second one is off, the first call that is so
-when nothing else is asked for is searched by halves.
+its outputs alone, for what it returns. If only the second one differs, a bisection finds the first
+call that differs when it is the only output.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ import numpy as np
 from .._array.compilation import compile
 from .._core import tree
 from .._core.container import Container
-from .._core.dispatch import load, using_backend
+from .._core.dispatch import load, other_names, using_backend
 from .._core.errors import NotSupportedError
 from .._recording.modules import modules_of
 from ..graph import Graph, Node, program_of, trace
@@ -28,9 +28,10 @@ def with_compiler(
     fn: Callable[..., Any], args: tuple[Any, ...], backend: str, tolerance: float | None
 ) -> Report:
     """The report on the plain and the compiled program of one framework."""
-    if backend == "numpy":
+    if not load(backend).ABILITIES.has_compiler:
         raise NotSupportedError(
-            "NumPy has no compiler to compare with. Name jax, torch or tensorflow in backends."
+            f"{backend} has no compiler to compare with. Name another one in backends: "
+            f"{other_names(backend)}."
         )
     program = _Program(fn, args, backend)
     values = [node.result for node in program.nodes]

@@ -1,13 +1,17 @@
-"""The public door: which comparison is meant, and making it."""
+"""Which comparison is meant, and making it."""
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
-from .._core.dispatch import BACKENDS, backend_of, current_backend, load
+from .._core.dispatch import (
+    backend_of,
+    current_backend,
+    imported_backends,
+    load,
+    name_of,
+)
 from .._core.errors import ArgumentError, NotSupportedError
-from .._core.kinds import check_arguments
 from .._recording import refuse_compilers
 from .._recording.modules import modules_of
 from .compiled import with_compiler
@@ -19,43 +23,18 @@ from .report import Report, compare
 MODES = ("accumulated", "local")
 
 
-def diverge(
+def find(
     fn: Callable[..., Any],
-    args: Any = (),
-    foreign_args: Any = None,
-    /,
-    *,
-    backends: Sequence[str] | None = None,
-    mode: str = "accumulated",
-    gradients: bool = False,
-    compiled: bool = False,
-    tolerance: float | None = None,
+    args: Any,
+    foreign_args: Any,
+    backends: Sequence[str] | None,
+    mode: str,
+    gradients: bool,
+    compiled: bool,
+    tolerance: float | None,
 ) -> Report:
-    """The first call in which two runs of a program differ, and all others.
-
-    `diverge(fn, args, backends=("torch", "jax"))` runs `fn(*args)` on each framework, with the
-    arguments and the variables of its modules moved there, and compares each call with that of the
-    first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
-    call by its inputs, for upstream gradients that are the same everywhere. With
-    `mode="accumulated"` each framework goes on with its own values; with `mode="local"` each call
-    gets the inputs of the first framework, so that the one at fault stands out. Without `backends`
-    it takes the framework of the arguments and all others that are loaded.
-
-    `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
-    plain one: once with all values kept, and once with the outputs alone, as it is fused then.
-    `diverge(torch_module, port, args)` compares a model of torch with its conversion, node by node,
-    or with a module of Trellis whose attributes have the same names, module by module.
-
-    `tolerance` is the difference that is allowed, relative to the largest number of a result; by
-    default that of the data type.
-
-    >>> import numpy as np, trellis
-    >>> report = trellis.diverge(trellis.exp, (np.ones(3),), backends=("numpy", "numpy"))
-    >>> report.is_same, report.count
-    (True, 1)
-    """
+    """`trellis.diverge`."""
     refuse_compilers()
-    check_arguments(diverge, locals())
     if mode not in MODES:
         raise ArgumentError(f"mode is one of {', '.join(MODES)}, got {mode!r}.")
     if foreign_args is not None:
@@ -111,8 +90,7 @@ def _own_backend(fn: Any, args: Any) -> str:
 def _backends(fn: Any, args: Any, backends: Sequence[str] | None) -> list[str]:
     if backends is None:
         own = _own_backend(fn, args)
-        loaded = [name for name in BACKENDS if name in sys.modules]
-        backends = [own, *[name for name in loaded if name != own]]
+        backends = [own, *[name_of(xp) for xp in imported_backends() if name_of(xp) != own]]
     if isinstance(backends, str) or len(backends) < 2:
         raise ArgumentError(
             f"diverge() compares at least two frameworks, got backends={backends!r}. Write "

@@ -32,7 +32,7 @@ class Call:
     group: int  # calls of one public function share the number
     where: str
     module: str
-    variables: list[str]  # key chains of those among its arguments
+    variables: list[str]  # key paths of those among its arguments
     outputs: list[Any]
     gradients: list[Any] = field(default_factory=list)  # of its float inputs, in order
     remark: str = ""  # why there is nothing to compare
@@ -98,14 +98,14 @@ def record(
     backend: str | None = None,
     gradients: bool = False,
 ) -> Recording:
-    """Run `fn(*args)` on a framework, that of the arrays if none is named, and keep what each call
-    gave.
+    """Run `fn(*args)` on a framework, that of the arrays if none is named, and keep the result of
+    each call.
 
     Arguments, variables and buffers of the modules that `fn` uses are moved there; nothing on the
     modules changes. Draws without a key begin with the same key in each recording.
 
     >>> import numpy as np, trellis
-    >>> from trellis._diverge import record
+    >>> from trellis._diverge.recording import record
     >>> [call.op for call in record(lambda x: trellis.exp(x) + 1, (np.ones(3),)).calls]
     ['exp', 'add']
     """
@@ -145,7 +145,7 @@ class Listener(Recorder):
     def variables_of(
         self, name: str, module: Module, count: int
     ) -> tuple[Module, Container, Container]:
-        """The variables and buffers of a module in this framework, each with its key chain."""
+        """The variables and buffers of a module in this framework, each with its key path."""
         prefix = f"{name}/" if count > 1 else ""
         v = tree.map_with_key_chains(lambda chain, x: self.brought(x, prefix + chain), module.v)
         buffers = tree.map_with_key_chains(
@@ -154,7 +154,7 @@ class Listener(Recorder):
         return module, Container(v), Container(buffers)
 
     def brought(self, nest: Any, note: str | None = None) -> Any:
-        """A nest of arrays as recorded ones of this framework."""
+        """A pytree of arrays as recorded ones of this framework."""
         if tree.is_nest(nest):
             if isinstance(nest, dict):
                 return tree.map_with_key_chains(lambda chain, x: self.brought(x, chain), nest)
@@ -236,7 +236,7 @@ def gradients_of(xp: Any, fn: Any, args: Any, kwargs: Any) -> list[Any]:
 
 
 def _retuple(old: Any, new: Any) -> Any:
-    """Named tuples among the arguments, which a nest of lists has lost."""
+    """Named tuples among the arguments, which a pytree of lists has lost."""
     return [
         type(x)(*y) if isinstance(x, tuple) and hasattr(x, "_fields") else y
         for x, y in zip(old, new, strict=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dispatch import load
 from .._core.files import replace_file
 from ..convert.verify import distance
 from .picture import picture
@@ -21,7 +22,7 @@ DEFAULT_TOLERANCE = 1e-4
 
 @dataclass
 class Difference:
-    """A call that gives something else on one framework than on the first one."""
+    """A call whose result on one framework differs from the first one's."""
 
     number: int
     call: Call
@@ -61,7 +62,7 @@ class Step:
 
 @dataclass
 class Report:
-    """What `diverge` found. `str(report)` tells it in words, `draw` as a picture."""
+    """What `diverge` found. `str(report)` describes it, `draw` draws it."""
 
     first: str  # what the others are compared with
     others: list[str]
@@ -185,7 +186,9 @@ def _tolerance(x: Any, y: Any) -> float:
 
 def _is_narrowed(one: Any, two: Any, backends: set[str]) -> bool:
     """JAX counts in 32 bits, where the others do in 64."""
-    return "jax" in backends and one.kind == two.kind and one.kind in "iu"
+    if one.kind != two.kind or one.kind not in "iu":
+        return False
+    return not all([load(name).ABILITIES.is_always_64_bit for name in backends])
 
 
 def _worst_place(x: Any, y: Any) -> str:

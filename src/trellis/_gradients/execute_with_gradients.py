@@ -1,4 +1,4 @@
-"""`execute_with_gradients`: run a function over a nest, and differentiate its scalars."""
+"""`execute_with_gradients`: run a function over a pytree, and differentiate its scalars."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def execute_with_gradients(
 
     One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
     index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
-    parts of `xs`, both as lists of index chains. An array that stands at several places of `xs`
+    parts of `xs`, both as lists of index chains. An array that occurs several times in `xs`
     receives its total derivative at each. Unless `retain_grads`, both results are constants for an
     enclosing gradient.
 
@@ -95,7 +95,7 @@ def execute_with_gradients(
 
 
 def _selected(xs: Any, paths: list[tuple[Any, ...]], chains: IndexChains) -> list[bool]:
-    """For each leaf, whether one of the chains leads to it or to a nest around it."""
+    """For each leaf, whether one of the chains leads to it or to a pytree around it."""
     if chains is None:
         return [True] * len(paths)
     for chain in chains:

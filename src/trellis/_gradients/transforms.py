@@ -1,9 +1,8 @@
 """Derivatives of functions of arrays: the same transforms on four frameworks, NumPy included.
 
-Every function here takes nests wherever it takes arrays. Derivatives keep the dtype and device of
-what they belong to; inputs that do not influence the output get zeros; inf and nan come back as
-they are. The conventions at kinks and ties stand in the documentation's table of gradient
-conventions.
+Every function here takes pytrees wherever it takes arrays. Derivatives keep the dtype and device of
+what they belong to; inputs that do not influence the output get zeros; inf and nan are kept. The
+conventions at kinks and ties are in the documentation's table of gradient conventions.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from .._core.errors import (
 )
 from .._core.kinds import check_callable
 from .._core.shapes import check_new_axis
-from .._core.typing import T
+from .._core.typing import Backend, T
 
 
 def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -139,7 +138,7 @@ def jvp(
 def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any], Any]:
     """The Jacobian of a function of one argument: shape `out.shape + in.shape`.
 
-    For an output nest O and an input nest I the result has structure O with structure I at each
+    For an output pytree O and an input pytree I the result has structure O with structure I at each
     leaf. `mode="forward"` costs one pass per input element instead of one per output element.
 
     >>> import numpy as np, trellis
@@ -167,7 +166,7 @@ def jac(func: Callable[[Any], Any], *, mode: str = "reverse") -> Callable[[Any],
 
 
 def _forward_rows(
-    xp: Any, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]
+    xp: Backend, on_leaves: Callable[[list[Any]], list[Any]], xs: list[Any]
 ) -> list[list[Any]]:
     """Columns of the Jacobian by directional derivatives, one per input element."""
     columns: list[list[list[Any]]] = []
@@ -192,7 +191,8 @@ def _forward_rows(
 
 
 def hessian(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The second derivatives of a scalar function: structure I of structure I for an input nest I.
+    """The second derivatives of a scalar function: structure I of structure I for an input pytree
+    I.
 
     >>> import numpy as np, trellis
     >>> trellis.hessian(lambda x: trellis.sum(x**3))(np.array([1.0, 2.0]))
@@ -261,7 +261,7 @@ def _mapped_size(leaves: list[Any], axes: list[int | None]) -> int:
 
 
 def stop_gradient(x: T, /) -> T:
-    """The same values, cut off from every gradient; takes any nest.
+    """The same values, cut off from every gradient; takes any pytree.
 
     >>> import numpy as np, trellis
     >>> trellis.grad(lambda x: trellis.sum(trellis.stop_gradient(x) * x))(np.array([1.0, 2.0]))
@@ -309,8 +309,9 @@ def bind_custom_gradient_function(
 ) -> Callable[[Any], Any]:
     """`func` with another derivative: `custom_grad_func((x, y), upstream)` is the gradient by `x`.
 
-    `upstream` has the structure of `y = func(x)`, the gradient that of `x`. The rule itself may be
-    differentiated, so second order follows its formula; `func` needs no derivative of its own.
+    `upstream` has the structure of `y = func(x)`, the gradient that of `x`. The custom gradient may
+    be differentiated itself, so second derivatives follow its formula; `func` need not be
+    differentiable.
 
     >>> import numpy as np, trellis
     >>> f = trellis.bind_custom_gradient_function(trellis.floor, lambda xy, upstream: upstream)
@@ -362,7 +363,7 @@ def _checked_gradients(given: Any, xs: list[Any], spec: tree.Structure) -> list[
 # Inputs and outputs -------------------------------------------------------------------------------
 
 
-def _positions(argnums: Any) -> tuple[int, ...]:
+def _positions(argnums: int | Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(argnums) if isinstance(argnums, (list, tuple)) else (argnums,)
     for n in numbers:
         if isinstance(n, bool) or not isinstance(n, int):
@@ -396,7 +397,7 @@ def _leaves_of(chosen: Any, others: Any) -> tuple[Any, list[Any], tree.Structure
     return xp, [differentiable_leaf(x, xp) for x in leaves], spec
 
 
-def differentiable_leaf(x: Any, xp: Any) -> Any:
+def differentiable_leaf(x: Any, xp: Backend) -> Any:
     """A float array to differentiate by; integers become the default float; others raise."""
     if isinstance(x, (bool, complex)):
         raise DtypeError(
@@ -407,7 +408,7 @@ def differentiable_leaf(x: Any, xp: Any) -> Any:
     if not is_array(x):
         raise ArgumentTypeError(
             f"Cannot differentiate with respect to {type(x).__name__}; expected arrays, numbers or "
-            "nests of them."
+            "pytrees of them."
         )
     if x.dtype in xp.FLOAT_DTYPES:
         return x
@@ -427,7 +428,7 @@ def _value_and_aux(result: Any, func: Callable[..., Any]) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
+def _float_output(y: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     """A float array of the same backend; anything else has no derivative here."""
     if isinstance(y, (int, float)) and not is_array(y):
         return xp.asarray(y, dtype=default_dtype())
@@ -452,7 +453,7 @@ def _float_output(y: Any, xp: Any, func: Callable[..., Any]) -> Any:
     return y
 
 
-def _scalar(value: Any, xp: Any, func: Callable[..., Any]) -> Any:
+def _scalar(value: Any, xp: Backend, func: Callable[..., Any]) -> Any:
     if tree.is_nest(value):
         raise ShapeError(
             f"{_name(func)}() returned a {type(value).__name__}; a gradient needs one scalar. "
@@ -476,7 +477,7 @@ def _size(x: Any) -> int:
     return size
 
 
-def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) -> list[Any]:
+def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Backend) -> list[Any]:
     """The cotangent's leaves, checked against the outputs they belong to."""
     expected = tree.unflatten(spec, ys)
     if tree.is_nest(cotangent) != tree.is_nest(expected):
@@ -487,7 +488,7 @@ def _like_outputs(cotangent: Any, ys: list[Any], spec: tree.Structure, xp: Any) 
     return [_tangent(g, y, xp) for g, y in zip(columns[1], ys, strict=True)]
 
 
-def _tangent(t: Any, x: Any, xp: Any) -> Any:
+def _tangent(t: Any, x: Any, xp: Backend) -> Any:
     if isinstance(t, (int, float)) and not is_array(t) and len(x.shape) == 0:
         return xp.full_like(x, t)
     if not is_array(t) or tuple(t.shape) != tuple(x.shape) or t.dtype != x.dtype:
@@ -505,7 +506,7 @@ def _tangent(t: Any, x: Any, xp: Any) -> Any:
     return t
 
 
-def _short(xp: Any) -> str:
+def _short(xp: Backend) -> str:
     name: str = xp.__name__
     return name.rpartition(".")[2]
 

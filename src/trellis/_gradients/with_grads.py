@@ -34,7 +34,8 @@ def with_grads(*, with_grads: bool | None = None) -> bool:
 
 
 def set_with_grads(with_grads: bool, /) -> None:
-    """Push a bool on the stack: from now on Module calls treat their variables accordingly.
+    """Push a bool on the stack: from now on it decides whether Module calls differentiate their
+    variables.
 
     >>> import trellis
     >>> trellis.set_with_grads(False)

@@ -10,7 +10,8 @@ from .._core.dtypes import FLOATING, default_dtype, name_of, promote
 from .._core.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 from .._core.leafwise import call_leafwise
 from .._core.shapes import LARGEST, broadcast_shapes
-from .._core.threefry import fold_in_words
+from .._core.threefry import Words, fold_in_words
+from .._core.typing import Array, Backend, Device, DTypeLike, Scalar, Seed, Shape
 from .stream import as_key, key_words, seed_array
 
 
@@ -27,7 +28,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
+def result_shape(shape: Shape | None, *params: Array | Scalar) -> tuple[int, ...]:
     """The shape of a draw: that of its parameters, or `shape` if they broadcast to it."""
     together = broadcast_shapes(*[tuple(p.shape) for p in params if hasattr(p, "shape")])
     if shape is None:
@@ -40,7 +41,7 @@ def result_shape(shape: Any, *params: Any) -> tuple[int, ...]:
     return wanted
 
 
-def float_name(xp: Any, dtype: Any, *params: Any) -> str:
+def float_name(xp: Backend, dtype: DTypeLike | None, *params: Array | Scalar) -> str:
     """The name of the dtype of a draw: as asked, else that of the floating parameters, else the
     default."""
     if dtype is not None:
@@ -53,7 +54,9 @@ def float_name(xp: Any, dtype: Any, *params: Any) -> str:
     return str(default_dtype()) if found is None else found
 
 
-def backend_and_key(seed: Any, device: Any, *params: Any) -> tuple[Any, Any]:
+def backend_and_key(
+    seed: Seed, device: Device | None, *params: Array | Scalar | None
+) -> tuple[Any, Any]:
     """The backend of a draw and its key, beside the array parameters."""
     xp = xp_of_any(*params, seed_array(seed))
     if device is None:
@@ -64,14 +67,14 @@ def backend_and_key(seed: Any, device: Any, *params: Any) -> tuple[Any, Any]:
     return xp, as_key(seed, xp, device)
 
 
-def param(xp: Any, value: Any, dtype: Any, key: Any) -> Any:
+def param(xp: Backend, value: Array | Scalar, dtype: DTypeLike | None, key: Array) -> Any:
     """A parameter as an array of the draw's dtype, on the key's device."""
     if hasattr(value, "dtype"):
         return xp.astype(value, dtype, copy=False)
     return xp.asarray(value, dtype=dtype, device=xp.random.key_device(key))
 
 
-def is_known(xp: Any, *params: Any) -> bool:
+def is_known(xp: Backend, *params: Array | Scalar) -> bool:
     """Whether the values of all parameters can be checked now: not while a function is traced."""
     for p in params:
         if hasattr(p, "dtype") and not xp.is_concrete(p):
@@ -79,12 +82,12 @@ def is_known(xp: Any, *params: Any) -> bool:
     return True
 
 
-def is_any(xp: Any, condition: Any) -> bool:
+def is_any(xp: Backend, condition: Array | bool) -> bool:
     return condition if isinstance(condition, bool) else bool(xp.any(condition))
 
 
 def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """One draw per leaf of the nests among the arguments: leaf number i draws from (seed, i)."""
+    """One draw per leaf of the pytrees among the arguments: leaf number i draws from (seed, i)."""
     seed = kwargs.pop("seed")
     number = [0]
 
@@ -96,7 +99,7 @@ def draw_leafwise(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return call_leafwise(draw, args, kwargs)
 
 
-def leaf_seed(seed: Any, i: int) -> Any:
+def leaf_seed(seed: Seed | Words, i: int) -> Any:
     """The seed of leaf number `i`; without a seed every leaf takes the next key of the stream."""
     if seed is None:
         return None
@@ -117,14 +120,14 @@ def check_float_name(name: str, function: str) -> None:
         )
 
 
-def draw_dtype(xp: Any, dtype: Any, *params: Any, function: str) -> Any:
+def draw_dtype(xp: Backend, dtype: DTypeLike | None, *params: Array | Scalar, function: str) -> Any:
     """The native dtype of a draw of floats."""
     name = float_name(xp, dtype, *params)
     check_float_name(name, function)
     return xp.as_dtype(name)
 
 
-def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
+def scaled_uniform(xp: Backend, u: Array, low: Array | float, high: Array | float) -> Any:
     """Uniforms of [0, 1) brought to [low, high)."""
     if xp.dtype_name(u.dtype) == "float16":
         # float16 ends at 65504, and the span may be twice that: halves are exact.
@@ -136,20 +139,23 @@ def scaled_uniform(xp: Any, u: Any, low: Any, high: Any) -> Any:
     return xp.where(draw < high, draw, low)
 
 
-def check_number(function: str, what: str, value: Any, need: str = "a number or an array") -> None:
+def check_number(
+    function: str, what: str, value: object, need: str = "a number or an array"
+) -> None:
     """A parameter of a distribution: a number, or an array of numbers; anything else raises."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number and not hasattr(value, "dtype"):
         raise ArgumentTypeError(f"{function}() expects {need} for {what}, got {value!r}.")
 
 
-def check_array(function: str, what: str, value: Any) -> None:
+def check_array(function: str, what: str, value: object) -> None:
     """A parameter that must be an array."""
     if not hasattr(value, "dtype"):
         raise ArgumentTypeError(f"{function}() expects an array for {what}, got {value!r}.")
 
 
-def check_below(xp: Any, function: str, low: Any, high: Any, names: str, or_equal: bool) -> None:
+def check_below(xp: Backend, function: str, low: Array | float, high: Array | float, names: str,
+                or_equal: bool) -> None:  # fmt: skip
     """Raise where bounds whose values are known now are in the wrong order; nan is in none."""
     if not is_known(xp, low, high):
         return
@@ -162,7 +168,8 @@ def check_below(xp: Any, function: str, low: Any, high: Any, names: str, or_equa
         raise ArgumentError(f"{function}() needs {names} everywhere, got {low!r} and {high!r}.")
 
 
-def check_values(xp: Any, function: str, what: str, value: Any, is_good: Any, need: str) -> None:
+def check_values(xp: Backend, function: str, what: str, value: Array | Scalar,
+                 is_good: Callable[..., Any], need: str) -> None:  # fmt: skip
     """Raise where a parameter whose values are known now is not what the distribution needs.
 
     `is_good` is a condition on the parameter that nan fails.

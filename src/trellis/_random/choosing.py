@@ -4,11 +4,11 @@ from math import prod
 from typing import Any
 
 from .._core.dispatch import xp_of_all
-from .._core.dtypes import INTEGER, name_of
+from .._core.dtypes import INTEGER, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.shapes import broadcast_shapes, normal_axis
-from .._core.typing import A, Array, DTypeLike, Shape
+from .._core.typing import A, Array, Backend, DTypeLike, Shape
 from .arguments import as_shape, check_below, draw_dtype, is_known
 from .distributions import gumbel
 from .keys import backend_of_key, key_data
@@ -53,7 +53,7 @@ def randint(
         explain(error, randint)
 
 
-def _check_bounds(xp: Any, minval: Any, maxval: Any) -> None:
+def _check_bounds(xp: Backend, minval: Array | int, maxval: Array | int) -> None:
     for what, bound in (("minval", minval), ("maxval", maxval)):
         is_whole = isinstance(bound, int) and not isinstance(bound, bool)
         if not is_whole and (not hasattr(bound, "dtype") or name_of(bound.dtype) not in INTEGER):
@@ -61,13 +61,15 @@ def _check_bounds(xp: Any, minval: Any, maxval: Any) -> None:
     check_below(xp, "randint", minval, maxval, "minval <= maxval", True)
 
 
-def _fits_int32(bound: Any, extra: int = 0) -> bool:
+def _fits_int32(bound: Array | int, extra: int = 0) -> bool:
     if isinstance(bound, int):
         return -(2**31) <= bound < 2**31 + extra
     return name_of(bound.dtype) in ("int8", "int16", "int32", "uint8", "uint16")
 
 
-def _clipped(xp: Any, bound: Any, limits: Any, drawn: Any, extra: int) -> Any:
+def _clipped(
+    xp: Backend, bound: Array | int, limits: IntLimits, drawn: DTypeLike, extra: int
+) -> Any:
     """A bound inside the range of the result, and of the type that is drawn."""
     least, most = int(limits.min), min(int(limits.max) + extra, int(xp.iinfo(drawn).max))
     if isinstance(bound, int):
@@ -162,7 +164,7 @@ def choice(
         explain(error, choice)
 
 
-def _check_weights(xp: Any, p: Any) -> None:
+def _check_weights(xp: Backend, p: Array) -> None:
     if not is_known(xp, p):
         return
     if not bool(xp.all((p >= 0) & (p < float("inf")))) or not bool(xp.any(p > 0)):
@@ -171,7 +173,7 @@ def _check_weights(xp: Any, p: Any) -> None:
         )
 
 
-def _weighted_choice(xp: Any, key: Any, p: Any, draws: int, replace: bool) -> Any:
+def _weighted_choice(xp: Backend, key: Array, p: Array, draws: int, replace: bool) -> Any:
     native = draw_dtype(xp, None, p, function="choice")
     p = xp.astype(p, native, copy=False)
     if replace:

@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.shapes import broadcast_shapes
-from .._core.typing import A, Array, DTypeLike, Shape
+from .._core.typing import A, Array, Backend, DTypeLike, Shape
 from .arguments import (
     as_shape,
     check_array,
@@ -162,7 +162,8 @@ def truncated_normal(
 _TAIL = 3.0
 
 
-def _truncated(xp: Any, u: Any, low: Any, high: Any, lower: Any, upper: Any) -> Any:
+def _truncated(xp: Backend, u: Array, low: Array, high: Array, lower: Array | float,
+               upper: Array | float) -> Any:  # fmt: skip
     """`lower` and `upper` are the bounds as given: numbers decide at once which way to go."""
     is_plain = not hasattr(lower, "dtype") and not hasattr(upper, "dtype")
     if is_plain and lower < _TAIL and upper > -_TAIL:
@@ -186,12 +187,12 @@ def _truncated(xp: Any, u: Any, low: Any, high: Any, lower: Any, upper: Any) -> 
     )
 
 
-def _in_the_middle(xp: Any, u: Any, low: Any, high: Any) -> Any:
+def _in_the_middle(xp: Backend, u: Array, low: Array, high: Array) -> Any:
     a, b = xp.erf(low / sqrt(2)), xp.erf(high / sqrt(2))
     return xp.random.erfinv(xp.maximum(u * (b - a) + a, a)) * sqrt(2)
 
 
-def _in_the_tail(xp: Any, u: Any, a: Any, b: Any) -> Any:
+def _in_the_tail(xp: Backend, u: Array, a: Array, b: Array) -> Any:
     """Between 0 < a < b: the x whose tail is that of `a` times a factor, found by Newton's method.
 
     The logarithm of the tail is smooth and nearly a parabola, so four steps are enough for float64.
@@ -215,7 +216,7 @@ _TAIL_COEFFICIENTS = (
 )  # fmt: skip
 
 
-def _log_tail(xp: Any, x: Any) -> Any:
+def _log_tail(xp: Backend, x: Array) -> Any:
     """log of the probability that a normal number is above `x`, which is positive."""
     t = 1 / (1 + x * (sqrt(2) / 4))
     polynomial = xp.zeros_like(t)
@@ -304,7 +305,8 @@ def gamma(
         explain(error, gamma)
 
 
-def _gamma(name: str, what: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Any:
+def _gamma(name: str, what: str, key: Array, a: Array | float, shape: Shape | None,
+           dtype: DTypeLike | None, log_space: bool) -> Any:  # fmt: skip
     xp = xp_of_all(key_data(key), a)
     check_number(name, what, a)
     check_values(xp, name, what, a, lambda a: (a > 0) & (a < inf), "above 0 and finite")

@@ -91,7 +91,7 @@ def bits(key: A, /, shape: Shape = (), dtype: DTypeLike = "uint32") -> A:
         explain(error, bits)
 
 
-def backend_of_key(key: Any) -> Any:
+def backend_of_key(key: Array) -> Any:
     """The backend that a key belongs to; what is no key raises."""
     if not is_key(key):
         raise ArgumentTypeError(
@@ -101,6 +101,6 @@ def backend_of_key(key: Any) -> Any:
     return xp_of(key)
 
 
-def key_data(key: Any) -> Any:
+def key_data(key: Array) -> Any:
     """The key as a uint32 array, on JAX out of its typed keys too."""
     return backend_of_key(key).random.as_raw_key(key)

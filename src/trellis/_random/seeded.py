@@ -6,13 +6,13 @@ without one, the next key of the library's stream is taken.
 
 from typing import Any
 
-from .._core.dtypes import INTEGER, SIGNED, name_of
+from .._core.dtypes import INTEGER, SIGNED, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.explain import explain
 from .._core.leafwise import has_nest
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
-from .._core.typing import A, Array, Device, DTypeLike, Shape
+from .._core.typing import A, Array, Backend, Device, DTypeLike, Seed, Shape
 from .arguments import (
     as_shape,
     backend_and_key,
@@ -32,14 +32,14 @@ from .weighted import MOST_CATEGORIES, integers, uniform_order, weighted_draws, 
 
 def random_uniform(
     *,
-    low: Any = 0.0,
-    high: Any = 1.0,
+    low: Array | float = 0.0,
+    high: Array | float = 1.0,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
-    seed: Any = None,
+    seed: Seed = None,
     device: Device | None = None,
 ) -> Array:
-    """Uniform samples in [low, high): never `high` itself, in no dtype.
+    """Uniform samples in [low, high): never `high` itself, in any dtype.
 
     The bounds broadcast with each other and to `shape`. An integer dtype takes the floor of the
     draw and needs whole-number bounds. Bit-equal on every backend; a compiler may differ by one
@@ -82,9 +82,8 @@ def random_uniform(
         explain(error, random_uniform)
 
 
-def _whole_uniform(
-    xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], name: str
-) -> Any:
+def _whole_uniform(xp: Backend, key: Array, low: Array | float, high: Array | float,
+                   shape: tuple[int, ...], name: str) -> Any:  # fmt: skip
     if is_known(xp, low, high):
         for bound in (low, high):
             is_whole = (
@@ -100,21 +99,21 @@ def _whole_uniform(
     return xp.astype(xp.floor(draw), xp.as_dtype(name))
 
 
-def _is_whole(xp: Any, x: Any) -> bool:
+def _is_whole(xp: Backend, x: Any) -> bool:
     return name_of(x.dtype) in INTEGER or not is_any(xp, xp.floor(x) != x)
 
 
-def _less(xp: Any, x: Any, y: Any) -> Any:
+def _less(xp: Backend, x: Array | float, y: Array | float) -> Any:
     return xp.less(x, y) if hasattr(x, "dtype") or hasattr(y, "dtype") else x < y
 
 
 def random_normal(
     *,
-    mean: Any = 0.0,
-    std: Any = 1.0,
+    mean: Array | float = 0.0,
+    std: Array | float = 1.0,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
-    seed: Any = None,
+    seed: Seed = None,
     device: Device | None = None,
 ) -> Array:
     """Normal samples `mean + std * N(0, 1)`, differentiable in both.
@@ -156,13 +155,13 @@ def random_normal(
 
 
 def randint(
-    low: Any,
-    high: Any,
+    low: Array | int,
+    high: Array | int,
     /,
     *,
     shape: Shape | None = None,
     dtype: DTypeLike | None = None,
-    seed: Any = None,
+    seed: Seed = None,
     device: Device | None = None,
 ) -> Array:
     """Integers in [low, high), uniform over the whole range, whatever range the dtype can hold.
@@ -204,7 +203,7 @@ def _as_bound(bound: Any) -> Any:
     return bound
 
 
-def _check_range(xp: Any, low: Any, high: Any, limits: Any) -> None:
+def _check_range(xp: Backend, low: Array | int, high: Array | int, limits: IntLimits) -> None:
     if not is_known(xp, low, high):
         return
     if is_any(xp, _less(xp, high, low)) or is_any(xp, low == high):
@@ -219,7 +218,7 @@ def _check_range(xp: Any, low: Any, high: Any, limits: Any) -> None:
         )
 
 
-def _size(x: Any) -> int:
+def _size(x: Array) -> int:
     size = 1
     for n in x.shape:
         size *= n
@@ -232,9 +231,9 @@ def multinomial(
     /,
     *,
     batch_size: int = 1,
-    probs: Any = None,
+    probs: Array | None = None,
     replace: bool = True,
-    seed: Any = None,
+    seed: Seed = None,
     device: Device | None = None,
 ) -> Array:
     """Indices drawn in proportion to weights, `num_samples` for each row of `probs`.
@@ -281,7 +280,7 @@ def multinomial(
         explain(error, multinomial)
 
 
-def _checked_weights(xp: Any, probs: Any, num_samples: int, replace: bool) -> Any:
+def _checked_weights(xp: Backend, probs: Array, num_samples: int, replace: bool) -> Any:
     if len(probs.shape) == 0 or not 0 < probs.shape[-1] <= MOST_CATEGORIES:
         raise ArgumentError(
             f"probs needs a last axis of 1 to {MOST_CATEGORIES} categories, got the shape "
@@ -318,7 +317,7 @@ def _check_enough(num_samples: int, population: int) -> None:
         )
 
 
-def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
+def shuffle(x: A, /, *, axis: int = 0, seed: Seed = None) -> A:
     """Permute the slices of `x` along an axis; the slices stay intact.
 
     The permutation depends only on the seed and the length of the axis. Differentiable.
@@ -344,7 +343,7 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Any = None) -> A:
         explain(error, shuffle)
 
 
-def seed(seed_value: Any = 0) -> None:
+def seed(seed_value: int | Array = 0) -> None:
     """Start the library's stream of unseeded draws anew; the sequence is the same on every backend.
 
     A `with trellis.random.stream(key):` block has its own stream and is not affected. The

@@ -1,10 +1,9 @@
-"""Where keys come from when a draw names no seed: one stream for the process, or for a `with`
-block.
+"""The source of keys for draws without a seed: one stream for the process, or for a `with` block.
 
 A stream is a key and a counter; its n-th key is the hash of both. The global one runs on Python
 integers, so taking a key costs nothing on any backend. In a forked process (a worker of a data
-loader) each stream goes on with a key of its own: the hash of the parent's key and the number of
-the fork.
+loader) each stream continues with its own key: the hash of the parent's key and the number of the
+fork.
 """
 
 import os
@@ -17,7 +16,7 @@ from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.threefry import MASK, Words, fold_in_words, seed_words, threefry
 from .._core.tracing import is_followed, tracing
-from .._core.typing import Array
+from .._core.typing import Array, Backend, Device, Seed
 
 
 class _GlobalStream:
@@ -61,9 +60,9 @@ class stream:
     """Supply keys to code that draws without naming a seed, inside a `with` block.
 
     It replaces the global stream there, for this thread or task, and nothing else: the n-th draw of
-    the block takes the key `fold_in(key, n)`. It is pure, so inside a compiled function it is the
-    way to draw: open the block inside the function and hand the key in as an argument. Within one
-    `scan` or `while_loop`, the body is traced once: fold the step's number into the key there.
+    the block takes the key `fold_in(key, n)`. It is pure, so it is the way to draw inside a
+    compiled function: open the block inside the function and pass the key as an argument. The body
+    of a `scan` or `while_loop` is traced once: fold the step number into the key there.
 
     >>> import trellis
     >>> key = trellis.random.key(7)
@@ -75,8 +74,8 @@ class stream:
     True
     """
 
-    def __init__(self, key: Any, /):
-        self._key = key
+    def __init__(self, key: int | Array, /):
+        self._key: int | Array | None = key
         # A key whose value is known serves all backends; a traced one only its own.
         self._known = key_words(key)
         self._count = 0
@@ -101,7 +100,7 @@ class stream:
             _current.reset(self._token)
             self._outer = None
 
-    def _next(self, xp: Any, device: Any) -> Any:
+    def _next(self, xp: Backend, device: Device | None) -> Any:
         count = self._count
         self._count = count + 1
         words = self._known
@@ -145,7 +144,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 # ----------------------------------------------------------------------------------------
 
 
-def next_key(xp: Any, device: Any = None) -> Array:
+def next_key(xp: Backend, device: Device | None = None) -> Array:
     """The key of the next draw that names no seed, as an array of the backend `xp`."""
     if is_followed():
         if not _while_followed:
@@ -177,7 +176,7 @@ def _frozen_draw(framework: str) -> TracingError:
 # -----------------------------------------------------------------------------------------------
 
 
-def as_key(seed: Any, xp: Any, device: Any = None) -> Any:
+def as_key(seed: Seed | Words, xp: Backend, device: Device | None = None) -> Any:
     """The key of a seed, on the backend `xp`: the next one of the stream for None."""
     if seed is None:
         return next_key(xp, device)
@@ -200,7 +199,7 @@ def is_key(x: Any) -> bool:
     return name.startswith("key<") or (name == "uint32" and tuple(x.shape) == (2,))
 
 
-def known_words(seed: Any) -> Words | None:
+def known_words(seed: object) -> Words | None:
     """The key words of an integer seed whose value is known now; None for a traced one."""
     if isinstance(seed, bool):
         raise _not_a_seed(seed)
@@ -222,7 +221,7 @@ def _known_integer(seed: Any) -> int | None:
     return int(seed) if xp.is_concrete(seed) else None
 
 
-def _not_a_seed(seed: Any) -> ArgumentTypeError:
+def _not_a_seed(seed: object) -> ArgumentTypeError:
     kind = f"{type(seed).__name__} array" if hasattr(seed, "dtype") else type(seed).__name__
     return ArgumentTypeError(
         "A seed is an integer from 0 up, or a key made with trellis.random.key(...); got "
@@ -230,7 +229,7 @@ def _not_a_seed(seed: Any) -> ArgumentTypeError:
     )
 
 
-def key_words(seed: Any) -> Words | None:
+def key_words(seed: Seed) -> Words | None:
     """The words of a seed or key whose value is known now; None for a traced one."""
     if not is_key(seed):
         return known_words(seed)
@@ -241,7 +240,7 @@ def key_words(seed: Any) -> Words | None:
     return int(upper), int(lower)
 
 
-def seed_array(seed: Any) -> Any:
+def seed_array(seed: Seed | Words) -> Any:
     """The seed if it is an array that decides the backend, a key or a traced integer; else None."""
     if seed is None or isinstance(seed, (int, tuple)):
         return None

@@ -7,7 +7,12 @@ everything after that is integer arithmetic in 32-bit words (`multiply_words` an
 backends), which also works on JAX without 64-bit types and does not depend on the order of a sum.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .._core.typing import Array, Backend, DTypeLike
+
+if TYPE_CHECKING:
+    from .._backends.interface import Random
 
 Pair = tuple[Any, Any]  # a 64-bit number: upper and lower word
 
@@ -16,7 +21,7 @@ Pair = tuple[Any, Any]  # a 64-bit number: upper and lower word
 MOST_CATEGORIES = 2**20
 
 
-def multiply_high(random: Any, x: list[Any], y: list[Any]) -> list[Any]:
+def multiply_high(random: "Random", x: list[Any], y: list[Any]) -> list[Any]:
     """The upper words of a product: floor(x * y / 2**(32 * len(x))), most significant word
     first."""
     zero = random.to_words(0)[1]
@@ -37,7 +42,7 @@ def multiply_high(random: Any, x: list[Any], y: list[Any]) -> list[Any]:
     return total[: len(y)]
 
 
-def add_pairs(random: Any, x: Pair, y: Pair) -> Pair:
+def add_pairs(random: "Random", x: Pair, y: Pair) -> Pair:
     carry, lower = random.add_words(x[1], y[1])
     upper = random.add_words(random.add_words(x[0], y[0])[1], carry)[1]
     return upper, lower
@@ -51,7 +56,8 @@ def _is_less(x: Pair, y: Pair) -> Any:
 # ---------------------------------------------------------------------------------
 
 
-def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def integers(xp: Backend, key: Array, low: Array | int, high: Array | int, shape: tuple[int, ...],
+             dtype: DTypeLike | None) -> Any:  # fmt: skip
     """Integers in [low, high), the same on every backend and for every dtype that holds them.
 
     64 random bits are scaled to a span below 2**32, 128 bits to a wider one, so no range shows a
@@ -81,7 +87,7 @@ def integers(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...], dty
 # ---------------------------------------------------------------------------------------------
 
 
-def _relative_to_largest(xp: Any, weights: Any) -> Any:
+def _relative_to_largest(xp: Backend, weights: Array) -> Any:
     """The weights of each row in float32, times the power of two that brings the largest into [1,
     2).
 
@@ -104,7 +110,7 @@ def _relative_to_largest(xp: Any, weights: Any) -> Any:
     return xp.where((weights > 0) & (scaled < 2.0**-126), 2.0**-126 + xp.zeros_like(scaled), scaled)
 
 
-def weighted_draws(xp: Any, key: Any, weights: Any, num_samples: int) -> Any:
+def weighted_draws(xp: Backend, key: Array, weights: Array, num_samples: int) -> Any:
     """Indices in proportion to the weights, shape (rows, num_samples), as int32."""
     random = xp.random
     relative = _relative_to_largest(xp, weights)
@@ -127,7 +133,7 @@ def weighted_draws(xp: Any, key: Any, weights: Any, num_samples: int) -> Any:
     return _count_up_to(xp, total, (threshold[0], threshold[1]), weights.shape[-1])
 
 
-def _count_up_to(xp: Any, sums: Pair, thresholds: Pair, length: int) -> Any:
+def _count_up_to(xp: Backend, sums: Pair, thresholds: Pair, length: int) -> Any:
     """How many of the ascending sums are at or below each threshold: a binary search in all rows at
     once."""
     found = xp.zeros(tuple(thresholds[0].shape), dtype=xp.int32)
@@ -140,7 +146,7 @@ def _count_up_to(xp: Any, sums: Pair, thresholds: Pair, length: int) -> Any:
     return found
 
 
-def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
+def weighted_order(xp: Backend, key: Array, weights: Array) -> Any:
     """A random order of the categories of each row, as if drawn one by one without replacement.
 
     A race: category i arrives at time E / weight, E exponential. Arrival times are compared by
@@ -157,7 +163,7 @@ def weighted_order(xp: Any, key: Any, weights: Any) -> Any:
     return xp.argsort(xp.where(is_never, never, arrival), axis=-1)
 
 
-def uniform_order(xp: Any, key: Any, shape: tuple[int, ...]) -> Any:
+def uniform_order(xp: Backend, key: Array, shape: tuple[int, ...]) -> Any:
     """A random order of the last axis for each row."""
     return xp.argsort(xp.random.words(key, shape)[0], axis=-1)
 
@@ -166,7 +172,7 @@ def uniform_order(xp: Any, key: Any, shape: tuple[int, ...]) -> Any:
 # -----------------------------------------------------------
 
 
-def _log2_float(xp: Any, x: Any) -> Any:
+def _log2_float(xp: Backend, x: Array) -> Any:
     """Of float32 numbers in [2**-126, 2]."""
     exponent = xp.zeros(tuple(x.shape), dtype=xp.int32)
     is_two = x >= 2
@@ -180,7 +186,7 @@ def _log2_float(xp: Any, x: Any) -> Any:
     return exponent * 2**23 + xp.random.log2_fraction(mantissa * 2**7)
 
 
-def _log2(xp: Any, x: Any) -> Any:
+def _log2(xp: Backend, x: Any) -> Any:
     """Of words from 1 up."""
     exponent = 30 + xp.zeros(tuple(x.shape), dtype=xp.int32)
     is_large = x >= xp.random.to_words(2**31)[1]
@@ -193,7 +199,7 @@ def _log2(xp: Any, x: Any) -> Any:
     return exponent * 2**23 + xp.random.log2_fraction(x)
 
 
-def _log2_exponential(xp: Any, draw: Any) -> Any:
+def _log2_exponential(xp: Backend, draw: Array) -> Any:
     """Of -log2(1 - v) for v = draw / 2**32.
 
     Near zero -log2(1 - v) has few digits left, and the first arrivals are decided there; so below

@@ -1,4 +1,5 @@
-"""Seeing every call of a function: a recording backend in the dispatch table while it runs."""
+"""Recording every call of a function: a recording backend is in the dispatch table while it
+runs."""
 
 from .array import RecordedArray as RecordedArray
 from .place import Place as Place

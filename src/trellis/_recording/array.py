@@ -1,8 +1,7 @@
-"""What a recorded function works with: an array that tells a recorder of every operator.
-
-It is no array of a framework. Public functions take it, since its type has a row in the dispatch
-table while a recording runs; functions of torch and NumPy find their way through the protocols of
-these frameworks; those of JAX and TensorFlow refuse it.
+"""The arrays that a recorded function works with, which report every operator to a recorder. They
+are not arrays of a framework. Public functions accept them, since their type is in the dispatch
+table while a recording runs; functions of torch and NumPy are recorded through the protocols of
+these frameworks; those of JAX and TensorFlow raise.
 """
 
 import operator
@@ -92,11 +91,11 @@ class RecordedArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         caller = sys._getframe(1).f_code.co_filename
-        if self.recorder.name == "tensorflow" and "tensorflow" in caller:
-            # A tensor on the left of an operator asks: then the operator comes here, and is seen.
+        if self.recorder.xp.ABILITIES.asks_for_arrays and self.recorder.name in caller:
+            # An array on the left of an operator asks: then the operator comes here, and is seen.
             raise TypeError(
-                "A function of TensorFlow met a recorded array. Write the Trellis function of the "
-                "same meaning."
+                f"A function of {self.recorder.name} met a recorded array. Write the Trellis "
+                "function of the same meaning."
             )
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)

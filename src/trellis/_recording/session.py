@@ -1,16 +1,14 @@
 """A recording: recording backends, their rows in the dispatch table, and what they report to."""
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from .. import _backends
 from .._array.compilation import using_compilation
 from .._core import dispatch, tree
 from .._core.container import Container
-from .._core.dispatch import BACKENDS, load, using_backend
+from .._core.dispatch import load, using_backend
 from .._core.errors import NotSupportedError, TracingError
 from .._core.tracing import tracing
 from ..nn import Module
@@ -25,6 +23,7 @@ _TELLING = frozenset(
     | {"compile_function", "__array_namespace_info__"}
 )
 _GROUPS = ("linalg", "fft", "random")
+_OF_THE_BACKEND = ("ABILITIES", "ARRAY_TYPES")
 _lock = threading.RLock()
 
 
@@ -49,7 +48,7 @@ class Recorder:
         self.name = name
         # The module itself: while another thread records, `load` hands out what stands for it.
         load(name)
-        self.xp: Any = sys.modules[f"trellis._backends.{name}"]
+        self.xp: Any = dispatch.loaded[name]
         self.places = Places()
         self.is_paused = False  # inside functions that are differentiated or looped over
         self.backend = RecordingBackend(self, self.xp)
@@ -111,7 +110,7 @@ class Recorder:
     # In and out of recorded arrays ----------------------------------------------------------------
 
     def natives(self, nest: Any) -> Any:
-        """The nest with the framework's own arrays in it."""
+        """The pytree with the framework's own arrays in it."""
         if isinstance(nest, RecordedArray):
             return nest.native
         if isinstance(nest, tuple):
@@ -130,7 +129,7 @@ class Recorder:
         return nest
 
     def recorded(self, nest: Any, wrap: Callable[[Any], RecordedArray]) -> Any:
-        """The nest with `wrap(array)` in the place of arrays of the framework."""
+        """The pytree with `wrap(array)` in the place of arrays of the framework."""
         if isinstance(nest, self.xp.ARRAY_TYPES):
             return wrap(nest)
         if isinstance(nest, (tuple, list)):
@@ -156,8 +155,7 @@ class Recorder:
         """An array of another framework in this one, past the recording backends."""
         if isinstance(x, self.xp.ARRAY_TYPES):
             return x
-        for name in _loaded():
-            other: Any = sys.modules[f"trellis._backends.{name}"]
+        for other in dispatch.loaded.values():
             if isinstance(x, other.ARRAY_TYPES):
                 return self.xp.from_numpy(other.to_numpy(x))
         return x
@@ -186,7 +184,7 @@ class RecordingBackend:
         if name in _GROUPS and not self._group:
             return RecordingBackend(recorder, found, name)
         if not callable(found) or isinstance(found, type):
-            is_moved = recorder.moves and not self._group and name != "ARRAY_TYPES"
+            is_moved = recorder.moves and not self._group and name not in _OF_THE_BACKEND
             return getattr(recorder.xp, name) if is_moved else found
         if name in _TELLING:
             return self._telling(name, found)
@@ -215,10 +213,6 @@ class RecordingBackend:
         return recorder.backend if is_ours and recorder.moves else None
 
 
-def _loaded() -> list[str]:
-    return [name for name in BACKENDS if hasattr(_backends, name)]
-
-
 def refuse_compilers() -> None:
     """Raise while a compiler traces: there are no values to look at."""
     compiler = tracing()
@@ -231,7 +225,7 @@ def refuse_compilers() -> None:
 
 class recording:
     """Inside the block, in this thread, calls go through the recorder; modules have the given
-    variables and buffers. One recording at a time: another thread waits for its turn."""
+    variables and buffers. One recording at a time: another thread waits until it ends."""
 
     def __init__(self, recorder: Recorder, variables: list[tuple[Module, Container, Container]]):
         self._recorder, self._variables = recorder, variables
@@ -266,7 +260,7 @@ class _rows:
 
     def __enter__(self) -> None:
         recorder, table = self._recorder, dispatch._by_type
-        self._natives = {name: getattr(_backends, name) for name in _loaded()}
+        self._natives = dict(dispatch.loaded)
         backends = {
             name: recorder.backend if name == recorder.name else RecordingBackend(recorder, native)
             for name, native in self._natives.items()
@@ -275,7 +269,7 @@ class _rows:
         self._before = {cls: row for cls, row in table.items() if id(row) in by_native}
         _mine.recorder = recorder
         for name, backend in backends.items():
-            setattr(_backends, name, backend)  # what `load` hands out
+            dispatch.stand_in(name, backend)
         for cls, row in self._before.items():
             table[cls] = by_native[id(row)]
         table[RecordedArray] = recorder.backend
@@ -285,5 +279,5 @@ class _rows:
         table.pop(RecordedArray, None)
         table.update(self._before)
         for name, native in self._natives.items():
-            setattr(_backends, name, native)
+            dispatch.stand_in(name, native)
         _mine.recorder = None

@@ -6,10 +6,10 @@ import numpy as np
 
 from .._array.casting import dtype as dtype_of
 from .._core.arrays import is_array
-from .._core.comparisons import report
 from .._core.dispatch import backend_of, xp_of
 from .._core.dtypes import COMPLEX, FLOATING, name_of
 from .._core.tree import is_nest
+from . import report
 
 # (rtol, atol relative to the largest expected element). Half precisions: about twice their epsilon.
 TOLERANCES = {
@@ -33,12 +33,12 @@ def assert_close(
     dtype: Any = True,
     backend: str | None = None,
 ) -> None:
-    """Raise an AssertionError unless two arrays, or nests of arrays, agree in value, shape and
+    """Raise an AssertionError unless two arrays, or pytrees of arrays, agree in value, shape and
     type.
 
     `expected` may be an array of any framework, or Python numbers and lists. Tolerances follow the
     type of `actual` (`TOLERANCES`); integers and bools must be equal; nan is close to nan.
-    `dtype=True` compares data types, with Python numbers only their kind; a name asks for that
+    `dtype=True` compares data types, with Python numbers only their kind; a name requires that
     type; False compares none. `backend` names the framework that `actual` must belong to.
 
     >>> import numpy as np
@@ -122,8 +122,7 @@ def _compare_values(actual: Any, expected: Any, where: str, options: dict[str, A
         place = tuple([int(i) for i in worst])
         raise AssertionError(
             f"{where}values differ, worst at index {place}: got {got[worst]}, expected "
-            f"{want[worst]}, "
-            f"difference {difference[worst]}\n"
+            f"{want[worst]}, difference {difference[worst]}\n"
             f"{int(far.sum())} of {far.size} elements beyond rtol={rtol:g}, atol={atol:g}"
         )
 

@@ -1,5 +1,5 @@
-"""Models and weights from anywhere: a model of one framework becomes a module that runs on any of
-the four, and a model of ours trains inside theirs.
+"""Converting models and weights: a model of another framework becomes a module that runs on any of
+the four, and a Trellis model can train in their loops.
 
 >>> from trellis import convert
 >>> sorted(name for name in dir(convert) if name.startswith("from_"))
@@ -9,32 +9,41 @@ the four, and a model of ours trains inside theirs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .._core.exports import public_names as _public_names
-from ..nn.module.loading import WeightsReport as WeightsReport
-from .adapters import as_flax as as_flax
-from .adapters import as_jax as as_jax
-from .adapters import as_keras_layer as as_keras_layer
-from .adapters import as_torch_module as as_torch_module
-from .module import ConvertedModule as ConvertedModule
-from .rules import rule as rule
-from .weights import load_keras_weights as load_keras_weights
-from .weights import load_torch_weights as load_torch_weights
-from .weights_back import state_dict as state_dict
-
 if TYPE_CHECKING:
+    from .adapters import as_flax as as_flax
+    from .adapters import as_jax as as_jax
+    from .adapters import as_keras_layer as as_keras_layer
+    from .adapters import as_torch_module as as_torch_module
     from .jax import from_jax as from_jax
     from .keras import from_keras as from_keras
+    from .module import ConvertedModule as ConvertedModule
     from .onnx import from_onnx as from_onnx
+    from .rules import rule as rule
     from .tensorflow import from_tensorflow as from_tensorflow
     from .torch import from_torch as from_torch
+    from .weights.back import state_dict as state_dict
+    from .weights.loading import load_keras_weights as load_keras_weights
+    from .weights.loading import load_torch_weights as load_torch_weights
+    from .weights.report import WeightsReport as WeightsReport
 
-# Where a name lives whose file imports a framework: opened when somebody asks for it.
+# Where each name lives, imported when it is first used: readers import a framework, and who loads
+# weights needs no reader.
 _HOMES = {
+    "ConvertedModule": "module",
+    "WeightsReport": "weights.report",
+    "as_flax": "adapters",
+    "as_jax": "adapters",
+    "as_keras_layer": "adapters",
+    "as_torch_module": "adapters",
     "from_jax": "jax",
     "from_keras": "keras",
     "from_onnx": "onnx",
     "from_tensorflow": "tensorflow",
     "from_torch": "torch",
+    "load_keras_weights": "weights.loading",
+    "load_torch_weights": "weights.loading",
+    "rule": "rules",
+    "state_dict": "weights.back",
 }
 
 
@@ -45,5 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    names = [name for name in _public_names(__name__) if name not in ("import_module", "Any")]
-    return sorted([*_HOMES, *[name for name in names if name != "TYPE_CHECKING"]])
+    return sorted(_HOMES)

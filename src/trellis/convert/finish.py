@@ -1,4 +1,4 @@
-"""From what a reader found to a module: made smaller, built, compared with its source."""
+"""From a reader's graph to a module: simplified, built, compared with its source."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _watched: ContextVar[list[Reading] | None] = ContextVar("trellis_readings", defa
 
 @contextmanager
 def readings() -> Iterator[list[Reading]]:
-    """Inside the block, what readers hand over is noted in the list: with the way to run it."""
+    """Inside the block, the results of readers are added to the list, with the way to run them."""
     found: list[Reading] = []
     token = _watched.set(found)
     try:

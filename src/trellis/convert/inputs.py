@@ -76,7 +76,7 @@ class Inputs:
                     if size != expected:
                         raise ShapeError(
                             f"{model} was converted for {name} of shape {_shape(value.shape)}, got "
-                            f"{tuple(x.shape)}. To keep axis {axis} open, convert with "
+                            f"{tuple(x.shape)}. To make axis {axis} dynamic, convert with "
                             f'dynamic={{"{name}": {{{axis}: "name"}}}}.'
                         )
             if value.dtype is not None:

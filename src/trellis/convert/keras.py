@@ -22,9 +22,9 @@ def from_keras(
     """A Keras model as a module of any framework.
 
     Its weights become `v` under the paths that Keras gives them, statistics become buffers. The
-    batch axis stays open, as do those that the model has open; `dynamic={}` fixes the sizes of
-    `args`. `args` are examples of the inputs; without them, they are made up. `train` converts
-    what the model does in training: dropout draws from `trellis.random.stream`, and batch norm
+    batch axis is dynamic, as are the dynamic axes of the model; `dynamic={}` fixes the sizes of
+    `args`. `args` are examples of the inputs; without them, inputs are generated. `train` converts
+    the model in training mode: dropout draws from `trellis.random.stream`, and batch norm
     updates its statistics, as buffers.
 
     >>> import keras
@@ -67,7 +67,7 @@ def _backend_of(model: Any) -> str:
 
 
 def _example(model: Any) -> tuple[Any, ...]:
-    """Inputs made up for a model that knows their shapes."""
+    """Generated inputs for a model that knows their shapes."""
     if not _inputs(model):
         raise ArgumentError(
             f"from_keras() needs args, an example of the inputs of {type(model).__name__}: it does "
@@ -93,7 +93,7 @@ def _made_up(spec: Any, draws: np.random.Generator) -> Any:
     shape = [2 if axis == 0 else size for axis, size in enumerate(spec.shape)]
     if None in shape:
         raise ArgumentError(
-            f"from_keras() needs args: the model's input has open axes besides the batch, "
+            f"from_keras() needs args: the model's input has dynamic axes besides the batch, "
             f"{tuple(spec.shape)}."
         )
     if "int" in spec.dtype:

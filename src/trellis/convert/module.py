@@ -23,7 +23,7 @@ class ConvertedModule(Module):
     like any other.
 
     `v` and `buffers` have the names of the source with `/` between them; `graph` is the program.
-    Made by `convert.from_torch` and the other readers.
+    Created by `convert.from_torch` and the other readers.
     """
 
     def __init__(self, reading: Reading, *, to: str, device: Device | None = None):

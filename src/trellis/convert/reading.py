@@ -1,4 +1,4 @@
-"""What a reader hands over: the graph of a foreign model, its arrays, and a way to check both."""
+"""The result of a reader: the graph of a foreign model, its arrays, and a way to check both."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -1,10 +1,12 @@
-"""What a foreign operation is in Trellis: one rule for each, in one table for each source."""
+"""Rules: each translates one foreign operation into Trellis calls. One table for each source."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.errors import NotSupportedError
+from .._ops import TABLE
+from .._ops.record import Op
 
 # `rule(g, *args, **attributes)` adds calls to the graph `g` and returns the value, or values, that
 # stand for the results.
@@ -14,7 +16,8 @@ _own: dict[str, Rule] = {}  # those of users, for any source
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Say what an operation that Trellis does not know is, before converting a model that has it.
+    """Add the rule for an operation that Trellis does not know, before converting a model that has
+    it.
 
     The name is the source's own: `"myns::op"` for torch (with or without the overload), the
     domain and type `"my.domain::Op"` for ONNX, the name of the primitive for JAX, of the op for
@@ -48,6 +51,12 @@ class Rules:
             return fn
 
         return add
+
+    def add_named(self, source: str, form: str, make: Callable[[Op], Rule]) -> None:
+        """A rule for each record of the op table that names operations of this source."""
+        for op in TABLE.values():
+            for name in op.reads.get(source, "").split():
+                self._table[form.format(name)] = make(op)
 
     def find(self, *names: str) -> Rule | None:
         """The rule under the first of these names that has one; those of users come first."""

@@ -19,7 +19,7 @@ def source_of(
 ) -> str:
     """The text of a module class that computes what the graph does.
 
-    `constants` are NumPy arrays by name; `dtypes` the types of variables and buffers by key chain.
+    `constants` are NumPy arrays by name; `dtypes` the types of variables and buffers by key path.
     """
     title = re.sub(r"\W", "", name, flags=re.ASCII) or "Model"
     title = title if title[0].isalpha() else f"Model{title}"

@@ -1,8 +1,7 @@
-"""More than one process: collectives over the engines that the frameworks have.
-
-`init` joins the processes that a launcher started (`trellis run`, torchrun, mpiexec, srun). After
-that `all_reduce` and its kin take nests of native arrays, and `train.fit(distributed=True)` trains
-one model on all of them.
+"""Distributed training: collectives over the frameworks' own communication libraries, called
+engines here. `init` joins the processes that a launcher started (`trellis run`, torchrun, mpiexec,
+srun). After that, `all_reduce` and the other collectives take pytrees of native arrays, and
+`train.fit(distributed=True)` trains one model on all of them.
 """
 
 from .._core.exports import public_names as _public_names

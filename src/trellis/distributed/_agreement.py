@@ -18,7 +18,7 @@ _HASH_BYTES = 16
 
 
 def broadcast_json(value: Any, backend: str) -> Any:
-    """What rank 0 hands in, on every rank; it must be of what JSON can hold."""
+    """The value passed on rank 0, returned on every rank; JSON must be able to hold it."""
     text = np.frombuffer(json.dumps(value).encode(), np.uint8)
     length = broadcast(asarray(np.array([text.size], np.int32), backend=backend))
     mine = np.zeros(int(to_numpy(length)[0]), np.uint8)
@@ -28,7 +28,7 @@ def broadcast_json(value: Any, backend: str) -> Any:
 
 
 def gather_json(value: Any, backend: str) -> list[Any]:
-    """What all ranks hand in, by rank."""
+    """The values passed on all ranks, by rank."""
     text = np.frombuffer(json.dumps(value).encode(), np.uint8)
     longest = all_reduce(asarray(np.array([text.size], np.int32), backend=backend), "max")
     mine = np.full(int(to_numpy(longest)[0]), ord(" "), np.int32)
@@ -38,7 +38,7 @@ def gather_json(value: Any, backend: str) -> list[Any]:
 
 
 def check_same(nest: Any, /, *, backend: str = "numpy") -> None:
-    """Raise on every rank unless all ranks have nests of the same names, shapes and data types.
+    """Raise on every rank unless all ranks have pytrees of the same names, shapes and data types.
 
     The version of this library must be the same too. A checksum is compared, over the engine of
     `backend`; only where it differs, the descriptions themselves.

@@ -1,4 +1,4 @@
-"""The engine of a group of one: nothing travels."""
+"""The engine of a group of one process: nothing is sent."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Nests as flat buffers: one for each data type, so that one call moves them all."""
+"""Pytrees as flat buffers: one for each data type, so that one call moves them all."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +15,14 @@ Buffers = dict[str, Any]
 
 
 class Layout:
-    """Where the leaves of a nest stand in its buffers."""
+    """The positions of a pytree's leaves in its buffers."""
 
     def __init__(self, name: str, nest: Any):
         leaves, self._spec = tree.flatten(nest)
         for x in leaves:
             if not hasattr(x, "dtype"):
                 raise ArgumentTypeError(
-                    f"{name}() moves nests of arrays, got {shown(x)} in one: write "
+                    f"{name}() moves pytrees of arrays, got {shown(x)} in one: write "
                     "trellis.asarray(...) around it."
                 )
         self.xp: Any = xp_of_all(*leaves) if leaves else None
@@ -34,7 +34,7 @@ class Layout:
             )
 
     def pack(self, nest: Any) -> Buffers:
-        """The buffers of a nest of this layout, by data type."""
+        """The buffers of a pytree of this layout, by data type."""
         xp = self.xp
         parts: dict[str, list[Any]] = {}
         for x, kind in zip(tree.leaves(nest), self._kinds):
@@ -48,7 +48,8 @@ class Layout:
         }
 
     def unpack(self, buffers: Buffers) -> Any:
-        """The nest of these buffers; axes before the last one stand before those of the leaves."""
+        """The pytree of these buffers; axes before the last one stand before those of the
+        leaves."""
         xp = self.xp
         begins = dict.fromkeys(buffers, 0)
         found = []

@@ -1,10 +1,10 @@
-"""What processes do together. Every rank makes the same calls in the same order."""
+"""Collectives. Every rank makes the same calls in the same order."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._core import tree
-from .._core.dispatch import backend_of, xp_of_all
+from .._core.dispatch import backend_of, name_of, xp_of_all
 from .._core.errors import ArgumentError, DistributedError, ShapeError, TrellisError
 from .._core.kinds import check_arguments
 from .._core.tracing import is_followed
@@ -18,7 +18,8 @@ _OPS = ("sum", "mean", "max", "min")
 def all_reduce(nest: T, /, op: str = "sum") -> T:
     """The "sum", "mean", "max" or "min" over all ranks, element by element, on every rank.
 
-    A nest travels as one buffer for each data type. All ranks get the same bits. "sum" and "mean"
+    The leaves of a pytree are sent as one buffer for each data type. All ranks get bitwise
+    identical results. "sum" and "mean"
     can be differentiated; the gradient is that of the sum of all ranks' losses. Inside a compiled
     function: see `distributed.compile`.
 
@@ -43,7 +44,7 @@ def all_reduce(nest: T, /, op: str = "sum") -> T:
 
 
 def broadcast(nest: T, /, *, root: int = 0) -> T:
-    """The nest of the rank `root`, on every rank; the others hand in one of the same shapes.
+    """The pytree of the rank `root`, on every rank; the others pass one of the same shapes.
 
     >>> import numpy as np, trellis
     >>> trellis.distributed.init()
@@ -81,7 +82,7 @@ def all_gather(nest: T, /) -> T:
 
 
 def reduce_scatter(nest: T, /, op: str = "sum") -> T:
-    """Reduce arrays that have one row for each rank, and give every rank its row.
+    """Reduce arrays that have one row for each rank, and return to every rank its row.
 
     >>> import numpy as np, trellis
     >>> trellis.distributed.init()
@@ -117,7 +118,7 @@ def reduce_scatter(nest: T, /, op: str = "sum") -> T:
 
 
 def barrier(*, backend: str | None = None) -> None:
-    """Wait until all ranks are here, over the engine of `backend` or one that is connected.
+    """Wait until all ranks have called this, over the engine of `backend` or one that is connected.
 
     >>> import trellis
     >>> trellis.distributed.init()
@@ -137,7 +138,7 @@ def compile(fn: Callable[..., Any], /) -> Callable[..., Any]:
 
     On torch and TensorFlow that is what `trellis.compile` gives too. On JAX it is one program of
     all ranks, each with its own arrays of the same shapes; `trellis.compile` cannot hold a
-    collective there. Arguments are nests of arrays, by position.
+    collective there. Arguments are pytrees of arrays, by position.
 
     >>> import numpy as np, trellis
     >>> trellis.distributed.init()
@@ -168,7 +169,7 @@ def _check_op(name: str, op: str) -> None:
 
 
 def _engine(xp: Any) -> Any:
-    return group().engine(xp.__name__.rpartition(".")[2])
+    return group().engine(name_of(xp))
 
 
 def _run(name: str, call: Callable[..., Any], *args: Any) -> Any:

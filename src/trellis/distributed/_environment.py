@@ -1,4 +1,4 @@
-"""Where this process stands among the others, from the variables that launchers set."""
+"""Rank, size and addresses of this process, from the environment variables that launchers set."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def place_of(variables: Mapping[str, str], timeout: float) -> Place:
-    """The place that the variables describe; without any, the only process there is."""
+    """The rank and size that the variables describe; without any, the only process there is."""
     given = [(r, s) for r, s in _NAMES if r in variables and s in variables]
     if not given:
         return Place(0, 1, timeout=timeout)
@@ -41,7 +41,7 @@ def place_of(variables: Mapping[str, str], timeout: float) -> Place:
 
 
 def _coordinator_port(variables: Mapping[str, str], port: int) -> int:
-    """JAX wants a port of its own beside torch's; nobody else names one."""
+    """JAX needs its own port, next to torch's; no launcher names one."""
     given = variables.get("JAX_COORDINATOR_ADDRESS", "")
     if ":" in given:
         return int(given.rpartition(":")[2])

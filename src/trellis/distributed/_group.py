@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from .._backends.shared.distributed import Place
-from .._core.dispatch import current_backend, load
+from .._core.dispatch import backend_names, current_backend, load
 from .._core.errors import ArgumentError, DistributedError
 from .._core.kinds import check_arguments
 from ._alone import Alone
@@ -32,7 +32,7 @@ class Group:
         if self.place.size == 1:
             engine: Any = Alone(xp)
         else:
-            if backend != "numpy":
+            if xp.ABILITIES.needs_addresses:
                 self.place = with_addresses(self.place)
             try:
                 engine = xp.connect_ranks(self.place)
@@ -51,18 +51,19 @@ _groups: list[Group] = []  # one or none
 
 
 def init(*, backend: str | None = None, timeout: float = _TIMEOUT) -> None:
-    """Join the processes that a launcher has started; without one, be the only process.
-
-    Rank and size come from the variables of `trellis run` and torchrun (RANK, WORLD_SIZE,
+    """Join the processes that a launcher has started; without a launcher, this is the only process.
+    Rank and size come from the environment variables of `trellis run` and torchrun (RANK,
+    WORLD_SIZE,
     MASTER_ADDR, MASTER_PORT), of mpiexec, or of srun. Every framework has an engine of its own:
     `torch.distributed` (`init_process_group` with gloo, and NCCL for CUDA), `jax.distributed`
     (`initialize`), TensorFlow's collective ops (a server in each process), MPI for NumPy. The
-    engine of `backend` is connected now, all others when their arrays first come to a collective.
+    engine of `backend` is connected now, all others when their arrays are first passed to a
+    collective.
     JAX can be connected only before its first computation; without `backend`, it is if JAX is the
     default backend or the only framework that is imported.
 
-    A collective that is not answered within `timeout` seconds raises, where the engine can tell.
-    With one process no engine is touched.
+    A collective that is not answered within `timeout` seconds raises, where the engine can detect
+    it. With one process no engine is connected.
 
     >>> import trellis
     >>> trellis.distributed.init()
@@ -84,10 +85,13 @@ def init(*, backend: str | None = None, timeout: float = _TIMEOUT) -> None:
 
 
 def _needed_now() -> str | None:
-    if current_backend() != "numpy":
-        return current_backend()
-    others = "torch" in sys.modules or "tensorflow" in sys.modules
-    return "jax" if "jax" in sys.modules and not others else None
+    """The default backend; where that is the host, an only framework that cannot join later."""
+    name = current_backend()
+    if not load(name).ABILITIES.is_host:
+        return name
+    imported = [other for other in backend_names() if other != name and other in sys.modules]
+    is_urgent = len(imported) == 1 and load(imported[0]).ABILITIES.joins_first
+    return imported[0] if is_urgent else None
 
 
 def shutdown() -> None:

@@ -16,7 +16,7 @@ _installed: list[int] = []
 
 
 def report_failures() -> None:
-    """Under `trellis run`: let an error that nobody catches be reported as well as printed."""
+    """Under `trellis run`: report an uncaught error to the launcher, besides printing it."""
     if VARIABLE not in os.environ or _installed:
         return
     descriptor = int(os.environ[VARIABLE])

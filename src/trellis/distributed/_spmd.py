@@ -1,4 +1,4 @@
-"""Arrays that are spread over many devices of one process: JAX's shardings, passed through."""
+"""Arrays that are sharded over many devices of one process, with JAX's shardings."""
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 def shard(nest: T, rule: Any, /) -> T:
-    """The arrays of a nest laid out over devices, each by the rule for its key chain; JAX only.
+    """The arrays of a pytree sharded over devices, each by the sharding for its key path; JAX only.
 
-    `rule` is a `jax.sharding.Sharding` for all of them; or a dict from patterns of key chains, such
-    as "layers/*/w", to shardings, of which the first that fits counts; or a function of the key
-    chain and the array. Arrays without a sharding (None, or no pattern) stay where they are.
+    `rule` is a `jax.sharding.Sharding` for all of them; or a dict from patterns of key paths, such
+    as "layers/*/w", to shardings, of which the first match counts; or a function of the key path
+    and the array. Arrays without a sharding (None, or no pattern) stay where they are.
     Compiled functions then run on all the devices, and the compiler adds the communication.
 
     Example, with a mesh of the axes "data" and "model":
@@ -34,7 +34,7 @@ def shard(nest: T, rule: Any, /) -> T:
         sharding = find(chain, x)
         if sharding is None:
             return x
-        if backend_of(x) != "jax":
+        if not xp_of(x).ABILITIES.can_shard:
             raise NotSupportedError(
                 f"Only JAX spreads an array over devices; {chain or 'the array'!r} is from "
                 f"{backend_of(x)}. For torch, see convert.as_torch_module and FSDP."
@@ -52,8 +52,8 @@ def _as_function(rule: Any) -> Callable[[str, Any], Any]:
     if callable(rule):
         return rule  # type: ignore[no-any-return]
     raise ArgumentTypeError(
-        "A rule is a jax.sharding.Sharding, a dict from patterns of key chains to shardings, or a "
-        f"function of the key chain and the array; got {shown(rule)}."
+        "A rule is a jax.sharding.Sharding, a dict from patterns of key paths to shardings, or a "
+        f"function of the key path and the array; got {shown(rule)}."
     )
 
 

@@ -1,8 +1,8 @@
 """`trellis run -n 4 train.py ...`: start the ranks of a program on this machine.
 
-Every rank gets the variables of torchrun, of MPI and of TensorFlow, so programs of those run too.
-The output of the ranks is copied line by line behind their numbers. When one fails, it is named
-and the others are ended; signals go to all of them; nothing is left behind.
+Every rank gets the environment variables of torchrun, of MPI and of TensorFlow, so programs written
+for those run too. Each line of output is prefixed with its rank. When a rank fails, it is named and
+the others are terminated; signals are forwarded to all ranks; no process is left running.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import argparse
 import os
 import signal
 import sys
+
+from .._core.dispatch import backend_names
 
 SUMMARY = "start a program in several processes on this machine"
 _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
@@ -22,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--processes", type=int, default=os.cpu_count() or 1, help="how many ranks"
     )
-    parser.add_argument(
-        "--backend", choices=("numpy", "jax", "torch", "tensorflow"), help="sets TRELLIS_BACKEND"
-    )
+    parser.add_argument("--backend", choices=backend_names(), help="sets TRELLIS_BACKEND")
     parser.add_argument(
         "--restarts", type=int, default=0, help="start all ranks again, so often, after a failure"
     )

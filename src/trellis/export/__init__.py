@@ -1,5 +1,5 @@
-"""Models out into the world: files that other systems run, compared with the model before they are
-put in place.
+"""Exporting models: files that other systems run, verified against the model before they are put in
+place.
 
 >>> from trellis import export
 >>> sorted(name for name in dir(export) if name.startswith("to_"))

@@ -16,7 +16,7 @@ _SHOWN = 40  # weights that are listed one by one
 
 @dataclass(frozen=True)
 class Description:
-    """What a file holds, as `describe` finds it and as every writer returns it.
+    """The contents of a file, as returned by `describe` and by every writer.
 
     `str(description)` is a table of it.
     """
@@ -53,9 +53,9 @@ class Description:
 def describe(path: str | os.PathLike[str], /) -> Description:
     """What is in a model file of any of the formats, or in a file of weights.
 
-    Names, shapes and types of inputs, outputs and weights, and the metadata; what `export` writes
-    says there which model it was, and the versions of all that took part. Files are read as data:
-    no code of theirs is run, nothing is unpickled, and no framework is loaded.
+    Names, shapes and types of inputs, outputs and weights, and the metadata; in files that `export`
+    writes, the metadata name the model and the versions of all packages involved. Files are read as
+    data: their code is not run, nothing is unpickled, and no framework is loaded.
 
     >>> import os, tempfile, trellis
     >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")

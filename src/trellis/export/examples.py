@@ -42,7 +42,7 @@ def _like(x: Any, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
 def for_tracing(
     example: Sequence[Any], axes: Sequence[Mapping[int, str]], sizes: Mapping[str, int]
 ) -> list[Any]:
-    """The example, or one in which open axes have different sizes of 2 and more: tracers take an
+    """The example, or one in which dynamic axes have different sizes of 2 and more: tracers take an
     axis of size 1, and axes of equal sizes, for a property of the program."""
     if len(set(sizes.values())) == len(sizes) and all([size > 1 for size in sizes.values()]):
         return list(example)

@@ -32,9 +32,9 @@ def to_onnx(
 ) -> Description:
     """Write a model as an ONNX file; onnxruntime compares it with the model before this returns.
 
-    Variables are initializers under their key chains with dots, "layers.v0.w"; with
+    Variables are initializers under their key paths with dots, "layers.v0.w"; with
     `variables="constants"` they are folded into what is computed from them. `opset` is the
-    version of ONNX's operators, by default what torch's exporter takes. The other options are those
+    version of ONNX's operators, by default that of torch's exporter. The other options are those
     of all writers: see docs/export.md.
 
     >>> import os, tempfile, numpy as np, trellis

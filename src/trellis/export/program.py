@@ -1,5 +1,5 @@
 """What every writer starts from: a model as a pure function of flat arrays, on the framework that
-owns the format, and the same model where it lives, to compare with."""
+owns the format, and the same model on its own framework, to compare with."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,11 +35,12 @@ _NARROW = {"int64": "int32", "uint64": "uint32"}
 class Program:
     """A model or function on its way into a file.
 
-    `variables` and `buffers` are arrays of the framework of the file, by key chain; `call` runs the
-    program on them, and `expected` runs the model itself, where it lives. `inputs` and `outputs`
+    `variables` and `buffers` are arrays of the framework of the file, by key path; `call` runs the
+    program on them, and `expected` runs the model itself, on its own framework. `inputs` and
+    `outputs`
     say what goes in and comes out, one array each, under the given `names` of both if they are not
-    None; `sizes` are those of open axes in the example, `other_sizes` some that the model takes as
-    well.
+    None; `sizes` are those of dynamic axes in the example, `other_sizes` some that the model takes
+    as well.
     """
 
     def __init__(
@@ -100,7 +101,8 @@ class Program:
     # --------------------------------------------------------------------------------------
 
     def call(self, v: Sequence[Any], buffers: Sequence[Any], inputs: Sequence[Any]) -> Any:
-        """What the model returns on the framework of the file, as the model nests it."""
+        """What the model returns on the framework of the file, in the structure of the model's
+        output."""
         return self._run(self._there, v, buffers, inputs)
 
     def expected(self, inputs: Sequence[Any]) -> list[Any]:
@@ -184,7 +186,8 @@ class Program:
 
 
 def in_order(nest: Any) -> Any:
-    """The nest with plain dicts, keys sorted: all frameworks then agree on the order of its leaves.
+    """The pytree with plain dicts, keys sorted: all frameworks then agree on the order of its
+    leaves.
 
     >>> import trellis
     >>> in_order([trellis.Container({"b": 1, "a": 2}, alphabetical_keys=False)])
@@ -198,7 +201,7 @@ def in_order(nest: Any) -> Any:
 
 
 def plain(nest: Any) -> Any:
-    """The nest without classes of its own, which another program could not load.
+    """The pytree without classes of its own, which another program could not load.
 
     >>> import collections
     >>> plain({"a": collections.namedtuple("Pair", "x y")(1, 2)})

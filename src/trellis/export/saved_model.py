@@ -34,7 +34,7 @@ def to_saved_model(
     """Write a model as a SavedModel, the directory that TensorFlow and TensorFlow Serving load.
 
     It has one signature, "serving_default", from the inputs to the outputs by name. Variables are
-    variables of TensorFlow, by key chain in `weights` of what is loaded, or constants of the graph.
+    variables of TensorFlow, by key path in `weights` of what is loaded, or constants of the graph.
     The options are those of all writers: see docs/export.md.
 
     >>> import os, tempfile, numpy as np, tensorflow as tf, trellis

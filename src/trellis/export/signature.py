@@ -1,4 +1,4 @@
-"""The inputs and outputs of an exported program: their names, shapes, types, and open axes."""
+"""The inputs and outputs of an exported program: their names, shapes, types, and dynamic axes."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ from typing import Any
 from .._core import tree
 from .._core.errors import ArgumentError, ArgumentTypeError
 
-Size = int | str | None  # a number, the name of an open axis, or open without a name
+Size = int | str | None  # a number, the name of a dynamic axis, or None for one without a name
 Path = tuple[Any, ...]  # the name of an argument, then keys and positions inside it
 
 
@@ -29,7 +29,7 @@ class Port:
         return f"{self.name}: {self.dtype} {written_shape(self.shape)}"
 
     def axes(self) -> dict[int, str]:
-        """The open axes and their names."""
+        """The dynamic axes and their names."""
         return {i: size for i, size in enumerate(self.shape) if isinstance(size, str)}
 
 
@@ -132,7 +132,7 @@ def open_axes(
     paths: Sequence[Path],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[dict[int, str]]:
-    """The open axes of each input. A key names an input, or an argument with several in it."""
+    """The dynamic axes of each input. A key names an input, or an argument with several in it."""
     found: list[dict[int, str]] = [{} for _ in names]
     for key, axes in (dynamic or {}).items():
         chosen = [i for i, name in enumerate(names) if name == key]
@@ -160,7 +160,7 @@ def _axes_of(name: str, axes: Any, shape: tuple[int, ...]) -> dict[int, str]:
             )
         if not isinstance(label, str) or not label.isidentifier():
             raise ArgumentError(
-                f"The name of an open axis is an identifier such as 'batch', got {label!r} for "
+                f"The name of a dynamic axis is an identifier such as 'batch', got {label!r} for "
                 f"axis {axis} of {name}."
             )
         found[axis % len(shape)] = label
@@ -168,13 +168,13 @@ def _axes_of(name: str, axes: Any, shape: tuple[int, ...]) -> dict[int, str]:
 
 
 def sizes_of(axes: Sequence[Mapping[int, str]], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
-    """The sizes that open axes have in an example; those of one name are equal."""
+    """The sizes that dynamic axes have in an example; those of one name are equal."""
     sizes: dict[str, int] = {}
     for each, shape in zip(axes, shapes, strict=True):
         for axis, label in each.items():
             if sizes.setdefault(label, shape[axis]) != shape[axis]:
                 raise ArgumentError(
-                    f"The open axis {label!r} has sizes {sizes[label]} and {shape[axis]} in the "
+                    f"The dynamic axis {label!r} has sizes {sizes[label]} and {shape[axis]} in the "
                     "example; axes of one name have one size. Use two names."
                 )
     return sizes
@@ -183,14 +183,14 @@ def sizes_of(axes: Sequence[Mapping[int, str]], shapes: Sequence[Sequence[int]])
 def resized(
     shape: Sequence[int], axes: Mapping[int, str], sizes: Mapping[str, int]
 ) -> tuple[int, ...]:
-    """A shape with other sizes of its open axes."""
+    """A shape with other sizes of its dynamic axes."""
     return tuple([sizes[axes[i]] if i in axes else size for i, size in enumerate(shape)])
 
 
 def output_shape(
     first: Sequence[int], second: Sequence[int], before: Mapping[str, int], after: Mapping[str, int]
 ) -> tuple[Size, ...]:
-    """The shape of an output, from its shapes for two choices of the open axes."""
+    """The shape of an output, from its shapes for two choices of the dynamic axes."""
     shape: list[Size] = []
     for x, y in zip(first, second):
         fitting = [name for name in before if before[name] == x and after[name] == y]

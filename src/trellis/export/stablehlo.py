@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.export
 
 from .._array.casting import dtype
 from .._array.interchange import to_numpy
@@ -40,9 +41,9 @@ def to_stablehlo(
     """Write a model as StableHLO in the form of `jax.export`, which `jax.export.deserialize` reads.
 
     Variables are constants of the program. With `variables="parameters"` they are its first
-    argument, a dict by key chain, and lie in a file of their own beside it, "model.stablehlo"
-    beside "model.stablehlo.safetensors". `platforms` names where it shall run, such as
-    `("cpu", "cuda")`: by default where JAX runs now. Inputs with 64 bits need JAX's x64 mode when
+    argument, a dict by key path, and are stored in a second file, "model.stablehlo.safetensors" for
+    "model.stablehlo". `platforms` names the platforms to compile for, such as `("cpu", "cuda")`: by
+    default the current one. Inputs with 64 bits need JAX's x64 mode when
     the program is called; integers of 64 bits become narrower unless there are 64-bit floats. The
     other options are those of all writers: see docs/export.md.
 
@@ -71,7 +72,7 @@ def to_stablehlo(
 
 
 def weights_path(path: Path) -> Path:
-    """Where the variables lie that are arguments of a program."""
+    """The file of the variables that are arguments of a program."""
     return path.with_name(f"{path.name}.safetensors")
 
 

@@ -33,8 +33,8 @@ def to_tflite(
 ) -> Description:
     """Write a model as a TFLite file, with the signature "serving_default".
 
-    Variables are constants of the file. A model with an operation that TFLite has not is refused by
-    its name. The options are those of all writers: see docs/export.md.
+    Variables are constants of the file. An operation that TFLite does not have raises an error that
+    names it. The options are those of all writers: see docs/export.md.
 
     >>> import os, tempfile, numpy as np, trellis
     >>> path = os.path.join(tempfile.mkdtemp(), "model.tflite")

@@ -35,7 +35,7 @@ def to_torch_export(
     """Write a model as an archive of `torch.export` (.pt2), which `torch.export.load` reads.
 
     The program takes one tensor for each input and returns what the model returns. Variables are
-    parameters under their key chains with dots, `program.state_dict["layers.v0.w"]`, or constants
+    parameters under their key paths with dots, `program.state_dict["layers.v0.w"]`, or constants
     of the program. The options are those of all writers: see docs/export.md.
 
     >>> import os, tempfile, numpy as np, torch, trellis

@@ -51,10 +51,11 @@ class _Place:
         *way, name = [part.replace(".", "_") for part in chain.split("/")]
         owner = root
         for part in way:
-            part = _free(owner, part, owner._modules)
-            if part not in owner._modules:
+            known = dict(owner.named_children())
+            part = _free(owner, part, known)
+            if part not in known:
                 owner.add_module(part, torch.nn.Module())
-            owner = owner._modules[part]
+            owner = getattr(owner, part)
         self._owner, self._name = owner, _free(owner, name, {})
         if is_variable:
             can_learn = x.is_floating_point() or x.is_complex()
@@ -75,7 +76,7 @@ def _free(owner: Any, name: str, known: Any) -> str:
 
 
 def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], Any]:
-    """The ExportedProgram, the inputs that it was traced with, and its open axes."""
+    """The ExportedProgram, the inputs that it was traced with, and its dynamic axes."""
     module = Exportable(program, variables).train(program.training)
     inputs = [
         native(x, "torch", None) for x in for_tracing(program.example, program.axes, program.sizes)
@@ -84,11 +85,12 @@ def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], An
     try:
         with quiet():
             made = torch.export.export(module, tuple(inputs), dynamic_shapes=shapes, strict=False)
-    except torch._dynamo.exc.UserError as error:
-        if not program.sizes:
+    except Exception as error:
+        # Dynamo's, which has no public name.
+        if type(error).__name__ != "UserError" or not program.sizes:
             raise
         raise ConversionError(
-            f"torch cannot keep {_listed(program.sizes)} open in {program.name}: {error}"
+            f"torch cannot make {_listed(program.sizes)} dynamic in {program.name}: {error}"
         ) from error
     for part in made.graph_module.modules():
         for node in part.graph.nodes if hasattr(part, "graph") else ():

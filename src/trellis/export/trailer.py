@@ -1,4 +1,4 @@
-"""Our record behind the end of a file whose format has no place for one.
+"""Our metadata after the end of a file whose format has no place for it.
 
 Readers of flatbuffers start at the beginning and follow offsets: they never see it.
 """

@@ -1,4 +1,4 @@
-"""Whether a file computes what the model does: its own runtime runs it before anybody else."""
+"""Verifying a file: its own runtime runs it, and the outputs are compared with the model's."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def verify(program: Program, run: Runner, runtime: str) -> str:
     """Compare on the example, on fresh inputs, and on inputs of other sizes where axes are open.
 
     Differences are relative to the largest number of an output, so that numbers near zero do not
-    decide. Returns in words what was found; raises with the output that is furthest off.
+    decide. Returns in words what was found; raises with the output that differs most.
     """
     worst = 0.0
     cases = _cases(program)

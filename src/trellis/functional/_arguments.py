@@ -2,12 +2,13 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import SupportsFloat
 
 from .._core.dispatch import xp_of
 from .._core.dtypes import COMPLEX, FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.shapes import normal_axes
+from .._core.typing import Array, Backend
 
 # Numbers and words --------------------------------------------------------------------------------
 
@@ -16,7 +17,7 @@ from .._core.shapes import normal_axes
 MOST = 2**31 - 1
 
 
-def whole_number(name: str, what: str, value: Any, least: int | None = None) -> int:
+def whole_number(name: str, what: str, value: object, least: int | None = None) -> int:
     """An integer; bools, floats and arrays with a fraction raise, and numbers below `least`, or of
     more than 32 bits.
 
@@ -42,7 +43,7 @@ def whole_number(name: str, what: str, value: Any, least: int | None = None) -> 
     return number
 
 
-def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
+def per_axis(name: str, what: str, value: object, dims: int) -> tuple[int, ...]:
     """One entry >= 1 per spatial axis, out of an int, one entry, or all of them.
 
     >>> per_axis("conv2d", "strides", 2, 2)
@@ -64,21 +65,21 @@ def per_axis(name: str, what: str, value: Any, dims: int) -> tuple[int, ...]:
     return numbers if len(numbers) == dims else numbers * dims
 
 
-def flag(name: str, what: str, value: Any) -> bool:
+def flag(name: str, what: str, value: object) -> bool:
     """True or False; words and numbers raise, since "no" and "False" would count as true."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name}() expects True or False for {what}, got {value!r}.")
     return value
 
 
-def number(name: str, what: str, value: Any) -> float:
+def number(name: str, what: str, value: object) -> float:
     """A Python number, or what can become one; bools and words raise."""
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise ArgumentTypeError(f"{name}() expects a number for {what}, got {value!r}.")
     return float(value)
 
 
-def probability(name: str, what: str, value: Any) -> float:
+def probability(name: str, what: str, value: SupportsFloat) -> float:
     """A number from 0 to 1."""
     try:
         number = float(value)
@@ -121,7 +122,7 @@ def known(*sizes: int | None) -> tuple[int, ...]:
     return tuple([-1 if size is None else size for size in sizes])
 
 
-def same_shape(name: str, **arrays: Any) -> None:
+def same_shape(name: str, **arrays: Array) -> None:
     """Raise unless the arrays have one shape."""
     labels = list(arrays)
     first = tuple(arrays[labels[0]].shape)
@@ -141,7 +142,7 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 # Values: compiled code has none to look at, and there these checks pass ---------------------------
 
 
-def check_range(name: str, what: str, x: Any, low: float, high: float, instead: str) -> None:
+def check_range(name: str, what: str, x: Array, low: float, high: float, instead: str) -> None:
     """Raise if a value is outside low..high."""
     xp = xp_of(x)
     if not xp.is_concrete(x) or 0 in tuple(x.shape):
@@ -154,7 +155,9 @@ def check_range(name: str, what: str, x: Any, low: float, high: float, instead: 
         raise ArgumentError(f"{name}() expects {what} from {low} to {high}, got {worst}. {instead}")
 
 
-def check_indices(name: str, what: str, indices: Any, count: int, also: int | None = None) -> None:
+def check_indices(
+    name: str, what: str, indices: Array, count: int, also: int | None = None
+) -> None:
     """Raise unless `indices` are integers from 0 to count - 1, or `also`."""
     xp = xp_of(indices)
     kind = xp.dtype_name(indices.dtype)
@@ -172,14 +175,14 @@ def check_indices(name: str, what: str, indices: Any, count: int, also: int | No
     )
 
 
-def check_real(name: str, xp: Any, x: Any) -> None:
+def check_real(name: str, xp: Backend, x: Array) -> None:
     """Raise for an array of bools or of complex numbers."""
     kind = xp.dtype_name(x.dtype)
     if kind == "bool" or kind in COMPLEX:
         raise DtypeError(f"{name}() is for real numbers, got an array of {kind}.")
 
 
-def check_signs(name: str, targets: Any) -> None:
+def check_signs(name: str, targets: Array) -> None:
     """Raise unless all targets are -1 or 1."""
     xp = xp_of(targets)
     if not xp.is_concrete(targets) or 0 in tuple(targets.shape):

@@ -1,9 +1,10 @@
 """What forward and transposed convolutions share: their arguments as given and as checked."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._core.errors import ArgumentError, ShapeError
+from .._core.typing import Array
 from ._arguments import per_axis, whole_number
 from ._layout import WORDS, check_rank, is_first, spatial_sizes
 from ._windows import Padding, Steps
@@ -36,7 +37,7 @@ class Checked(NamedTuple):
     outer: int
 
 
-def checked(name: str, dims: int, x: Any, filters: Any, given: Given) -> Checked:
+def checked(name: str, dims: int, x: Array, filters: Array, given: Given) -> Checked:
     """All that can be checked without knowing in which direction the convolution goes."""
     channel_first = is_first(name, "data_format", given.data_format, given.formats)
     filter_first = is_first(name, "filter_format", given.filter_format, WORDS)
@@ -82,13 +83,13 @@ def checked(name: str, dims: int, x: Any, filters: Any, given: Given) -> Checked
     )
 
 
-def check_dims(name: str, dims: Any) -> None:
+def check_dims(name: str, dims: object) -> None:
     """Raise unless there are 1, 2 or 3 spatial axes."""
     if isinstance(dims, bool) or dims not in (1, 2, 3):
         raise ArgumentError(f"{name}() works in 1, 2 or 3 dimensions, got dims={dims!r}.")
 
 
-def check_bias(name: str, bias: Any, channels: int) -> None:
+def check_bias(name: str, bias: Array | None, channels: int) -> None:
     """Raise unless there is one bias per output channel, or none at all."""
     if bias is not None and tuple(bias.shape) != (channels,):
         raise ShapeError(

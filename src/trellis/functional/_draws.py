@@ -7,11 +7,11 @@ from typing import Any
 from .._core.dispatch import xp_of
 from .._core.leafwise import call_leafwise
 from .._core.threefry import fold_in_words
-from .._core.typing import Seed
+from .._core.typing import Array, Backend, Seed
 from .._random.stream import as_key, key_words
 
 
-def keep_mask(xp: Any, like: Any, shape: tuple[Any, ...], prob: float, seed: Seed) -> Any:
+def keep_mask(xp: Backend, like: Array, shape: tuple[Any, ...], prob: float, seed: Seed) -> Any:
     """A bool array beside `like`: True, "keep", where a uniform draw is not below `prob`.
 
     The draws are 32-bit words, compared as integers whatever the dtype of the layer: a seed gives

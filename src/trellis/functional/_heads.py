@@ -1,13 +1,15 @@
 """The projections of multi-head attention: inputs to heads, and heads to the result."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ShapeError
+from .._core.typing import Array, Backend
 from ._arguments import differ, known
 
 
 def batched_inputs(
-    name: str, xp: Any, query: Any, key: Any, value: Any, batch_first: bool
+    name: str, xp: Backend, query: Array, key: Array, value: Array, batch_first: bool
 ) -> tuple[Any, Any, Any, bool]:
     """All three as (batch, length, width); the same object stays the same."""
     rank = len(query.shape)
@@ -18,7 +20,7 @@ def batched_inputs(
             f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}."
         )
 
-    def batched(x: Any) -> Any:
+    def batched(x: Array) -> Any:
         if rank == 2:
             return xp.expand_dims(x, axis=0)
         return x if batch_first else xp.permute_dims(x, (1, 0, 2))
@@ -37,27 +39,33 @@ def batched_inputs(
 class Weights(NamedTuple):
     """The parameters of an attention, in one float dtype; None where there is none."""
 
-    in_w: Any
-    q_w: Any
-    k_w: Any
-    v_w: Any
-    in_bias: Any
-    out_w: Any
-    out_b: Any
-    bias_k: Any
-    bias_v: Any
-    static_k: Any
-    static_v: Any
+    in_w: Array | None
+    q_w: Array | None
+    k_w: Array | None
+    v_w: Array | None
+    in_bias: Array | None
+    out_w: Array | None
+    out_b: Array | None
+    bias_k: Array | None
+    bias_v: Array | None
+    static_k: Array | None
+    static_v: Array | None
 
 
 def heads_of(
-    name: str, xp: Any, inputs: Any, given: Weights, heads: int, kv_heads: int, is_self: bool
+    name: str,
+    xp: Backend,
+    inputs: Sequence[Array],
+    given: Weights,
+    heads: int,
+    kv_heads: int,
+    is_self: bool,
 ) -> list[Any]:
     """Queries, keys and values, (batch, heads, length, width of a head)."""
     width = _embedding_width(name, inputs[0], given, heads, kv_heads)
     kv_width = width // heads * kv_heads
     rows = (0, width, width + kv_width, width + 2 * kv_width)
-    static = (None, given.static_k, given.static_v)
+    static_parts = (("static_k", given.static_k), ("static_v", given.static_v))
     skips = (False, given.static_k is not None, given.static_v is not None)
     if is_self and given.in_w is not None and not any(skips):
         check_projection(name, "in_proj_weights", inputs[0], given.in_w, rows[3])
@@ -68,12 +76,12 @@ def heads_of(
         parts = projected(name, xp, inputs, weights, given.in_w, given.in_bias, rows, skips)
         batch = parts[0].shape[0]
         size = (None if batch is None else batch * kv_heads, width // heads)
-        found = [
-            split_heads(xp, parts[i], kv_heads if i else heads)
-            if static[i] is None
-            else static_heads(name, xp, f"static_{'qkv'[i]}", static[i], kv_heads, *size)
-            for i in range(3)
-        ]
+        found = [split_heads(xp, parts[0], heads)]
+        for i, (what, static) in enumerate(static_parts, start=1):
+            if static is None:
+                found.append(split_heads(xp, parts[i], kv_heads))
+            else:
+                found.append(static_heads(name, xp, what, static, kv_heads, *size))
     if differ(found[1].shape[2], found[2].shape[2]):
         raise ShapeError(
             f"{name}() expects as many values as keys, got {found[2].shape[2]} values and "
@@ -82,7 +90,7 @@ def heads_of(
     return found
 
 
-def _embedding_width(name: str, query: Any, given: Weights, heads: int, kv_heads: int) -> int:
+def _embedding_width(name: str, query: Array, given: Weights, heads: int, kv_heads: int) -> int:
     is_grouped = kv_heads != heads
     in_w, q_w, in_bias = given.in_w, given.q_w, given.in_bias
     if in_w is not None:
@@ -115,7 +123,7 @@ def _embedding_width(name: str, query: Any, given: Weights, heads: int, kv_heads
     return width
 
 
-def check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> None:
+def check_projection(name: str, what: str, x: Array, weight: Array, width: int) -> None:
     if len(weight.shape) != 2 or tuple(weight.shape) != (width, x.shape[-1]):
         raise ShapeError(
             f"{name}() expects {what} of shape {(width, x.shape[-1])} for an input of width "
@@ -126,11 +134,11 @@ def check_projection(name: str, what: str, x: Any, weight: Any, width: int) -> N
 
 def projected(
     name: str,
-    xp: Any,
-    inputs: Any,
-    weights: Any,
-    in_w: Any,
-    in_bias: Any,
+    xp: Backend,
+    inputs: Sequence[Array],
+    weights: Sequence[Array | None],
+    in_w: Array | None,
+    in_bias: Array | None,
     rows: tuple[int, ...],
     skips: tuple[bool, bool, bool],
 ) -> list[Any]:
@@ -163,7 +171,9 @@ def projected(
     return parts
 
 
-def split_jointly(xp: Any, x: Any, heads: int, kv_heads: int, rows: tuple[int, ...]) -> list[Any]:
+def split_jointly(
+    xp: Backend, x: Array, heads: int, kv_heads: int, rows: tuple[int, ...]
+) -> list[Any]:
     """Queries, keys and values from one projection; transposed at once where heads are equal."""
     if kv_heads == heads:
         n, length, width = x.shape
@@ -175,19 +185,21 @@ def split_jointly(xp: Any, x: Any, heads: int, kv_heads: int, rows: tuple[int, .
     ]
 
 
-def split_heads(xp: Any, x: Any, heads: int) -> Any:
+def split_heads(xp: Backend, x: Array, heads: int) -> Any:
     """(N, L, E) -> (N, heads, L, E/heads)."""
     n, length, width = x.shape
     return xp.permute_dims(xp.reshape(x, (*known(n, length), heads, width // heads)), (0, 2, 1, 3))
 
 
-def joined_heads(xp: Any, x: Any, shape: Any) -> Any:
+def joined_heads(xp: Backend, x: Array, shape: tuple[Any, ...]) -> Any:
     """(N, heads, L, E/heads), which is the `shape`, -> (N, L, E)."""
     n, heads, length, width = shape
     return xp.reshape(xp.permute_dims(x, (0, 2, 1, 3)), (*known(n, length), heads * width))
 
 
-def static_heads(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, width: int) -> Any:
+def static_heads(
+    name: str, xp: Backend, what: str, x: Array, heads: int, rows: int | None, width: int
+) -> Any:
     shape = tuple(x.shape)
     if len(shape) != 3 or differ(shape[0], rows) or shape[2] != width:
         raise ShapeError(
@@ -197,7 +209,9 @@ def static_heads(name: str, xp: Any, what: str, x: Any, heads: int, rows: Any, w
     return xp.reshape(x, (*known(None if rows is None else rows // heads), heads, shape[1], width))
 
 
-def out_projection(name: str, xp: Any, out: Any, weights: Any, bias: Any) -> Any:
+def out_projection(
+    name: str, xp: Backend, out: Array, weights: Array | None, bias: Array | None
+) -> Any:
     width = out.shape[-1]
     if weights is not None:
         if len(weights.shape) != 2 or weights.shape[1] != width:

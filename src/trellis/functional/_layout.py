@@ -1,9 +1,10 @@
 """Where the channels are: the names of data formats, and arrays in the shape that fits an axis."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, ShapeError
+from .._core.typing import Array, Backend
 
 # Name of a format: whether the channels come before the spatial axes.
 LETTERS: dict[int, dict[str, bool]] = {
@@ -19,7 +20,7 @@ def all_formats(dims: int) -> dict[str, bool]:
     return {**LETTERS.get(dims, {}), **WORDS}
 
 
-def is_first(name: str, what: str, value: Any, formats: Mapping[str, bool]) -> bool:
+def is_first(name: str, what: str, value: object, formats: Mapping[str, bool]) -> bool:
     """Whether the channels come first in the format `value`; a format that is not known raises."""
     if not isinstance(value, str) or value not in formats:
         raise ArgumentError(
@@ -28,12 +29,12 @@ def is_first(name: str, what: str, value: Any, formats: Mapping[str, bool]) -> b
     return formats[value]
 
 
-def is_channel_first(name: str, data_format: Any, x: Any) -> bool:
+def is_channel_first(name: str, data_format: str, x: Array) -> bool:
     """Whether the channels of `x` come before its spatial axes, however many those are."""
     return is_first(name, "data_format", data_format, all_formats(len(x.shape) - 2))
 
 
-def check_rank(name: str, x: Any, dims: int, data_format: str) -> None:
+def check_rank(name: str, x: Array, dims: int, data_format: str) -> None:
     """Raise unless `x` has `dims` spatial axes, a batch and channels."""
     if len(x.shape) != dims + 2:
         raise ShapeError(
@@ -42,7 +43,7 @@ def check_rank(name: str, x: Any, dims: int, data_format: str) -> None:
         )
 
 
-def spatial_sizes(name: str, x: Any, channel_first: bool) -> tuple[int, ...]:
+def spatial_sizes(name: str, x: Array, channel_first: bool) -> tuple[int, ...]:
     """The sizes between batch and channels, which must be known while tracing."""
     shape = tuple(x.shape)
     sizes = shape[2:] if channel_first else shape[1:-1]
@@ -54,7 +55,7 @@ def spatial_sizes(name: str, x: Any, channel_first: bool) -> tuple[int, ...]:
     return sizes
 
 
-def checked_planes(name: str, x: Any, data_format: Any) -> tuple[bool, tuple[int, ...]]:
+def checked_planes(name: str, x: Array, data_format: str) -> tuple[bool, tuple[int, ...]]:
     """Whether channels come first, and the sizes of the 1 to 3 spatial axes, none of them empty."""
     if not 3 <= len(x.shape) <= 5:
         raise ShapeError(
@@ -70,12 +71,12 @@ def checked_planes(name: str, x: Any, data_format: Any) -> tuple[bool, tuple[int
     return first, sizes
 
 
-def spatial_pairs(pairs: Any, channel_first: bool) -> list[tuple[int, int]]:
+def spatial_pairs(pairs: Sequence[tuple[int, int]], channel_first: bool) -> list[tuple[int, int]]:
     """Pads for all axes out of those for the spatial ones."""
     return [(0, 0), (0, 0), *pairs] if channel_first else [(0, 0), *pairs, (0, 0)]
 
 
-def along(xp: Any, x: Any, axes: tuple[int, ...], ndim: int) -> Any:
+def along(xp: Backend, x: Array, axes: tuple[int, ...], ndim: int) -> Any:
     """`x`, one axis for each of `axes`, in the shape that broadcasts against `ndim` axes."""
     shape = [1] * ndim
     for axis, size in zip(axes, x.shape, strict=True):

@@ -1,14 +1,15 @@
-"""Masks of attention. In all of them True means: this key may be seen."""
+"""Attention masks. In all of them True means that a key is visible."""
 
 from typing import Any
 
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, DtypeError, ShapeError
 from .._core.shapes import broadcast_shapes
+from .._core.typing import Array, Backend
 from ._arguments import differ, known, shapes_differ
 
 
-def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: Any) -> Any:
+def checked_mask(name: str, xp: Backend, mask: Array, shape: tuple[Any, ...], query: Array) -> Any:
     kind = xp.dtype_name(mask.dtype)
     if kind != "bool" and kind not in FLOATING:
         raise DtypeError(
@@ -25,7 +26,12 @@ def checked_mask(name: str, xp: Any, mask: Any, shape: tuple[Any, ...], query: A
 
 
 def combined_mask(
-    name: str, xp: Any, q: Any, attention_mask: Any, key_padding_mask: Any, n_keys: Any
+    name: str,
+    xp: Backend,
+    q: Array,
+    attention_mask: Array | None,
+    key_padding_mask: Array | None,
+    n_keys: int | None,
 ) -> Any:
     """One mask that broadcasts to (N, heads, L, S), bool or float, or None."""
     n, heads, length = q.shape[:3]
@@ -70,7 +76,7 @@ def combined_mask(
     return both_masks(xp, mask, keep)
 
 
-def both_masks(xp: Any, one: Any, other: Any) -> Any:
+def both_masks(xp: Backend, one: Array | None, other: Array | None) -> Any:
     """Two masks as one; each is bool, float, or None."""
     if one is None or other is None:
         return other if one is None else one
@@ -85,15 +91,15 @@ def both_masks(xp: Any, one: Any, other: Any) -> Any:
 
 def with_appended_keys(
     name: str,
-    xp: Any,
-    k: Any,
-    v: Any,
-    mask: Any,
+    xp: Backend,
+    k: Array,
+    v: Array,
+    mask: Array | None,
     is_causal: bool,
-    bias_k: Any,
-    bias_v: Any,
+    bias_k: Array | None,
+    bias_v: Array | None,
     add_zero_attn: bool,
-    size: Any,
+    size: tuple[Any, Any],
 ) -> tuple[Any, Any, Any, bool]:
     if (bias_k is None) != (bias_v is None):
         raise ArgumentError(f"{name}() expects bias_k and bias_v together, got only one of them.")
@@ -101,7 +107,7 @@ def with_appended_keys(
         return k, v, mask, is_causal
     heads, head_width = k.shape[1], k.shape[3]
     more_k, more_v = [k], [v]
-    if bias_k is not None:
+    if bias_k is not None and bias_v is not None:
         for what, bias, rows in (("bias_k", bias_k, more_k), ("bias_v", bias_v, more_v)):
             if tuple(bias.shape) not in ((heads * head_width,), (1, 1, heads * head_width)):
                 raise ShapeError(

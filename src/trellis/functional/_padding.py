@@ -1,20 +1,20 @@
 """Padded steps in recurrent layers: which steps count, and what happens at the others."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, DtypeError, ShapeError
+from .._core.typing import Array, Backend
 from ._arguments import shapes_differ
 
 
-def real_steps(
-    name: str, xp: Any, x: Any, lengths: Any, mask: Any, batch: Any, steps: Any, time_major: bool
-) -> Any:
+def real_steps(name: str, xp: Backend, x: Array, lengths: Array | None, mask: Array | None,
+               batch: Sequence[int | None], steps: int | None,
+               time_major: bool) -> Any:  # fmt: skip
     """Which steps are no padding, time first (T, batch...), of the lengths or the mask; or None."""
-    if lengths is None and mask is None:
-        return None
-    if lengths is not None and mask is not None:
-        raise ArgumentError(f"{name}() takes lengths or mask, not both: they say the same.")
     if mask is not None:
+        if lengths is not None:
+            raise ArgumentError(f"{name}() takes lengths or mask, not both: they say the same.")
         if xp.dtype_name(mask.dtype) != "bool":
             raise DtypeError(
                 f"{name}() expects a bool mask (True at real steps), got "
@@ -29,6 +29,8 @@ def real_steps(
         if time_major or len(batch) == 0:
             return mask
         return xp.permute_dims(mask, (len(batch), *range(len(batch))))
+    if lengths is None:
+        return None
     check_lengths_of(name, xp, lengths, batch, steps)
     if steps is None:
         # As many as x has, counted when the program runs.
@@ -41,7 +43,9 @@ def real_steps(
     return times < xp.astype(lengths, "int32", copy=False)
 
 
-def check_lengths_of(name: str, xp: Any, lengths: Any, batch: Any, steps: Any) -> None:
+def check_lengths_of(
+    name: str, xp: Backend, lengths: Array, batch: Sequence[int | None], steps: int | None
+) -> None:
     kind = xp.dtype_name(lengths.dtype)
     if not kind.startswith(("int", "uint")):
         raise DtypeError(f"{name}() expects integer lengths, got {kind}.")
@@ -57,7 +61,7 @@ def check_lengths_of(name: str, xp: Any, lengths: Any, batch: Any, steps: Any) -
         )
 
 
-def reversed_within(xp: Any, x: Any, lengths: Any) -> Any:
+def reversed_within(xp: Backend, x: Array, lengths: Array) -> Any:
     """x (T, batch..., width) with the first `lengths` steps of each row in reverse order."""
     steps = x.shape[0]
     times = xp.arange(steps, dtype="int32", device=xp.device(x))
@@ -68,8 +72,8 @@ def reversed_within(xp: Any, x: Any, lengths: Any) -> Any:
 
 
 def padded_lstm(
-    xp: Any, x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any, keep: Any,
-    lengths: Any,
+    xp: Backend, x: Array, h: Array, c: Array, kernel: Array, recurrent_kernel: Array,
+    bias: Array | None, keep: Array, lengths: Array | None,
 ) -> tuple[Any, tuple[Any, Any]]:  # fmt: skip
     """The LSTM over x (T, rows, in) whose steps count where `keep` (T, rows) is True."""
     if lengths is not None:
@@ -81,7 +85,7 @@ def padded_lstm(
     a = xp.matmul(xp.where(keep, x, xp.zeros_like(x)), kernel)
     a = a if bias is None else a + bias
 
-    def advance(state: Any, at: Any) -> tuple[Any, Any]:
+    def advance(state: tuple[Any, Any], at: tuple[Any, Any]) -> tuple[Any, Any]:
         (h, c), (a, keep) = state, at
         width = h.shape[-1]
         z = a + xp.matmul(h, recurrent_kernel)
@@ -99,7 +103,7 @@ def padded_lstm(
 _FAR = 1e4
 
 
-def _frozen_cells(xp: Any, x: Any, kernel: Any, keep: Any) -> tuple[Any, Any]:
+def _frozen_cells(xp: Backend, x: Array, kernel: Array, keep: Array) -> tuple[Any, Any]:
     """The input of an LSTM with one more feature, 1 at padding, and a kernel under which it shuts
     the input gate and opens the forget gate: the cell then keeps its value, to the last bit.
 
@@ -115,7 +119,7 @@ def _frozen_cells(xp: Any, x: Any, kernel: Any, keep: Any) -> tuple[Any, Any]:
     return wide, xp.concat([kernel, row], axis=0)
 
 
-def _last_real(xp: Any, hs: Any, first: Any, lengths: Any) -> Any:
+def _last_real(xp: Backend, hs: Array, first: Array, lengths: Array) -> Any:
     """The last real step of hs (T, rows, width); `first` where there is none."""
     ends = xp.reshape(xp.astype(lengths, "int32", copy=False), (1, -1, 1))
     found = xp.take_along_axis(hs, xp.clip(ends - 1, 0, None), axis=0)[0]

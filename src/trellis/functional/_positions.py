@@ -1,10 +1,11 @@
-"""Where the tokens of an attention stand: rotary angles, ALiBi's biases, windows, and caches."""
+"""Positions of tokens in attention: rotary angles, ALiBi's biases, windows, and caches."""
 
 import math
 from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ShapeError
 from .._core.shapes import one_of
+from .._core.typing import Array, Backend
 from ._arguments import whole_number
 from ._masks import both_masks
 from .cache import KVCache, cache_mask, cache_positions, extend_cache
@@ -19,7 +20,7 @@ class Placing(NamedTuple):
     cache: Any
 
 
-def check_positions(name: str, positions: Any, window: Any) -> None:
+def check_positions(name: str, positions: str | None, window: int | None) -> None:
     if positions is not None:
         one_of(name, "positions", positions, ("rotary", "alibi"))
     if window is not None:
@@ -36,7 +37,7 @@ def check_self_attention(name: str, is_self: bool, placing: Placing) -> None:
         )
 
 
-def rotated(xp: Any, q: Any, k: Any, cache: KVCache | None, base: float) -> tuple[Any, Any]:
+def rotated(xp: Backend, q: Array, k: Array, cache: KVCache | None, base: float) -> tuple[Any, Any]:
     """Queries and keys (batch, heads, length, width) rotated by their positions."""
     if cache is None:
         return rotary_embedding(q, base=base), rotary_embedding(k, base=base)
@@ -45,7 +46,7 @@ def rotated(xp: Any, q: Any, k: Any, cache: KVCache | None, base: float) -> tupl
 
 
 def cached(
-    name: str, xp: Any, q: Any, k: Any, v: Any, mask: Any, placing: Placing
+    name: str, xp: Backend, q: Array, k: Array, v: Array, mask: Any, placing: Placing
 ) -> tuple[Any, Any]:
     """The cache with the new keys and values, and the mask over all its places."""
     cache = placing.cache
@@ -64,7 +65,7 @@ def cached(
 
 
 def placed_mask(
-    xp: Any, q: Any, n_keys: Any, mask: Any, is_causal: bool, placing: Placing
+    xp: Backend, q: Array, n_keys: int, mask: Any, is_causal: bool, placing: Placing
 ) -> tuple[Any, bool]:
     """The mask of a whole sequence with a window or biases; whether it is left to be causal."""
     window, is_alibi = placing.window, placing.positions == "alibi"
@@ -80,7 +81,7 @@ def placed_mask(
     return mask, is_causal
 
 
-def alibi_bias(xp: Any, q: Any, n_keys: Any, first: Any) -> Any:
+def alibi_bias(xp: Backend, q: Array, n_keys: int, first: int | Array) -> Any:
     """-slope * distance for each head, (heads, length, keys); queries begin at place `first`."""
     away = xp.abs(xp.astype(_distances(xp, q, n_keys, first), q.dtype))
     slopes = xp.asarray(alibi_slopes(q.shape[1]), dtype=q.dtype, device=xp.device(q))
@@ -98,7 +99,7 @@ def alibi_slopes(heads: int) -> list[float]:
     return slopes + [2 ** (-4 * (2 * i + 1) / whole) for i in range(heads - whole)]
 
 
-def _distances(xp: Any, q: Any, n_keys: Any, first: Any) -> Any:
+def _distances(xp: Backend, q: Array, n_keys: int, first: int | Array) -> Any:
     """How far each key lies behind each query, (length, keys)."""
     device = xp.device(q)
     own = xp.arange(q.shape[2], dtype="int32", device=device) + first

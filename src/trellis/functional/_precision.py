@@ -7,11 +7,12 @@ from .._core.dispatch import xp_of
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, promote
 from .._core.errors import DtypeError
 from .._core.leafwise import call_leafwise
+from .._core.typing import Array, Backend
 
 _PRECISE = ("float32", "float64")
 
 
-def applied(name: str, formula: Callable[..., Any], x: Any, *options: Any) -> Any:
+def applied(name: str, formula: Callable[..., Any], x: Array, *options: object) -> Any:
     """`formula(xp, x, *options)`, computed in float32 at least; leaf by leaf in nests.
 
     The result has the dtype of `x`; integers become the default float.
@@ -26,7 +27,7 @@ def applied(name: str, formula: Callable[..., Any], x: Any, *options: Any) -> An
     return xp.astype(formula(xp, y, *options), kind, copy=False)
 
 
-def precise(name: str, xp: Any, x: Any) -> tuple[Any, str]:
+def precise(name: str, xp: Backend, x: Array) -> tuple[Any, str]:
     """`x` in float32 or float64 to compute with, and the name of the dtype that the result has."""
     kind = xp.dtype_name(x.dtype)
     if kind in _PRECISE:
@@ -37,7 +38,7 @@ def precise(name: str, xp: Any, x: Any) -> tuple[Any, str]:
     return xp.astype(x, kind if kind in _PRECISE else "float32"), kind
 
 
-def all_precise(name: str, xp: Any, *arrays: Any) -> tuple[list[Any], str]:
+def all_precise(name: str, xp: Backend, *arrays: Array | None) -> tuple[list[Any], str]:
     """Several arrays in one dtype to compute with (None passes), and the dtype of the result."""
     found = as_floats(name, xp, *arrays)
     kind = xp.dtype_name(found[0].dtype)
@@ -46,9 +47,9 @@ def all_precise(name: str, xp: Any, *arrays: Any) -> tuple[list[Any], str]:
     return [x if x is None else xp.astype(x, "float32") for x in found], kind
 
 
-def as_floats(name: str, xp: Any, *arrays: Any) -> list[Any]:
+def as_floats(name: str, xp: Backend, *arrays: Array | None) -> list[Any]:
     """The arrays in one float dtype: the widest among them, else the default float; None passes."""
-    first = arrays[0].dtype
+    first = arrays[0].dtype  # type: ignore[union-attr]  # the first is never None
     is_one = all([x is None or x.dtype == first for x in arrays])
     if is_one and xp.dtype_name(first) in FLOATING:
         return list(arrays)
@@ -69,7 +70,7 @@ def _refuse_complex(name: str, kind: str | None) -> None:
         raise DtypeError(f"{name}() computes with real numbers, got an array of {kind}.")
 
 
-def parameter(xp: Any, x: Any, like: Any) -> Any:
+def parameter(xp: Backend, x: Array | None, like: Array) -> Any:
     """A scale or an offset in the dtype that `like` is computed in; None passes."""
     if x is None or x.dtype == like.dtype:
         return x

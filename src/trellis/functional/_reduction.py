@@ -3,14 +3,14 @@
 from typing import Any, Literal, TypeAlias
 
 from .._core.errors import ArgumentError
+from .._core.typing import Array, Backend
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS: tuple[Reduction, ...] = ("mean", "sum", "none")
 
 
-def reduced(
-    name: str, xp: Any, losses: Any, reduction: Reduction, kind: str, total: Any = None
-) -> Any:
+def reduced(name: str, xp: Backend, losses: Array, reduction: Reduction, kind: str,
+            total: Array | None = None) -> Any:  # fmt: skip
     """The losses as they are, their sum, or their mean, in the dtype `kind`.
 
     `total` is what a weighted mean divides by.

@@ -1,4 +1,4 @@
-"""Where the elements of a resized axis look in the old one, and with which weights.
+"""Which old elements each element of a resized axis is computed from, and with which weights.
 
 Plain numbers, no arrays: sizes are known while tracing. Without an explicit scale coordinates are
 fractions of whole numbers, so that "nearest" rounds what is exactly a half, and never what a float

@@ -1,7 +1,6 @@
-"""Statistics of a batch that is spread over several processes.
-
-Inside `joined`, batch norms take the mean over all shares of the batch. What joins them comes from
-outside: these functions know nothing of processes.
+"""Statistics of a batch that is divided among several processes. Inside `joined`, batch norms take
+the mean over all parts of the batch. The caller supplies the reduction: these functions know
+nothing of processes.
 """
 
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from .._core.tracing import is_followed
+from .._core.typing import Array, Backend
 
 _current: ContextVar["joined | None"] = ContextVar("trellis_joined_statistics", default=None)
 # torch.compile cannot trace context variables, but it can trace a list that is left as it was
@@ -21,7 +21,7 @@ class joined:
     array of one number, is this share of the examples.
     """
 
-    def __init__(self, total: Callable[[Any], Any], weight: Any):
+    def __init__(self, total: Callable[[Any], Any], weight: Array | None):
         self.total, self.weight = total, weight
         self._token: Token[joined | None] | None = None
 
@@ -45,7 +45,9 @@ def shares() -> joined | None:
     return _current.get()
 
 
-def joined_moments(xp: Any, y: Any, axes: tuple[int, ...], count: Any, how: joined) -> Any:
+def joined_moments(
+    xp: Backend, y: Array, axes: tuple[int, ...], count: float | Array, how: joined
+) -> Any:
     """y without its mean over all shares, that mean, the variance, and the number of values."""
     weight = xp.reshape(xp.astype(how.weight, y.dtype), ())
     # A share of weight 0 stands in for an empty one: its values count for nothing.
@@ -62,5 +64,5 @@ def joined_moments(xp: Any, y: Any, axes: tuple[int, ...], count: Any, how: join
     return y, xp.stop_gradient(rough + rest), spread, number
 
 
-def _total(xp: Any, x: Any, how: joined) -> Any:
+def _total(xp: Backend, x: Array, how: joined) -> Any:
     return xp.reshape(how.total(xp.reshape(x, (-1,))), x.shape)

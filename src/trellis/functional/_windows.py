@@ -31,7 +31,7 @@ def checked_windows(
     dilations: Steps,
     ceil_mode: bool = False,
 ) -> Windows:
-    """The windows on an input of spatial `sizes`, with all that a user says about them checked."""
+    """The windows on an input of spatial `sizes`, with the user's arguments checked."""
     dims = len(sizes)
     window = per_axis(name, "window", window, dims)
     strides = per_axis(name, "strides", strides, dims)
@@ -96,7 +96,7 @@ def same_padding(sizes: Sequence[int], spans: Sequence[int], strides: Sequence[i
     return tuple(pairs)
 
 
-def padding_kind(name: str, padding: Any, dims: int) -> str | Pairs:
+def padding_kind(name: str, padding: object, dims: int) -> str | Pairs:
     """ "SAME", "VALID", or one (low, high) pair per axis."""
     if type(padding) is int and 0 <= padding <= MOST:
         return ((padding, padding),) * dims

@@ -1,5 +1,6 @@
 """Activations. At a kink the derivative is that of the flat side, as in the frameworks' own."""
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import xp_of, xp_of_pair
@@ -8,7 +9,7 @@ from .._core.explain import explain
 from .._core.guards import check_axis, check_number, check_numbers, check_rank
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._layout import along
 from ._precision import all_precise, applied
 
@@ -60,7 +61,7 @@ def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
         explain(error, leaky_relu)
 
 
-def _leaky_relu(xp: Any, x: Any, slope: float) -> Any:
+def _leaky_relu(xp: Backend, x: Array, slope: float) -> Any:
     return xp.leaky_relu(x, negative_slope=slope)
 
 
@@ -104,7 +105,7 @@ def hard_sigmoid(x: A, /) -> A:
     return applied("hard_sigmoid", _hard_sigmoid, x)
 
 
-def _hard_sigmoid(xp: Any, x: Any) -> Any:
+def _hard_sigmoid(xp: Backend, x: Array) -> Any:
     return _between(xp, x / 6 + 0.5, 0.0, 1.0)
 
 
@@ -119,7 +120,7 @@ def hard_swish(x: A, /) -> A:
     return applied("hard_swish", _hard_swish, x)
 
 
-def _hard_swish(xp: Any, x: Any) -> Any:
+def _hard_swish(xp: Backend, x: Array) -> Any:
     return x * _hard_sigmoid(xp, x)
 
 
@@ -139,7 +140,7 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
         explain(error, hard_tanh)
 
 
-def _between(xp: Any, x: Any, low: float, high: float) -> Any:
+def _between(xp: Backend, x: Array, low: float, high: float) -> Any:
     # Not `clip`, whose derivative at the ends differs from framework to framework.
     return xp.hard_tanh(x, low=low, high=high)
 
@@ -148,7 +149,7 @@ def _between(xp: Any, x: Any, low: float, high: float) -> Any:
 
 
 def sigmoid(x: A, /) -> A:
-    """1 / (1 + exp(-x)), without overflow on the way.
+    """1 / (1 + exp(-x)), without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -158,7 +159,7 @@ def sigmoid(x: A, /) -> A:
     return applied("sigmoid", sigmoid_of, x)
 
 
-def sigmoid_of(xp: Any, x: Any) -> Any:
+def sigmoid_of(xp: Backend, x: Array) -> Any:
     """The formula of `sigmoid` for floats of full precision."""
     return xp.sigmoid(x)
 
@@ -174,13 +175,13 @@ def log_sigmoid(x: A, /) -> A:
     return applied("log_sigmoid", log_sigmoid_of, x)
 
 
-def log_sigmoid_of(xp: Any, x: Any) -> Any:
+def log_sigmoid_of(xp: Backend, x: Array) -> Any:
     """The formula of `log_sigmoid` for floats of full precision."""
     return -softplus_of(xp, -x)
 
 
 def softplus(x: A, /, *, beta: float = 1.0) -> A:
-    """log(1 + exp(beta * x)) / beta, without overflow on the way.
+    """log(1 + exp(beta * x)) / beta, without intermediate overflow.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -197,12 +198,12 @@ def softplus(x: A, /, *, beta: float = 1.0) -> A:
         explain(error, softplus)
 
 
-def softplus_of(xp: Any, x: Any) -> Any:
+def softplus_of(xp: Backend, x: Array) -> Any:
     """The formula of `softplus` for floats of full precision."""
     return xp.softplus(x)
 
 
-def _scaled_softplus(xp: Any, x: Any, beta: float) -> Any:
+def _scaled_softplus(xp: Backend, x: Array, beta: float) -> Any:
     return softplus_of(xp, beta * x) / beta
 
 
@@ -217,7 +218,7 @@ def softsign(x: A, /) -> A:
     return applied("softsign", _softsign, x)
 
 
-def _softsign(xp: Any, x: Any) -> Any:
+def _softsign(xp: Backend, x: Array) -> Any:
     return x / (1 + xp.abs(x))
 
 
@@ -248,7 +249,7 @@ def selu(x: A, /) -> A:
     return applied("selu", _elu, x, _SELU_ALPHA, _SELU_SCALE)
 
 
-def _elu(xp: Any, x: Any, alpha: float, scale: float) -> Any:
+def _elu(xp: Backend, x: Array, alpha: float, scale: float) -> Any:
     return xp.elu(x, alpha=alpha, scale=scale)
 
 
@@ -266,11 +267,11 @@ def gelu(x: A, /, *, approximate: bool = False) -> A:
     return applied("gelu", _gelu_by_tanh if approximate else _gelu, x)
 
 
-def _gelu(xp: Any, x: Any) -> Any:
+def _gelu(xp: Backend, x: Array) -> Any:
     return xp.gelu(x)
 
 
-def _gelu_by_tanh(xp: Any, x: Any) -> Any:
+def _gelu_by_tanh(xp: Backend, x: Array) -> Any:
     return xp.gelu(x, approximate=True)
 
 
@@ -285,7 +286,7 @@ def silu(x: A, /) -> A:
     return applied("silu", _silu, x)
 
 
-def _silu(xp: Any, x: Any) -> Any:
+def _silu(xp: Backend, x: Array) -> Any:
     return xp.silu(x)
 
 
@@ -300,7 +301,7 @@ def mish(x: A, /) -> A:
     return applied("mish", _mish, x)
 
 
-def _mish(xp: Any, x: Any) -> Any:
+def _mish(xp: Backend, x: Array) -> Any:
     return x * xp.tanh(softplus_of(xp, x))
 
 
@@ -323,7 +324,7 @@ def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
         explain(error, softmax)
 
 
-def _softmax(xp: Any, x: Any, axis: Any) -> Any:
+def _softmax(xp: Backend, x: Array, axis: int) -> Any:
     check_rank("softmax", x, 1)
     return xp.softmax(x, axis=axis)
 
@@ -344,7 +345,7 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
         explain(error, log_softmax)
 
 
-def log_softmax_of(xp: Any, x: Any, axis: Any) -> Any:
+def log_softmax_of(xp: Backend, x: Array, axis: int) -> Any:
     """The formula of `log_softmax` for floats of full precision."""
     check_rank("log_softmax", x, 1)
     return xp.log_softmax(x, axis=axis)
@@ -398,7 +399,7 @@ def swiglu(x: A, /, *, axis: int = -1) -> A:
         explain(error, swiglu)
 
 
-def _gated(xp: Any, x: Any, name: str, gate: Any, axis: int) -> Any:
+def _gated(xp: Backend, x: Array, name: str, gate: Callable[..., Any], axis: int) -> Any:
     place = normal_axis(axis, len(x.shape))
     size = x.shape[place]
     if size is None or size % 2:

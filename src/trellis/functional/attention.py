@@ -1,5 +1,6 @@
-"""Attention as functions. In every mask of the library True means: this key may be seen."""
+"""Attention as functions. In every mask of the library True means that a key is visible."""
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from .._core.explain import explain
 from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
 from .._core.shapes import broadcast_shapes
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 from ._masks import checked_mask
@@ -105,7 +106,7 @@ def scaled_dot_product_attention(
 
 
 class Attending(NamedTuple):
-    """How queries look at keys, checked."""
+    """How queries attend to keys, checked."""
 
     scale: Any
     is_causal: bool
@@ -114,7 +115,9 @@ class Attending(NamedTuple):
     with_weights: bool = False
 
 
-def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending) -> tuple[Any, Any]:
+def attend(
+    xp: Backend, query: Array, key: Array, value: Array, mask: Array | None, how: Attending
+) -> tuple[Any, Any]:
     """The result, and the weights where they had to be made."""
     kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if kv_heads is None:
@@ -131,7 +134,7 @@ def attend(xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending)
 
 
 def _attend_alike(
-    xp: Any, query: Any, key: Any, value: Any, mask: Any, how: Attending
+    xp: Backend, query: Array, key: Array, value: Array, mask: Array | None, how: Attending
 ) -> tuple[Any, Any]:
     """The same for batch axes that broadcast."""
     scale, is_causal, dropout, seed, with_weights = how
@@ -155,7 +158,7 @@ def _attend_alike(
 # Heads that share keys ----------------------------------------------------------------------------
 
 
-def _kv_heads(q_shape: Any, k_shape: Any, v_shape: Any) -> Any:
+def _kv_heads(q_shape: Sequence[Any], k_shape: Sequence[Any], v_shape: Sequence[Any]) -> Any:
     """How many heads key and value have, where the query has others and they form groups."""
     if min(len(q_shape), len(k_shape), len(v_shape)) < 3:
         return None
@@ -165,7 +168,9 @@ def _kv_heads(q_shape: Any, k_shape: Any, v_shape: Any) -> Any:
     return kv_heads
 
 
-def _check_heads(name: str, q_shape: Any, k_shape: Any, v_shape: Any, kv_heads: int) -> None:
+def _check_heads(
+    name: str, q_shape: Sequence[Any], k_shape: Sequence[Any], v_shape: Sequence[Any], kv_heads: int
+) -> None:
     if q_shape[-3] % kv_heads or v_shape[-3] not in (None, 1, kv_heads):
         raise ShapeError(
             f"{name}() got {q_shape[-3]} heads (axis -3) in query, {k_shape[-3]} in key and "
@@ -176,7 +181,7 @@ def _check_heads(name: str, q_shape: Any, k_shape: Any, v_shape: Any, kv_heads: 
         )
 
 
-def _to_groups(xp: Any, x: Any, kv_heads: int) -> Any:
+def _to_groups(xp: Backend, x: Array, kv_heads: int) -> Any:
     """(..., heads, L, F) -> (..., kv_heads, heads/kv_heads, L, F)."""
     shape = tuple(x.shape)
     size = shape[-3] // kv_heads
@@ -187,7 +192,7 @@ def _to_groups(xp: Any, x: Any, kv_heads: int) -> Any:
     return xp.reshape(x, (*known(*shape[:-3]), kv_heads, size, *known(*shape[-2:])))
 
 
-def _from_groups(xp: Any, x: Any) -> Any:
+def _from_groups(xp: Backend, x: Array) -> Any:
     shape = tuple(x.shape)
     if shape.count(None) > 1:
         return xp.concat([x[..., i, :, :, :] for i in range(shape[-4])], axis=-3)

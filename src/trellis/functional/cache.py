@@ -1,6 +1,6 @@
-"""Keys and values that are kept from step to step, so that a decoder reads each token once.
+"""Cached keys and values, so that a decoder processes each token once.
 
-A cache has places for `length` tokens from the beginning, and its arrays keep their shapes: one
+A cache holds up to `length` tokens, and its arrays keep their shapes: one
 compiled step serves a whole generation. In an attention layer, in this order:
 
     positions = cache_positions(cache, T)       # of the new tokens, for rotary or learned positions
@@ -8,7 +8,7 @@ compiled step serves a whole generation. In an attention layer, in this order:
     cache = extend_cache(cache, keys, values)   # keys rotated already
     y = scaled_dot_product_attention(queries, cache.keys, cache.values, mask=mask)
 
-`cache_positions` and `cache_mask` are asked before the new keys are written. They depend on
+Call `cache_positions` and `cache_mask` before the new keys are written. They depend on
 `position` and `start` alone, which are the same in all layers of a model: a model may ask the cache
 of its first layer once and hand the answers to all. A layer that extends its cache moves its own
 `position`.
@@ -23,16 +23,16 @@ from .._core.dispatch import named_xp, xp_of, xp_of_all
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.tracing import is_followed, lasts
-from .._core.typing import Array, Device, DTypeLike
+from .._core.typing import Array, Backend, Device, DTypeLike
 from ._arguments import shapes_differ, whole_number
 
 
 class KVCache(NamedTuple):
-    """Keys and values of the tokens so far; a nest of arrays, made by `init_cache`.
+    """Keys and values of the tokens so far; a pytree of arrays, made by `init_cache`.
 
     `keys` and `values` are (batch, kv_heads, length, head_dim). `position`, an int32 without axes,
-    is the number of places that are filled. `start` (batch,) of int32 is the first real place of
-    each row: places before it are padding, which nobody sees.
+    is the number of tokens so far. `start` (batch,) of int32 is the position of the first real
+    token of each sequence: positions before it are padding, which is never attended to.
 
     >>> from trellis import functional as F
     >>> F.init_cache(2, 4, 16, 8)._fields
@@ -56,9 +56,8 @@ def init_cache(
     device: Device | None = None,
     backend: str | None = None,
 ) -> KVCache:
-    """An empty cache with places for `length` tokens.
-
-    Prompts that are padded on the left: `init_cache(...)._replace(start=paddings)`.
+    """An empty cache for up to `length` tokens. For prompts that are padded on the left:
+    `init_cache(...)._replace(start=paddings)`.
 
     >>> from trellis import functional as F
     >>> cache = F.init_cache(2, 4, 16, 8)
@@ -79,8 +78,8 @@ def init_cache(
 def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
     """The cache with the keys and values (batch, kv_heads, T, head_dim) of T more tokens.
 
-    Differentiable. A token for which there is no place raises; under a compiler, which cannot look
-    at `position`, it is written over the last ones.
+    Differentiable. Raises if the cache is full; in a compiled function, where `position` has no
+    value yet, the last tokens are overwritten instead.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -104,10 +103,9 @@ def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
 
 
 def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) -> Array:
-    """Which places the next `queries` tokens may see, as bools (batch, 1, queries, length).
-
-    Asked before their keys are written. A token sees itself and those before it, none of them
-    padding; with `window` only the last `window` places, its own among them.
+    """Which positions the next `queries` tokens attend to, as bools (batch, 1, queries, length).
+    Call it before their keys are written. A token attends to itself and to those before it, except
+    padding; with `window` only to the last `window` positions, including its own.
 
     >>> from trellis import functional as F
     >>> F.cache_mask(F.init_cache(1, 1, 4, 1), 2)
@@ -133,9 +131,8 @@ def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) ->
 
 
 def cache_positions(cache: KVCache, queries: int, /) -> Array:
-    """The positions of the next `queries` tokens in their rows, as int32 (batch, queries).
-
-    Asked before their keys are written. Padding counts as position 0.
+    """The positions of the next `queries` tokens in their sequences, as int32 (batch, queries).
+    Call it before their keys are written. Padding counts as position 0.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -153,13 +150,13 @@ def cache_positions(cache: KVCache, queries: int, /) -> Array:
         explain(error, cache_positions)
 
 
-def _places(xp: Any, cache: KVCache, queries: int) -> Any:
+def _places(xp: Backend, cache: KVCache, queries: int) -> Any:
     """The places of the next tokens, the same in all rows."""
     counted = xp.arange(queries, dtype="int32", device=xp.device(cache.start))
     return cache.position + counted
 
 
-def _check_new(name: str, what: str, new: Any, old: Any, steps: Any) -> None:
+def _check_new(name: str, what: str, new: Array, old: Array, steps: int | None) -> None:
     shape, wanted = tuple(new.shape), tuple(old.shape)
     wanted = (*wanted[:2], steps, *wanted[3:])
     if len(shape) != 4 or shapes_differ(shape, wanted):
@@ -171,7 +168,7 @@ def _check_new(name: str, what: str, new: Any, old: Any, steps: Any) -> None:
         raise DtypeError(f"{name}() keeps real numbers, got {what} of {new.dtype}.")
 
 
-def _check_room(cache: KVCache, steps: Any) -> None:
+def _check_room(cache: KVCache, steps: int) -> None:
     length = cache.keys.shape[2]
     if steps > length:
         raise ShapeError(f"extend_cache() got {steps} tokens for a cache of {length} places.")

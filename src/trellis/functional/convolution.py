@@ -16,7 +16,7 @@ from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import per_axis
 from ._convolution import Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS, check_rank, is_first
@@ -188,9 +188,8 @@ def conv_general_dilated(
         explain(error, conv_general_dilated)
 
 
-def _convolved(
-    name: str, dims: int, x: Any, filters: Any, bias: Any, given: Given, x_dilations: Steps
-) -> Any:
+def _convolved(name: str, dims: int, x: Array, filters: Array, bias: Array | None, given: Given,
+               x_dilations: Steps) -> Any:  # fmt: skip
     if has_nest(x, filters, bias):
         return call_leafwise(
             lambda x, filters, bias: _convolved(name, dims, x, filters, bias, given, x_dilations),

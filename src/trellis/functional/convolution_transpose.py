@@ -1,8 +1,9 @@
-"""Transposed convolutions: the gradients of the forward ones, as functions of their own.
+"""Transposed convolutions: the gradients of the forward ones, as functions.
 
 See `convolution` for the layouts.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._backends.shared.convolution import TransposedConvSpec
@@ -10,7 +11,7 @@ from .._core.dispatch import xp_of_all
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import whole_number
 from ._convolution import Checked, Given, check_bias, check_dims, checked, wanted_filters
 from ._layout import LETTERS, WORDS
@@ -138,9 +139,8 @@ def conv_general_transpose(
         explain(error, conv_general_transpose)
 
 
-def _transposed(
-    name: str, dims: int, x: Any, filters: Any, bias: Any, given: Given, output_shape: Steps | None
-) -> Any:
+def _transposed(name: str, dims: int, x: Array, filters: Array, bias: Array | None, given: Given,
+                output_shape: Steps | None) -> Any:  # fmt: skip
     if has_nest(x, filters, bias):
         return call_leafwise(
             lambda x, filters, bias: _transposed(name, dims, x, filters, bias, given, output_shape),
@@ -181,9 +181,8 @@ def _transposed(
     return xp.conv_transpose(x, filters, bias, spec)
 
 
-def _start_and_size(
-    name: str, kind: Any, found: Checked, axis: int, wanted: int | None, output_shape: Any
-) -> tuple[int, int]:
+def _start_and_size(name: str, kind: Any, found: Checked, axis: int, wanted: int | None,
+                    output_shape: int | Sequence[int] | None) -> tuple[int, int]:  # fmt: skip
     """Where the result begins in the full transposed convolution of one axis, and its size."""
     n, s = found.sizes[axis], found.strides[axis]
     span = (found.kernel[axis] - 1) * found.dilations[axis] + 1
@@ -211,9 +210,8 @@ def _start_and_size(
     return (0 if kind == "VALID" else kind[0]), out
 
 
-def _wanted_sizes(
-    name: str, output_shape: Any, batch: int | None, channels: int, found: Checked
-) -> tuple[int, ...] | None:
+def _wanted_sizes(name: str, output_shape: int | Sequence[int] | None, batch: int | None,
+                  channels: int, found: Checked) -> tuple[int, ...] | None:  # fmt: skip
     if output_shape is None:
         return None
     dims = len(found.sizes)

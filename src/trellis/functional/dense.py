@@ -10,7 +10,7 @@ from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes
-from .._core.typing import A, DTypeLike
+from .._core.typing import A, Array, Backend, DTypeLike
 from ._arguments import check_range, differ, known, probability
 from ._draws import call_seeded_leafwise, keep_mask
 from ._precision import as_floats
@@ -103,7 +103,7 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
         explain(error, grouped_matmul)
 
 
-def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
+def _is_plain(x: Array, weight: Array | None, bias: Array | None) -> bool:
     """Whether all is as it mostly is: one type and dtype, a weight of two axes, sizes that fit."""
     kind = type(x)
     if type(weight) is not kind or isinstance(x, dict):
@@ -137,8 +137,8 @@ def _check_bias(shape: tuple[Any, ...], outer: tuple[Any, ...], out: int) -> Non
         )
 
 
-def _in_one_dtype(xp: Any, *arrays: Any) -> list[Any]:
-    first = arrays[0].dtype
+def _in_one_dtype(xp: Backend, *arrays: Array | None) -> list[Any]:
+    first = arrays[0].dtype  # type: ignore[union-attr]  # the first is never None
     if all([x is None or x.dtype == first for x in arrays]):
         return list(arrays)
     target = xp.result_type(*[x for x in arrays if x is not None])
@@ -194,7 +194,9 @@ def dropout(
         explain(error, dropout)
 
 
-def _noise_shape(shape: tuple[Any, ...], noise_shape: Any) -> tuple[Any, ...]:
+def _noise_shape(
+    shape: tuple[Any, ...], noise_shape: Sequence[int | None] | None
+) -> tuple[Any, ...]:
     if noise_shape is None:
         return shape
     wanted = tuple(noise_shape)

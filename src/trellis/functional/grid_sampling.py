@@ -1,6 +1,7 @@
 """Images (and lines, and volumes) read at places that another array names."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from .._core.dispatch import xp_of_all
@@ -8,7 +9,7 @@ from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import differ, flag, known
 from ._layout import checked_planes
 from ._precision import all_precise
@@ -75,7 +76,9 @@ def grid_sample(
         explain(error, grid_sample)
 
 
-def _mixed(xp: Any, x: Any, sizes: tuple[int, ...], taps: list[Any], shape: Any) -> Any:
+def _mixed(
+    xp: Backend, x: Array, sizes: tuple[int, ...], taps: list[Any], shape: Sequence[int]
+) -> Any:
     """The weighted sum over all combinations of the taps of the axes."""
     channels = x.shape[-1]
     rows = xp.reshape(x, (-1, channels))
@@ -96,7 +99,7 @@ def _mixed(xp: Any, x: Any, sizes: tuple[int, ...], taps: list[Any], shape: Any)
 
 
 def _taps(
-    xp: Any, place: Any, n: int, method: str, padding: str, align_corners: bool
+    xp: Backend, place: Array, n: int, method: str, padding: str, align_corners: bool
 ) -> list[tuple[Any, Any]]:
     """Indices along one axis, and how much of each; 0 of what lies outside."""
     if method == "cubic":  # the elements around the place are brought inside, not the place itself
@@ -124,7 +127,7 @@ def _taps(
     return taps
 
 
-def _inside(xp: Any, place: Any, n: int, padding: str, align_corners: bool) -> Any:
+def _inside(xp: Backend, place: Array, n: int, padding: str, align_corners: bool) -> Any:
     """Places beyond the edges moved to where their value comes from."""
     if padding == "zeros":
         return place
@@ -140,7 +143,7 @@ def _inside(xp: Any, place: Any, n: int, padding: str, align_corners: bool) -> A
     return xp.clip(place, 0, n - 1)
 
 
-def _cubic_weights(rest: Any) -> list[Any]:
+def _cubic_weights(rest: Array) -> list[Any]:
     """Of the elements at -1, 0, 1 and 2, for a place `rest` after the one at 0."""
     a = _CUBIC
     far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (1 + rest, 2 - rest)]

@@ -11,7 +11,7 @@ from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import check_number
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import check_range, check_signs, probability, same_shape
 from ._precision import all_precise, parameter
 from ._reduction import Reduction, reduced
@@ -75,7 +75,7 @@ def binary_cross_entropy(
         explain(error, binary_cross_entropy)
 
 
-def _safe_log(xp: Any, p: Any) -> Any:
+def _safe_log(xp: Backend, p: Array) -> Any:
     least = xp.finfo(p.dtype).smallest_normal
     return xp.log(xp.where(p < least, least, p))
 

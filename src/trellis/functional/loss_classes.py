@@ -14,7 +14,7 @@ from .._core.explain import explain
 from .._core.guards import check_axis
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import (
     check_indices,
     check_range,
@@ -115,7 +115,7 @@ def nll_loss(
 
 
 def _class_losses(
-    name: str, xp: Any, log_probs: Any, targets: Any, axis: int, options: tuple[Any, ...]
+    name: str, xp: Backend, log_probs: Array, targets: Array, axis: int, options: tuple[Any, ...]
 ) -> Any:
     """`options` are the smoothing, the weight, the index to ignore, the reduction and its dtype."""
     smoothing, weight, ignore_index, reduction, kind = options
@@ -155,7 +155,7 @@ def _class_losses(
 
 
 def _soft_losses(
-    xp: Any, log_probs: Any, targets: Any, axis: int, smoothing: float, weight: Any
+    xp: Backend, log_probs: Array, targets: Array, axis: int, smoothing: float, weight: Array | None
 ) -> Any:
     if smoothing:
         targets = (1 - smoothing) * targets + smoothing / log_probs.shape[axis]
@@ -166,7 +166,7 @@ def _soft_losses(
     return -xp.sum(targets * xp.where(is_nothing, 0.0, log_probs), axis=axis)
 
 
-def _check_targets(name: str, targets: Any, shape: tuple[Any, ...], axis: int) -> None:
+def _check_targets(name: str, targets: Array, shape: tuple[Any, ...], axis: int) -> None:
     wanted = shape[:axis] + shape[axis + 1 :]
     found = tuple(targets.shape)
     if shapes_differ(found, wanted):

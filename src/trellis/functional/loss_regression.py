@@ -7,7 +7,7 @@ from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import same_shape
 from ._precision import all_precise
 from ._reduction import Reduction, reduced
@@ -73,7 +73,7 @@ def huber_loss(
         explain(error, huber_loss)
 
 
-def _difference(name: str, predictions: Any, targets: Any) -> tuple[Any, Any, str]:
+def _difference(name: str, predictions: Array, targets: Array) -> tuple[Any, Any, str]:
     same_shape(name, predictions=predictions, targets=targets)
     xp = xp_of_all(predictions, targets)
     (predictions, targets), kind = all_precise(name, xp, predictions, targets)

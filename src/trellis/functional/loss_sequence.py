@@ -6,7 +6,7 @@ from .._core.dispatch import xp_of_all
 from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import check_indices, check_range, whole_number
 from ._precision import precise
 from ._reduction import Reduction, reduced
@@ -79,7 +79,7 @@ def ctc_loss(
         times = xp.arange(x.shape[0], device=xp.device(x))
         lengths = xp.astype(input_lengths, times.dtype)
 
-        def advance(alpha: Any, step: tuple[Any, Any]) -> tuple[Any, Any]:
+        def advance(alpha: Array, step: tuple[Any, Any]) -> tuple[Any, Any]:
             at, emission = step
             one = xp.concat([never[:, :1], alpha[:, :-1]], axis=1)
             two = xp.concat([never[:, :2], xp.where(may_skip, alpha[:, :-2], _NEVER)], axis=1)
@@ -107,11 +107,11 @@ def ctc_loss(
 
 
 def _check_ctc(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: Any,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
+    blank: int,
     time_major: bool,
 ) -> None:
     shape, rows = tuple(log_probs.shape), tuple(targets.shape)

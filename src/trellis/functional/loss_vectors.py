@@ -8,7 +8,7 @@ from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import check_axis, check_numbers
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import check_signs, same_shape
 from ._precision import all_precise
 from ._reduction import Reduction, reduced
@@ -35,12 +35,12 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
         explain(error, cosine_similarity)
 
 
-def _cosine(xp: Any, x1: Any, x2: Any, axis: int, epsilon: float) -> Any:
+def _cosine(xp: Backend, x1: Array, x2: Array, axis: int, epsilon: float) -> Any:
     lengths = _length(xp, x1, axis, epsilon) * _length(xp, x2, axis, epsilon)
     return xp.sum(x1 * x2, axis=axis) / lengths
 
 
-def _length(xp: Any, x: Any, axis: int, epsilon: float) -> Any:
+def _length(xp: Backend, x: Array, axis: int, epsilon: float) -> Any:
     squares = xp.sum(x * x, axis=axis)
     # The root of zero has no finite slope.
     return xp.sqrt(xp.where(squares < epsilon * epsilon, epsilon * epsilon, squares))
@@ -126,7 +126,7 @@ def triplet_loss(
         explain(error, triplet_loss)
 
 
-def _distance(xp: Any, x: Any, p: float) -> Any:
+def _distance(xp: Backend, x: Array, p: float) -> Any:
     if p == 2:
         return _length(xp, x, -1, 0.0)
     return xp.sum(xp.abs(x) ** p, axis=-1) ** (1 / p)

@@ -12,7 +12,7 @@ from .._core.errors import ArgumentError, ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import check_indices, same_shape, whole_number
 
 
@@ -126,7 +126,7 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
         explain(error, f1_score)
 
 
-def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> Any:
+def _confusion(name: str, predictions: Array, targets: Array, num_classes: int | None) -> Any:
     xp = xp_of_pair(predictions, targets)
     count = whole_number(name, "num_classes", num_classes, least=1)
     chosen, right = _classes(name, xp, predictions, targets)
@@ -137,7 +137,7 @@ def _confusion(name: str, predictions: Any, targets: Any, num_classes: Any) -> A
     return xp.reshape(xp.segment_sum(hits, pairs, num_segments=count * count), (count, count))
 
 
-def _classes(name: str, xp: Any, predictions: Any, targets: Any) -> tuple[Any, Any]:
+def _classes(name: str, xp: Backend, predictions: Array, targets: Array) -> tuple[Any, Any]:
     """Predicted classes and those of the targets, in one integer dtype."""
     if xp.dtype_name(targets.dtype) in FLOATING and xp.is_concrete(targets):
         if bool(xp.any(xp.isnan(targets))):

@@ -8,7 +8,7 @@ from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import probability, whole_number
 from ._draws import call_seeded_leafwise
 from ._heads import Weights, batched_inputs, heads_of, joined_heads, out_projection
@@ -181,7 +181,7 @@ def multi_head_attention(
         explain(error, multi_head_attention)
 
 
-def _head_counts(name: str, num_heads: Any, num_kv_heads: Any) -> tuple[int, int]:
+def _head_counts(name: str, num_heads: int, num_kv_heads: int | None) -> tuple[int, int]:
     """How many heads the queries have, and how many the keys and values."""
     heads = whole_number(name, "num_heads", num_heads)
     if num_kv_heads is None:
@@ -196,7 +196,7 @@ def _head_counts(name: str, num_heads: Any, num_kv_heads: Any) -> tuple[int, int
 
 
 def _all_keys(
-    name: str, xp: Any, q: Any, k: Any, v: Any, masks: tuple[Any, Any], is_causal: bool,
+    name: str, xp: Backend, q: Array, k: Array, v: Array, masks: tuple[Any, Any], is_causal: bool,
     placing: Placing, given: Weights, add_zero_attn: bool,
 ) -> tuple[Any, Any, Any, bool]:  # fmt: skip
     """Keys and values with those that are appended, their mask, and whether it is left causal."""
@@ -209,7 +209,9 @@ def _all_keys(
     )  # fmt: skip
 
 
-def _check_cacheable(name: str, key_padding_mask: Any, bias_k: Any, add_zero_attn: bool) -> None:
+def _check_cacheable(
+    name: str, key_padding_mask: Array | None, bias_k: Array | None, add_zero_attn: bool
+) -> None:
     if key_padding_mask is not None:
         raise ArgumentError(
             f"{name}() with a cache takes no key_padding_mask: sequences are padded on the left, "

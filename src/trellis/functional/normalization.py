@@ -1,5 +1,6 @@
 """Normalisation. Sums run in float32 at least; the mean is taken off before squaring."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from .._core.explain import explain
 from .._core.guards import check_axis, check_number, check_numbers
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import normal_axis
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import axes_of, known, whole_number
 from ._layout import along
 from ._precision import parameter, precise
@@ -93,7 +94,7 @@ def rms_norm(
         explain(error, rms_norm)
 
 
-def _is_plain(x: Any, weight: Any, axis: Any) -> bool:
+def _is_plain(x: Array, weight: Array | None, axis: int | Sequence[int]) -> bool:
     """Whether all is as it mostly is: the last axis, and a weight of one type with x, in a type
     that needs no other for its sums."""
     if (axis != -1 and axis != (-1,)) or type(weight) is not type(x) or isinstance(x, dict):
@@ -183,21 +184,23 @@ def batch_norm(
         explain(error, batch_norm)
 
 
-def _by_kernel(xp: Any, x: Any, weight: Any, bias: Any, channel: int, epsilon: float) -> Any:
+def _by_kernel(
+    xp: Backend, x: Array, weight: Array | None, bias: Array | None, channel: int, epsilon: float
+) -> Any:
     """What the backend's own kernel gives, or None."""
     weight = None if weight is None else parameter(xp, weight, x)
     bias = None if bias is None else parameter(xp, bias, x)
     return xp.batch_norm(x, weight, bias, channel=channel, epsilon=epsilon)
 
 
-def _blended(xp: Any, old: Any, new: Any, momentum: float) -> Any:
+def _blended(xp: Backend, old: Array, new: Array, momentum: float) -> Any:
     """The running value, in its own dtype."""
     dtype = old.dtype
     blended = (1 - momentum) * parameter(xp, xp.stop_gradient(old), new) + momentum * new
     return xp.astype(blended, dtype, copy=False)
 
 
-def _count(name: str, xp: Any, x: Any, channel: int, least: int = 2) -> Any:
+def _count(name: str, xp: Backend, x: Array, channel: int, least: int = 2) -> Any:
     """How many elements a channel has: a number, or an array where tracing does not know it."""
     sizes = [size for axis, size in enumerate(x.shape) if axis != channel]
     if any([size is None for size in sizes]):
@@ -304,7 +307,7 @@ def instance_norm(
         y, kind = precise("instance_norm", xp, x)
         axes = tuple([i for i in range(1, ndim) if i != channel])
         y = xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon)
-        return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
+        return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)  # type: ignore[arg-type]
     except Exception as error:
         explain(error, instance_norm)
 
@@ -400,19 +403,20 @@ def spectral_norm(
         explain(error, spectral_norm)
 
 
-def _unit(xp: Any, x: Any, epsilon: float) -> Any:
+def _unit(xp: Backend, x: Array, epsilon: float) -> Any:
     length = xp.sqrt(xp.sum(x * x))
     return x / xp.where(length > epsilon, length, epsilon)
 
 
-def _affine(xp: Any, y: Any, weight: Any, bias: Any, channel: int) -> Any:
+def _affine(xp: Backend, y: Array, weight: Array | None, bias: Array | None, channel: int) -> Any:
     ndim = len(y.shape)
     if weight is not None:
         y = y * along(xp, parameter(xp, weight, y), (channel,), ndim)
     return y if bias is None else y + along(xp, parameter(xp, bias, y), (channel,), ndim)
 
 
-def _check_affine(name: str, shape: tuple[Any, ...], weight: Any, bias: Any, **others: Any) -> None:
+def _check_affine(name: str, shape: tuple[Any, ...], weight: Array | None, bias: Array | None,
+                  **others: Array | None) -> None:  # fmt: skip
     for what, array in {"weight": weight, "bias": bias, **others}.items():
         if array is not None and tuple(array.shape) != shape:
             raise ShapeError(f"{name}() expects {what} of shape {shape}, got {tuple(array.shape)}.")

@@ -11,7 +11,7 @@ from .._core.dispatch import xp_of
 from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import flag
 from ._layout import LETTERS, along, check_rank, is_first, spatial_pairs, spatial_sizes
 from ._precision import precise
@@ -185,7 +185,7 @@ def avg_pool3d(
 
 
 def _max_pool(
-    name: str, dims: int, x: Any, given: _Given, data_format: str, with_indices: bool
+    name: str, dims: int, x: Array, given: _Given, data_format: str, with_indices: bool
 ) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
@@ -202,7 +202,7 @@ def _max_pool(
 
 
 def _avg_pool(
-    name: str, dims: int, x: Any, given: _Given, data_format: str, count_include_pad: bool
+    name: str, dims: int, x: Array, given: _Given, data_format: str, count_include_pad: bool
 ) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
@@ -268,12 +268,12 @@ def _up_to_the_last(windows: Windows, sizes: tuple[int, ...]) -> Pairs:
     return tuple(pairs)
 
 
-def _strided(x: Any, axis: int, start: int, count: int, step: int) -> Any:
+def _strided(x: Array, axis: int, start: int, count: int, step: int) -> Any:
     return x[(slice(None),) * axis + (slice(start, start + (count - 1) * step + 1, step),)]
 
 
 def _checked(
-    name: str, dims: int, x: Any, given: _Given, data_format: str
+    name: str, dims: int, x: Array, given: _Given, data_format: str
 ) -> tuple[bool, tuple[int, ...], Windows]:
     """Whether channels come first, the spatial sizes, and the windows."""
     first = is_first(name, "data_format", data_format, LETTERS[dims])

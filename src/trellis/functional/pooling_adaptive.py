@@ -6,7 +6,7 @@ from .._backends.shared.windows import WindowSpec, larger, positions
 from .._core.dispatch import xp_of
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import check_real, per_axis
 from ._layout import checked_planes
 from ._precision import precise
@@ -96,7 +96,7 @@ def adaptive_max_pool(
 
 
 def _adaptive(
-    name: str, x: Any, output_size: Steps, data_format: str
+    name: str, x: Array, output_size: Steps, data_format: str
 ) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
     first, sizes = checked_planes(name, x, data_format)
     return first, sizes, per_axis(name, "output_size", output_size, len(sizes))

@@ -1,13 +1,11 @@
 """Pooling over all positions: one number for each channel."""
 
-from typing import Any
-
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.guards import check_flag
 from .._core.leafwise import call_leafwise
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._layout import is_channel_first, spatial_sizes
 from ._precision import precise
 
@@ -67,7 +65,7 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
         explain(error, global_max_pool)
 
 
-def _spatial_axes(name: str, x: Any, data_format: Any) -> tuple[int, ...]:
+def _spatial_axes(name: str, x: Array, data_format: str) -> tuple[int, ...]:
     ndim = len(x.shape)
     if ndim < 3:
         raise ShapeError(

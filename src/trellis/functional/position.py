@@ -8,7 +8,7 @@ from .._core.dtypes import FLOATING, default_dtype
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.typing import A, DTypeLike
+from .._core.typing import A, Array, Backend, DTypeLike
 from ._arguments import known, whole_number
 from ._precision import precise
 
@@ -117,7 +117,7 @@ def rotary_embedding(
         explain(error, rotary_embedding)
 
 
-def _angles(xp: Any, positions: Any, width: int, base: float, kind: str) -> Any:
+def _angles(xp: Backend, positions: Array, width: int, base: float, kind: str) -> Any:
     """position / base**(2i / width) for i below width / 2, in float32 at least."""
     rates = [math.exp(-2 * i / width * math.log(base)) for i in range(width // 2)]
     dtype = kind if kind == "float64" else "float32"
@@ -125,7 +125,7 @@ def _angles(xp: Any, positions: Any, width: int, base: float, kind: str) -> Any:
     return xp.expand_dims(xp.astype(positions, dtype, copy=False), axis=-1) * rates
 
 
-def _check_even(name: str, what: str, width: Any) -> None:
+def _check_even(name: str, what: str, width: int) -> None:
     if whole_number(name, what, width) < 2 or width % 2:
         raise ShapeError(
             f"{name}() pairs its features, so {what} must be even and at least 2, got {width!r}."

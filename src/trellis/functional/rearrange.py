@@ -9,7 +9,7 @@ from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
-from .._core.typing import A
+from .._core.typing import A, Array
 from ._arguments import check_real, known, whole_number
 from ._layout import (
     LETTERS,
@@ -89,7 +89,7 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
 
 
 def _pixels(
-    name: str, x: Any, factor: Any, data_format: Any
+    name: str, x: Array, factor: int, data_format: str
 ) -> tuple[Any, int, bool, int, Any, int]:
     first = is_first(name, "data_format", data_format, LETTERS[2])
     check_rank(name, x, 2, data_format)

@@ -1,5 +1,6 @@
 """Recurrent layers over a whole sequence: LSTM, GRU and the plain RNN."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import one_of
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import shapes_differ
 from ._padding import padded_lstm, real_steps
 from ._precision import all_precise, as_floats
@@ -156,7 +157,7 @@ def gru_update(
         explain(error, gru_update)
 
 
-def _gru_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
+def _gru_step(xp: Backend, h: Array, a: Array, c: Array) -> Any:
     width = h.shape[-1]
     gates = xp.sigmoid(a[..., : 2 * width] + c[..., : 2 * width])
     reset, update = gates[..., :width], gates[..., width:]
@@ -208,22 +209,22 @@ def rnn_update(
         explain(error, rnn_update)
 
 
-def _tanh_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
+def _tanh_step(xp: Backend, h: Array, a: Array, c: Array | None) -> Any:
     return xp.tanh(a + c)
 
 
-def _relu_step(xp: Any, h: Any, a: Any, c: Any) -> Any:
+def _relu_step(xp: Backend, h: Array, a: Array, c: Array | None) -> Any:
     return xp.relu(a + c)
 
 
 def _run(
     name: str,
     gates: int,
-    step: Any,
+    step: Callable[..., Any],
     arrays: tuple[Any, ...],
     time_major: bool,
-    lengths: Any,
-    mask: Any,
+    lengths: Array | None,
+    mask: Array | None,
 ) -> tuple[Any, Any]:
     xp = xp_of_all(*arrays, lengths, mask)
     x, init_h, kernel, recurrent_kernel, bias, recurrent_bias = arrays
@@ -245,13 +246,13 @@ def _run(
     elif not time_major:
         a = xp.permute_dims(a, (n, *range(n), n + 1))
 
-    def advance(h: Any, a: Any) -> tuple[Any, Any]:
+    def advance(h: Array, a: Array) -> tuple[Any, Any]:
         c = xp.matmul(h, recurrent_kernel)
         c = c if recurrent_bias is None else c + recurrent_bias
         h = step(xp, h, a, c)
         return h, h
 
-    def advance_kept(h: Any, at: Any) -> tuple[Any, Any]:
+    def advance_kept(h: Array, at: tuple[Any, Any]) -> tuple[Any, Any]:
         a, keep = at
         y, _ = advance(h, xp.where(keep, a, xp.zeros_like(a)))
         return xp.where(keep, y, h), xp.where(keep, y, xp.zeros_like(y))
@@ -276,12 +277,12 @@ def _run(
 def _sizes(
     name: str,
     gates: int,
-    x: Any,
+    x: Array,
     states: dict[str, Any],
-    kernel: Any,
-    recurrent_kernel: Any,
-    bias: Any,
-    recurrent_bias: Any,
+    kernel: Array,
+    recurrent_kernel: Array,
+    bias: Array | None,
+    recurrent_bias: Array | None,
     time_major: bool,
 ) -> tuple[tuple[Any, ...], Any, int]:
     """The batch axes, the number of steps and the width of the state."""

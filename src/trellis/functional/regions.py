@@ -9,7 +9,7 @@ from .._core.errors import ShapeError, TracingError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise, has_nest
 from .._core.shapes import broadcast_shapes, one_of
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import check_indices, differ, flag, known, number, per_axis, whole_number
 from ._layout import LETTERS, WORDS, check_rank, is_first, spatial_sizes
 from ._precision import all_precise
@@ -82,7 +82,7 @@ def roi_align(
         explain(error, roi_align)
 
 
-def _check_boxes(x: Any, boxes: Any, batch_indices: Any) -> None:
+def _check_boxes(x: Array, boxes: Array, batch_indices: Array) -> None:
     shape, indices = tuple(boxes.shape), tuple(batch_indices.shape)
     if len(shape) != 2 or shape[1] != 4 or len(indices) != 1 or differ(shape[0], indices[0]):
         raise ShapeError(
@@ -93,7 +93,7 @@ def _check_boxes(x: Any, boxes: Any, batch_indices: Any) -> None:
         check_indices("roi_align", "batch_indices", batch_indices, x.shape[0])
 
 
-def _points(xp: Any, start: Any, bin_size: Any, out: int, ratio: int) -> tuple[Any, Any]:
+def _points(xp: Backend, start: Array, bin_size: Array, out: int, ratio: int) -> tuple[Any, Any]:
     """Where the points lie (boxes, out, points), and which of them count (boxes, 1, points)."""
     if ratio > 0:
         count, most = xp.zeros_like(start) + ratio, ratio
@@ -115,7 +115,8 @@ def _points(xp: Any, start: Any, bin_size: Any, out: int, ratio: int) -> tuple[A
     return start + (bins + share) * bin_size, points < count
 
 
-def _read(xp: Any, x: Any, images: Any, sizes: Any, outs: Any, axes: list[Any], mode: str) -> Any:
+def _read(xp: Backend, x: Array, images: Array, sizes: Sequence[int], outs: Sequence[int],
+          axes: list[Any], mode: str) -> Any:  # fmt: skip
     """The points' values out of their four neighbours, and one value per position of these."""
     height, width = sizes
     rows = xp.reshape(x, (-1, x.shape[-1]))
@@ -124,7 +125,7 @@ def _read(xp: Any, x: Any, images: Any, sizes: Any, outs: Any, axes: list[Any], 
     (_, down), (_, across) = axes
     counts = xp.logical_and(down[:, :, :, None, None], across[:, :, None, None, :])
     counts = xp.expand_dims(counts, axis=-1)  # (boxes, 1, points, 1, points, 1)
-    result = None
+    result: Any = None
     for (i, weight_i), (j, weight_j) in itertools.product(*taps):
         # (boxes, out, points, out, points)
         place = (image * height + i[:, :, :, None, None]) * width + j[:, None, None, :, :]
@@ -143,7 +144,7 @@ def _read(xp: Any, x: Any, images: Any, sizes: Any, outs: Any, axes: list[Any], 
     return total / xp.maximum(number_of_points, 1.0)
 
 
-def _largest(xp: Any, terms: Any, counts: Any) -> Any:
+def _largest(xp: Backend, terms: Array, counts: Array) -> Any:
     """The largest term over both axes of points; 0 where no point counts.
 
     By index: the derivative of a maximum asks which element equals it, and XLA may have computed
@@ -158,7 +159,7 @@ def _largest(xp: Any, terms: Any, counts: Any) -> Any:
     return xp.where(xp.any(counts, axis=3), found, 0.0)
 
 
-def _taps(xp: Any, place: Any, n: int) -> list[tuple[Any, Any]]:
+def _taps(xp: Backend, place: Array, n: int) -> list[tuple[Any, Any]]:
     """Both neighbours of points along an axis; points more than 1 outside have no weight."""
     is_near = xp.logical_and(place >= -1, place <= n)
     inside = xp.clip(xp.where(is_near, place, 0.0), 0, n - 1)
@@ -243,7 +244,7 @@ def non_max_suppression(
         explain(error, non_max_suppression)
 
 
-def _corners(xp: Any, boxes: Any, box_format: str) -> list[Any]:
+def _corners(xp: Backend, boxes: Array, box_format: str) -> list[Any]:
     """The lower and the upper ends along both axes."""
     a, b, c, d = [boxes[..., i] for i in range(4)]
     if box_format == "center":
@@ -252,7 +253,7 @@ def _corners(xp: Any, boxes: Any, box_format: str) -> list[Any]:
 
 
 def _chosen(
-    xp: Any, corners: list[Any], scores: Any, most: int, threshold: float, least: float
+    xp: Backend, corners: list[Any], scores: Array, most: int, threshold: float, least: float
 ) -> Any:
     """One box after another: the best that is left, which takes away those that it overlaps."""
     x1, y1, x2, y2 = corners
@@ -261,11 +262,11 @@ def _chosen(
     steps = xp.arange(most, device=xp.device(scores))
     zero = xp.zeros_like(area)
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: tuple[Any, ...]) -> Any:
         step, is_left, _ = state
         return xp.logical_and(step < most, xp.any(is_left))
 
-    def choose(state: Any) -> Any:
+    def choose(state: tuple[Any, ...]) -> Any:
         step, is_left, chosen = state
         best = xp.argmax(xp.where(is_left, scores, -xp.inf), axis=-1, keepdims=True)
         best = xp.astype(best, numbers.dtype, copy=False)

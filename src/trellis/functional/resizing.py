@@ -24,7 +24,7 @@ from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.leafwise import call_leafwise
 from .._core.shapes import one_of
-from .._core.typing import A
+from .._core.typing import A, Array, Backend
 from ._arguments import flag, number, per_axis
 from ._layout import along, checked_planes
 from ._precision import precise
@@ -117,7 +117,7 @@ def interpolate(
         explain(error, interpolate)
 
 
-def _to_size(x: Any, size: Any, scale: Any, data_format: str, given: _Given) -> Any:
+def _to_size(x: Array, size: Any, scale: Any, data_format: str, given: _Given) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
             lambda leaf, size: _to_size(leaf, size, scale, data_format, given), (x, size), {}
@@ -128,7 +128,7 @@ def _to_size(x: Any, size: Any, scale: Any, data_format: str, given: _Given) -> 
     return _resized(x, sizes, outs, scales, how, first)
 
 
-def _by_scale(x: Any, scale: Any, keep_scale: bool, data_format: str, given: _Given) -> Any:
+def _by_scale(x: Array, scale: Any, keep_scale: bool, data_format: str, given: _Given) -> Any:
     if isinstance(x, dict):
         return call_leafwise(
             lambda leaf, scale: _by_scale(leaf, scale, keep_scale, data_format, given),
@@ -148,7 +148,7 @@ def _by_scale(x: Any, scale: Any, keep_scale: bool, data_format: str, given: _Gi
 
 def _checked(
     name: str,
-    x: Any,
+    x: Array,
     data_format: str,
     method: Any,
     align_corners: bool,
@@ -199,7 +199,7 @@ def _scales(name: str, scale: Any, dims: int) -> tuple[float, ...]:
     return factors
 
 
-def _resized(x: Any, sizes: Any, outs: Any, scales: Any, how: Sampling, first: bool) -> Any:
+def _resized(x: Array, sizes: Any, outs: Any, scales: Any, how: Sampling, first: bool) -> Any:
     xp = xp_of(x)
     y, dtype = (x, x.dtype) if how.kind == "nearest" else precise("resize", xp, x)
     for i, (n, out, scale) in enumerate(zip(sizes, outs, scales, strict=True)):
@@ -208,7 +208,9 @@ def _resized(x: Any, sizes: Any, outs: Any, scales: Any, how: Sampling, first: b
     return xp.astype(y, dtype, copy=False)
 
 
-def resized_axis(xp: Any, x: Any, axis: int, out: int, scale: float | None, how: Sampling) -> Any:
+def resized_axis(
+    xp: Backend, x: Array, axis: int, out: int, scale: float | None, how: Sampling
+) -> Any:
     """One axis of `x`, floats unless it is "nearest", with `out` elements."""
     n = x.shape[axis]
     if how.kind == "nearest":
@@ -216,7 +218,9 @@ def resized_axis(xp: Any, x: Any, axis: int, out: int, scale: float | None, how:
     return _mixed(xp, x, *neighbours(how, n, out, scale), axis)
 
 
-def _mixed(xp: Any, x: Any, places: list[list[int]], weights: list[list[float]], axis: int) -> Any:
+def _mixed(
+    xp: Backend, x: Array, places: list[list[int]], weights: list[list[float]], axis: int
+) -> Any:
     """Weighted sums of neighbours along one axis: few of them one by one, many by a matrix."""
     if len(places[0]) > 4:
         return _multiplied(xp, x, places, weights, axis)
@@ -230,7 +234,7 @@ def _mixed(xp: Any, x: Any, places: list[list[int]], weights: list[list[float]],
 
 
 def _multiplied(
-    xp: Any, x: Any, places: list[list[int]], weights: list[list[float]], axis: int
+    xp: Backend, x: Array, places: list[list[int]], weights: list[list[float]], axis: int
 ) -> Any:
     matrix = [[0.0] * len(places) for _ in range(x.shape[axis])]
     for i, (row, factors) in enumerate(zip(places, weights, strict=True)):
@@ -240,5 +244,5 @@ def _multiplied(
     return xp.moveaxis(xp.tensordot(x, table, axes=((axis,), (0,))), -1, axis)
 
 
-def _picked(xp: Any, x: Any, indices: list[int], axis: int) -> Any:
+def _picked(xp: Backend, x: Array, indices: list[int], axis: int) -> Any:
     return xp.take(x, xp.asarray(indices, device=xp.device(x)), axis=axis)

@@ -41,7 +41,7 @@ class Beams:
         self._can_improve = np.ones((batch, 1), bool)
         self._count = 0
 
-    def advance(self, scores: Any, tokens: Any, beams: Any) -> tuple[Any, Any]:
+    def advance(self, scores: np.ndarray, tokens: np.ndarray, beams: np.ndarray) -> tuple[Any, Any]:
         """Take the candidates (batch, K) of a step; the tokens and rows to go on with, flat."""
         sequences = np.take_along_axis(self._running, beams[:, :, None], axis=1)
         sequences[:, :, self._count] = tokens
@@ -64,7 +64,7 @@ class Beams:
         chosen = np.take_along_axis(tokens, best, axis=1)
         return chosen.reshape(-1).astype(np.int32), rows.reshape(-1).astype(np.int32)
 
-    def _collect(self, scores: Any, sequences: Any, hits: Any) -> None:
+    def _collect(self, scores: np.ndarray, sequences: np.ndarray, hits: np.ndarray) -> None:
         """Keep the best of the sequences that had ended before and that end now."""
         length = self._count + 1
         ends = hits & (np.arange(hits.shape[1]) < self._beams)
@@ -75,7 +75,7 @@ class Beams:
         all_scores = np.concatenate([self._ended_scores, worth], axis=1)
         best = _best(all_scores, self._beams)
 
-        def chosen(old: Any, new: Any) -> Any:
+        def chosen(old: np.ndarray, new: np.ndarray) -> Any:
             both = np.concatenate([old, new], axis=1)
             return np.take_along_axis(both, best.reshape(best.shape + (1,) * (both.ndim - 2)), 1)
 
@@ -98,6 +98,6 @@ class Beams:
         return self._ended[:, 0, :length], self._ended_scores[:, 0]
 
 
-def _best(scores: Any, count: int) -> Any:
+def _best(scores: np.ndarray, count: int) -> Any:
     """The indices of the largest in each row, largest first; of equal ones the first."""
     return np.argsort(-scores, axis=1, kind="stable")[:, :count]

@@ -1,16 +1,17 @@
 """What is done to the cache of a whole model, whatever its layers keep in it.
 
-A cache is a nest of arrays. Those without axes are the same for all rows; all others have the rows
-of the batch first.
+A cache is a pytree of arrays. Those without axes are the same for all rows; all others have the
+rows of the batch first.
 """
 
 from typing import Any
 
 from .._core import tree
+from .._core.typing import Array, Backend, Device
 from ..functional.cache import KVCache
 
 
-def with_starts(xp: Any, cache: Any, starts: Any, device: Any) -> tuple[Any, int]:
+def with_starts(xp: Backend, cache: Any, starts: Array, device: Device) -> tuple[Any, int]:
     """The cache for rows that begin at `starts` (numbers), and how many parts could be told so."""
     if isinstance(cache, KVCache):
         # An array for each: one that stands in several places could not be overwritten.
@@ -27,6 +28,6 @@ def with_starts(xp: Any, cache: Any, starts: Any, device: Any) -> tuple[Any, int
     return cache, 0
 
 
-def rows_of(xp: Any, cache: Any, rows: Any) -> Any:
+def rows_of(xp: Backend, cache: Any, rows: Array) -> Any:
     """The cache of these rows, in this order."""
     return tree.map(lambda x: xp.take(x, rows, axis=0) if len(x.shape) > 0 else x, cache)

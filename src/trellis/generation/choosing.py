@@ -1,7 +1,9 @@
 """From logits to the next token."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .._core.typing import Array, Backend
 from .._random.choosing import categorical
 from .._random.keys import fold_in
 
@@ -17,7 +19,9 @@ class Choice(NamedTuple):
     candidates: int
 
 
-def next_tokens(xp: Any, choice: Choice, logits: Any, seen: Any, numbers: Any) -> Any:
+def next_tokens(
+    xp: Backend, choice: Choice, logits: Array, seen: Array, numbers: Mapping[str, Any]
+) -> Any:
     """One token for each row of the logits (batch, vocabulary), as int32."""
     logits = penalised(xp, choice, logits, seen, numbers)
     if not choice.is_sampled:
@@ -31,11 +35,11 @@ def next_tokens(xp: Any, choice: Choice, logits: Any, seen: Any, numbers: Any) -
     return xp.astype(drawn, "int32", copy=False)
 
 
-def _kept(xp: Any, logits: Any, least: Any) -> Any:
+def _kept(xp: Backend, logits: Array, least: Array) -> Any:
     return xp.where(logits < least, float("-inf"), logits)
 
 
-def _least_of_nucleus(xp: Any, logits: Any, top_p: Any) -> Any:
+def _least_of_nucleus(xp: Backend, logits: Array, top_p: float) -> Any:
     """The smallest logit that is needed to bring the probability of those above it to `top_p`."""
     ordered = xp.flip(xp.sort(logits, axis=-1), axis=-1)
     shares = xp.softmax(ordered, axis=-1)
@@ -43,7 +47,9 @@ def _least_of_nucleus(xp: Any, logits: Any, top_p: Any) -> Any:
     return xp.min(xp.where(above < top_p, ordered, float("inf")), axis=-1, keepdims=True)
 
 
-def penalised(xp: Any, choice: Choice, logits: Any, seen: Any, numbers: Any) -> Any:
+def penalised(
+    xp: Backend, choice: Choice, logits: Array, seen: Array, numbers: Mapping[str, Any]
+) -> Any:
     """Tokens that are there already are less likely, whichever sign their logits have."""
     if not choice.is_penalised:
         return logits
@@ -51,7 +57,9 @@ def penalised(xp: Any, choice: Choice, logits: Any, seen: Any, numbers: Any) -> 
     return xp.where(seen, xp.where(logits < 0, logits * penalty, logits / penalty), logits)
 
 
-def with_seen(xp: Any, choice: Choice, seen: Any, tokens: Any, is_real: Any, count: int) -> Any:
+def with_seen(
+    xp: Backend, choice: Choice, seen: Array, tokens: Array, is_real: Array, count: int
+) -> Any:
     """Which of the `count` tokens of the vocabulary have occurred in each row; None: unasked."""
     if not choice.is_penalised:
         return None
@@ -61,9 +69,8 @@ def with_seen(xp: Any, choice: Choice, seen: Any, tokens: Any, is_real: Any, cou
     return now if seen is None else xp.logical_or(seen, now)
 
 
-def best_of_beams(
-    xp: Any, choice: Choice, logits: Any, seen: Any, scores: Any, numbers: Any
-) -> tuple[Any, Any, Any]:
+def best_of_beams(xp: Backend, choice: Choice, logits: Array, seen: Array, scores: Array,
+                  numbers: Mapping[str, Any]) -> tuple[Any, Any, Any]:  # fmt: skip
     """The best continuations of each prompt, best first: scores, tokens, and the beams they extend.
 
     The logits are those of all beams (batch * beams, vocabulary), or, at the prompt, of one.

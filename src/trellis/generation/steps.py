@@ -9,6 +9,7 @@ from typing import Any
 
 from .._array.compilation import Compiled
 from .._core.dispatch import load
+from .._core.typing import Array
 from ..nn.module.module import Module
 from .caches import rows_of
 from .choosing import Choice, best_of_beams, next_tokens, with_seen
@@ -17,7 +18,7 @@ from .choosing import Choice, best_of_beams, next_tokens, with_seen
 _kept: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
 
 
-def step_of(model: Any, backend: str, choice: Choice, is_compiled: bool) -> Callable[..., Any]:
+def step_of(model: Module, backend: str, choice: Choice, is_compiled: bool) -> Callable[..., Any]:
     """`step(state, cache, tokens, is_real, seen, numbers, rows) -> (chosen, seen, cache)`.
 
     `state` is what `state_of(model)` gave. `rows`, if not None, are the rows of the last step that
@@ -42,14 +43,14 @@ def step_of(model: Any, backend: str, choice: Choice, is_compiled: bool) -> Call
 class _Strong:
     """A reference that keeps its object."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Module):
         self._model = model
 
     def __call__(self) -> Any:
         return self._model
 
 
-def state_of(model: Any) -> dict[str, Any]:
+def state_of(model: Module) -> dict[str, Any]:
     """The variables and buffers of a model, to be handed to its step; a function has none."""
     if not isinstance(model, Module):
         return {}
@@ -59,15 +60,14 @@ def state_of(model: Any) -> dict[str, Any]:
     return state
 
 
-def _plain(model: Any, backend: str, choice: Choice) -> Callable[..., Any]:
+def _plain(model: Module, backend: str, choice: Choice) -> Callable[..., Any]:
     # A reference that does not keep the model: compiled functions would never let go of it.
     xp = load(backend)
     # Of a prompt only the last logits count; a model that can leave the others out says so.
     more = {"last_only": True} if getattr(model(), "has_last_only", False) else {}
 
-    def step(
-        state: Any, cache: Any, tokens: Any, is_real: Any, seen: Any, numbers: Any, rows: Any
-    ) -> Any:
+    def step(state: Any, cache: Any, tokens: Array, is_real: Array, seen: Array, numbers: Any,
+             rows: Array) -> Any:  # fmt: skip
         if rows is not None:
             cache = rows_of(xp, cache, rows)
             seen = None if seen is None else xp.take(seen, rows, axis=0)

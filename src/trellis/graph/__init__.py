@@ -1,5 +1,6 @@
 """Programs as data: graphs of calls of public functions, run, folded and printed as source."""
 
+from .._programs import trace as trace
 from .builder import Builder as Builder
 from .count import Count as Count
 from .draw import to_dot as to_dot
@@ -15,4 +16,3 @@ from .picture import to_svg as to_svg
 from .printer import Printer as Printer
 from .program import program_of as program_of
 from .program import run as run
-from .tracing import trace as trace

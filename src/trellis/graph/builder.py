@@ -81,6 +81,13 @@ class Builder:
         self._functions[-1].nodes.append(Node(op, args, attributes, value, self.source, self.where))
         return value
 
+    def named(self, name: str) -> Callable[..., Value]:
+        """The call of a public function, by its name below `trellis`."""
+        group, _, last = name.rpartition(".")
+        groups = {"": self.t, "functional": self.F, "linalg": self.linalg, "fft": self.fft}
+        found: Callable[..., Value] = getattr(groups[group], last)
+        return found
+
     @contextmanager
     def function(self, name: str = "inner") -> Iterator[Function]:
         """Inside the block, inputs and calls go into a new function, to be given to a call."""

@@ -7,9 +7,11 @@ from typing import Any
 from .._backends.interface import Backend
 from .._core.dtypes import INTEGER, promote
 from .._core.errors import NotSupportedError
+from .._ops import TABLE
 from .graph import Graph, Node, Value
-from .types_of_calls import OPERATORS
 
+# Operators by the operations that mean the same.
+OPERATORS = {getattr(operator, op.operator): key for key, op in TABLE.items() if op.operator}
 # The plain numbers of a convolution or a window, by the names of their specification.
 SPECS = {
     "conv": ("strides", "padding", "x_dilations", "dilations", "groups", "channel_first",

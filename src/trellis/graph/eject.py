@@ -4,42 +4,34 @@ import base64
 import keyword
 import re
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._core.dispatch import BACKENDS
-from .._core.dtypes import INTEGER
+from .._core.dtypes import FLOATING, INTEGER
 from .._core.errors import ArgumentError, NotSupportedError
+from .._core.typing import Scalar
+from .._ops import TABLE
+from .._ops.record import BY_HAND, COUNT, PRODUCT, Op
 from .calls import SPECS, axes_of, check_traced, common_dtype, key_of, signature_of
+from .dialects import DIALECTS
+from .expressions import filled
 from .graph import Graph, Node, Value, values_in
 from .plain import functions_of
-from .printer import Printer, quoted
-from .spelling import IMPORTS, LINES, NO_PRODUCTS, PRODUCTS
-from .types_of_calls import (
-    COMPARED,
-    COUNTS,
-    EITHER,
-    LIKE_RESULT,
-    TENSORS,
-    needs_function,
-)
+from .printer import SIGNS, Printer, quoted
 
 # Constants up to this many numbers are written out.
 _SMALL = 64
-_INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<",
-    "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&",
-    "bitwise_or": "|", "equal": "==", "not_equal": "!=",
-}  # fmt: skip
-_HOLE = re.compile(r"\{(\*?)(\w+)(\??)(\w*)\}")
+# Operators that do not mean the same in all frameworks: of floats, of integers, by zero.
+_NOT_INFIX = ("floordiv", "mod", "pow")
 
 
 def eject(graph: Graph, framework: str, name: str = "forward") -> str:
     """The text of a Python file with the function `name`, which computes what the graph does."""
-    if framework not in BACKENDS:
+    if framework not in DIALECTS:
         raise ArgumentError(
-            f"to_source() writes {', '.join(BACKENDS)}; got {framework!r} for the framework."
+            f"to_source() writes {', '.join(DIALECTS)}; got {framework!r} for the framework."
         )
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ArgumentError(f"{name!r} cannot be the name of a function.")
@@ -52,13 +44,13 @@ class Ejector(Printer):
     def __init__(self, graph: Graph, framework: str):
         super().__init__(graph)
         self._graph, self._framework = graph, framework
-        self._lines = LINES[framework]
+        self._dialect = DIALECTS[framework]
         self._plain = functions_of(framework)
         self._helpers: dict[str, None] = {}  # in the order of their use
         # Each value has the name of its call, and a helper has it too.
         self._own = {
-            *self._plain.functions, *IMPORTS[framework], "variables", "_unpacked", "np", "base64",
-            "zlib", "itertools", "math",
+            *self._plain.functions, *self._dialect.imports, "variables", "_unpacked", "np",
+            "base64", "zlib", "itertools", "math",
         }  # fmt: skip
         for chain, value in (*graph.variables.items(), *graph.buffers.items()):
             self._stored[value.name] = f"variables[{quoted(chain)}]"
@@ -82,7 +74,7 @@ class Ejector(Printer):
         constants = self._constants()
         body = "\n\n\n".join([*[text.rstrip() for text in helpers], "\n".join(lines)])
         whole = "\n".join([*constants, body])
-        imports = [line for key, line in IMPORTS[self._framework].items() if _mentions(whole, key)]
+        imports = [line for key, line in self._dialect.imports.items() if _mentions(whole, key)]
         if _mentions(whole, "np") and "import numpy as np" not in imports:
             imports.append("import numpy as np")
         standard = [
@@ -117,48 +109,31 @@ class Ejector(Printer):
         bound = self._bound(node, key)
         if key == "astype":
             return self._cast(self.text(bound["x"]), str(node.result.dtype))
-        bound = self._same_types(node, key, bound)
-        if key in _INFIX and key in LIKE_RESULT | COMPARED and self._has_infix(key):
-            return f"{self._factor(bound['x1'])} {_INFIX[key]} {self._factor(bound['x2'])}"
-        line = self._lines[key]
-        if line is None or needs_function(self._framework, key, bound):
+        op = TABLE[key]
+        bound = self._same_types(node, op, bound)
+        way = op.way(self._framework)
+        if way is None or way == BY_HAND:
             call = self._helper_call(node, key, bound)
-            return self._counted(node, key, call)
-        if bound.get("axis") == () and "axis?" in line:
+        elif op.operator in SIGNS and op.operator not in _NOT_INFIX and "x2" in bound:
+            return f"{self._factor(bound['x1'])} {SIGNS[op.operator]} {self._factor(bound['x2'])}"
+        elif bound.get("axis") == () and "=axis" in way:
             return self._over_nothing(node, key, bound)
-        call = _HOLE.sub(lambda hole: self._filled(hole, node, key, bound), line)
-        return self._counted(node, key, call)
-
-    def _counted(self, node: Node, key: str, call: str) -> str:
-        is_counted = self._framework == "tensorflow" and key in COUNTS
+        else:
+            call = self._filled(way, node, key, bound)
+        is_counted = self._dialect.casts_counts and op.kind is COUNT
         return self._cast(call, str(node.result.dtype)) if is_counted else call
 
-    def _has_infix(self, key: str) -> bool:
-        return self._lines[key] is not None
-
-    def _filled(self, hole: Any, node: Node, key: str, bound: dict[str, Any]) -> str:
-        spread, name, is_optional, other = hole.groups()
-        if name == "result":
-            return self.dtype(str(node.result.dtype))
-        if name == "axes_of_axis":
-            return self.text(axes_of(bound.get("axis"), bound["x"]))
-        if name == "tanh_or_none":
-            return '"tanh"' if bound["approximate"] else '"none"'
-        if name == "is_complete":
-            return repr(bound["mode"] == "complete")
-        if name == "range":
-            start, stop, step = bound["start"], bound["stop"], bound["step"]
-            start, stop = (0, start) if stop is None else (start, stop)
-            return ", ".join([self.text(x) for x in (start, stop, step)])
-        value = bound[name]
-        if spread:
-            return ", ".join([self.text(x) for x in value])
-        if not is_optional:
-            return self.text(value)
-        default = signature_of(key).parameters[name].default
-        if type(value) is type(default) and value == default:
-            return ""
-        return f", {other or name}={self.text(value)}"
+    def _filled(self, way: str, node: Node, key: str, bound: dict[str, Any]) -> str:
+        defaults = {x.name: x.default for x in signature_of(key).parameters.values()}
+        given = {
+            "result": _Type(str(node.result.dtype)),
+            "floating": _type_of(bound.get("x")) in FLOATING,
+            **bound,
+        }
+        if "x" in bound and "axis" in bound:
+            given["axes"] = axes_of(bound["axis"], bound["x"])
+        left_out = [x for x in bound if bound[x] is defaults[x] and bound[x] in (None, False)]
+        return filled(way, given, frozenset(left_out), self.text)
 
     def _helper_call(self, node: Node, key: str, bound: dict[str, Any]) -> str:
         name = key.rpartition(".")[2]
@@ -192,16 +167,16 @@ class Ejector(Printer):
 
     def _item(self, node: Node) -> str:
         x, key = node.args
+        dialect = self._dialect
         if isinstance(x, Value) and x.dtype is None:  # one of several results
             item = f"{self.text(x)}[{key}]"
-            is_counted = self._framework == "tensorflow" and node.result.dtype in INTEGER
+            is_counted = dialect.casts_counts and node.result.dtype in INTEGER
             return self._cast(item, str(node.result.dtype)) if is_counted else item
         parts = key if isinstance(key, tuple) else (key,)
-        if self._framework == "tensorflow" and any([_is_index_array(part) for part in parts]):
-            self._helpers["getitem"] = None
-            return f"getitem({self.text(x)}, {self.text(parts)})"
-        if self._framework == "torch":
-            parts = tuple([_Long(part) if _is_index_array(part) else part for part in parts])
+        if dialect.item_function and any([_is_index_array(part) for part in parts]):
+            self._helpers[dialect.item_function] = None
+            return f"{dialect.item_function}({self.text(x)}, {self.text(parts)})"
+        parts = tuple([_Index(part) if _is_index_array(part) else part for part in parts])
         return f"{self._factor(x)}[{self._subscript(parts if len(parts) != 1 else parts[0])}]"
 
     # Types ----------------------------------------------------------------------------------------
@@ -214,66 +189,56 @@ class Ejector(Printer):
             found["shape"] = (found["shape"],)
         return found
 
-    def _same_types(self, node: Node, key: str, bound: dict[str, Any]) -> dict[str, Any]:
+    def _same_types(self, node: Node, op: Op, bound: dict[str, Any]) -> dict[str, Any]:
         """Arguments of one data type: frameworks differ in how they mix them."""
-        if key in LIKE_RESULT:
-            wanted = node.result.dtype
-        elif key in COMPARED:
-            wanted = common_dtype(bound)
-        else:
+        if op.kind.meets == "own":
             return bound
+        wanted = node.result.dtype if op.kind.meets == "result" else common_dtype(bound)
         if wanted is None:
             return bound
-        kept = EITHER.get(key, ())
         return {
-            name: value if name in kept else self._typed(value, wanted, key)
+            name: value if name in op.apart else self._typed(value, wanted, op)
             for name, value in bound.items()
         }
 
-    def _typed(self, value: Any, dtype: str, key: str) -> Any:
+    def _typed(self, value: Any, dtype: str, op: Op) -> Any:
         if isinstance(value, Value):
             return value if value.dtype in (dtype, None) else _Cast(value, dtype)
         if isinstance(value, (list, tuple)) and list(values_in(value)):
-            items = [self._typed(item, dtype, key) for item in value]
+            items = [self._typed(item, dtype, op) for item in value]
             return items if isinstance(value, list) else tuple(items)
         is_number = type(value) in (bool, int, float, complex)
-        if is_number and key in TENSORS[self._framework]:
+        if is_number and self._framework in op.arrays_only:
             return _Number(value, dtype)
         return value
 
     def text(self, x: Any) -> str:
         if isinstance(x, Value):
             return self._stored.get(x.name) or self._local(x.name)
+        if isinstance(x, _Type):
+            return self.dtype(x.name)
         if isinstance(x, _Cast):
             return self._cast(self.text(x.value), x.dtype)
         if isinstance(x, _Number):
-            return self._number(super().text(x.value), x.dtype)
-        if isinstance(x, _Long):
-            return f"{self.text(x.value)}.long()" if _is_integer(x.value) else self.text(x.value)
+            return self._dialect.number.format(super().text(x.value), self.dtype(x.dtype))
+        if isinstance(x, _Index):
+            text = self.text(x.value)
+            return self._dialect.index.format(text) if _is_integer(x.value) else text
         return super().text(x)
 
     def dtype(self, name: str) -> str:
         """A data type as the framework names it."""
-        module = {"numpy": "np", "jax": "jnp", "torch": "torch", "tensorflow": "tf"}
-        if self._framework == "numpy" and name == "bfloat16":
-            raise NotSupportedError("to_source('numpy') cannot write bfloat16, which NumPy lacks.")
-        if name == "bool":
-            return {"numpy": "np.bool_", "jax": "jnp.bool_"}.get(
-                self._framework, f"{module[self._framework]}.bool"
+        if name in self._dialect.types_missing:
+            raise NotSupportedError(
+                f"to_source({self._framework!r}) cannot write {name}, which the framework lacks."
             )
-        return f"{module[self._framework]}.{name}"
+        return f"{self._dialect.module}.{self._dialect.bool_name if name == 'bool' else name}"
 
     def _cast(self, text: str, dtype: str) -> str:
-        name = self.dtype(dtype)
-        if self._framework == "tensorflow":
-            return f"tf.cast({text}, {name})"
-        text = text if re.fullmatch(r'[\w\[\]"/.]+', text) else f"({text})"
-        return f"{text}.to({name})" if self._framework == "torch" else f"{text}.astype({name})"
-
-    def _number(self, text: str, dtype: str) -> str:
-        call = {"torch": "torch.tensor({}, dtype={})", "tensorflow": "tf.constant({}, {})"}
-        form = call.get(self._framework)
-        return text if form is None else form.format(text, self.dtype(dtype))
+        is_factor = self._dialect.cast.startswith("{0}.")
+        if is_factor and re.fullmatch(r'[\w\[\]"/.]+', text) is None:
+            text = f"({text})"
+        return self._dialect.cast.format(text, self.dtype(dtype))
 
     def _factor(self, x: Any) -> str:
         text = self.text(x)
@@ -292,29 +257,20 @@ class Ejector(Printer):
             dtype = array.dtype.name
             if array.size <= _SMALL and dtype != "bfloat16":
                 data = re.sub(r"\b(nan|inf)\b", r'float("\1")', repr(array.tolist()))
-                lines.append(f"{name.upper()} = {self._array(data, dtype)}")
+                lines.append(
+                    f"{name.upper()} = {self._dialect.array.format(data, self.dtype(dtype))}"
+                )
                 continue
             is_packed = True
             wide = array.astype(np.float32) if dtype == "bfloat16" else array
             text = base64.b85encode(zlib.compress(np.ascontiguousarray(wide).tobytes(), 9))
             data = f"_unpacked({text.decode()!r}, {wide.shape}, {wide.dtype.name!r})"
-            made = {"numpy": data, "torch": f"torch.from_numpy({data})"}.get(
-                self._framework, self._array(data, wide.dtype.name)
-            )
+            made = self._dialect.packed.format(data)
             made = made if dtype != "bfloat16" else self._cast(made, dtype)
             lines.append(f"{name.upper()} = {made}")
         if is_packed:
             lines = [*_UNPACKED, "", "", *lines, ""]
         return [*lines, ""] if lines else []
-
-    def _array(self, data: str, dtype: str) -> str:
-        form = {
-            "numpy": "np.array({}, dtype={})",
-            "jax": "jnp.array({}, dtype={})",
-            "torch": "torch.tensor({}, dtype={})",
-            "tensorflow": "tf.constant({}, dtype={})",
-        }
-        return form[self._framework].format(data, self.dtype(dtype))
 
     def _check_spelled(self) -> None:
         missing: dict[str, str] = {}
@@ -323,13 +279,14 @@ class Ejector(Printer):
             key = key_of(node)
             if key in ("getitem", "astype"):
                 continue
-            line = self._lines.get(key, "")
-            is_helper = line is None and key.rpartition(".")[2] in self._plain.functions
+            op = TABLE.get(key)
+            way = None if op is None else op.way(self._framework)
+            is_helper = way == BY_HAND and key.rpartition(".")[2] in self._plain.functions
             if key == "max_pool" and node.attributes.get("indices"):
                 missing.setdefault("max_pool with positions", node.where)
-            elif key in PRODUCTS and node.result.dtype in NO_PRODUCTS[self._framework]:
+            elif op and op.kind is PRODUCT and node.result.dtype in self._dialect.no_products:
                 missing.setdefault(f"{key} of {node.result.dtype}", node.where)
-            elif not line and not is_helper:
+            elif not is_helper and way in (None, BY_HAND):
                 missing.setdefault(key, node.where)
         if missing:
             listed = ", ".join([f"{k} ({w})" if w else k for k, w in missing.items()])
@@ -349,25 +306,34 @@ class Ejector(Printer):
         return text
 
 
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """A data type, by its canonical name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Cast:
     """A value in another data type."""
 
-    def __init__(self, value: Value, dtype: str):
-        self.value, self.dtype = value, dtype
+    value: Value
+    dtype: str
 
 
+@dataclass(frozen=True, slots=True)
 class _Number:
     """A number where the framework wants an array."""
 
-    def __init__(self, value: Any, dtype: str):
-        self.value, self.dtype = value, dtype
+    value: Scalar
+    dtype: str
 
 
-class _Long:
-    """Indices, which torch wants in 64 bits."""
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """An array of indices between brackets."""
 
-    def __init__(self, value: Any):
-        self.value = value
+    value: Value | list[Any]
 
 
 _UNPACKED = [
@@ -375,6 +341,10 @@ _UNPACKED = [
     "    data = zlib.decompress(base64.b85decode(text))",
     "    return np.frombuffer(data, dtype).reshape(shape).copy()",
 ]
+
+
+def _type_of(x: Any) -> str | None:
+    return x.dtype if isinstance(x, (Value, _Cast, _Number)) else None
 
 
 def _is_index_array(part: Any) -> bool:

@@ -14,23 +14,13 @@ from typing import Any
 from .graph import Function, Graph, Node, Value, all_nodes, free_values, functions_in, values_in
 
 _WIDTH = 100
-_INFIX = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.floordiv: "//",
-    operator.truediv: "/",
-    operator.mod: "%",
-    operator.pow: "**",
-    operator.and_: "&",
-    operator.or_: "|",
-    operator.eq: "==",
-    operator.ne: "!=",
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-}
+# The signs of operators, by their names in the module `operator`.
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**",
+    "matmul": "@", "and_": "&", "or_": "|", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+    "gt": ">", "ge": ">=",
+}  # fmt: skip
+_INFIX = {getattr(operator, name): sign for name, sign in SIGNS.items()}
 _ALIASES = {"trellis.functional": "F"}
 
 

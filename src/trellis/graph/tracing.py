@@ -29,10 +29,10 @@ from .._gradients.transforms import stop_gradient
 from .._recording import RecordedArray, Recorder, recording, refuse_compilers
 from .._recording.modules import modules_of
 from .builder import Builder
+from .calls import OPERATORS
 from .graph import Graph, Value
 from .kernels import kernel
 from .passes import drop_unused
-from .types_of_calls import OPERATORS
 
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip
@@ -42,22 +42,8 @@ _OUTSIDE = ("asarray", "from_numpy", "from_dlpack")
 _CALLED = ("checkpoint", "custom_vjp")
 
 
-def trace(fn: Callable[..., Any], /, *args: Any) -> Graph:
-    """The graph of what `fn(*args)` computes: every call and operator on arrays, in order.
-
-    Arrays among the arguments become inputs; dicts and Containers of arrays, and the variables and
-    buffers of modules that `fn` uses, become variables of the graph by their key chains. Numbers,
-    shapes and everything else that is no array is as it was in this one call. A program that looks
-    at values (`if x.sum() > 0:`) or hands an array to a framework's own function raises.
-
-    `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
-    picture, `graph.count()` tells its operations, parameters, memory and FLOPs.
-
-    >>> import numpy as np, trellis
-    >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones((2, 3), "float32"))
-    >>> [node.op.__name__ for node in graph.nodes]
-    ['tanh', 'mul']
-    """
+def traced(fn: Callable[..., Any], args: tuple[Any, ...]) -> Graph:
+    """`trellis.trace`."""
     refuse_compilers()
     if not callable(fn):
         raise ArgumentTypeError(

@@ -14,6 +14,7 @@ from .clip import CLIPConfig as CLIPConfig
 from .clip import CLIPOutput as CLIPOutput
 from .clip import CLIPTowerConfig as CLIPTowerConfig
 from .configuration import Configuration as Configuration
+from .from_folder import from_pretrained as from_pretrained
 from .gpt2 import GPT2 as GPT2
 from .gpt2 import GPT2Config as GPT2Config
 from .llama import Llama as Llama
@@ -24,7 +25,6 @@ from .llama import Qwen2 as Qwen2
 from .llama import Qwen2Config as Qwen2Config
 from .llama import Qwen3 as Qwen3
 from .llama import Qwen3Config as Qwen3Config
-from .loading import from_pretrained as from_pretrained
 from .pretrained import Encoded as Encoded
 from .pretrained import Pretrained as Pretrained
 from .resnet import ResNet as ResNet

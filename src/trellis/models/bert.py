@@ -74,7 +74,7 @@ class Attention(Module):
         self.out = dense(width, width, std)
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any) -> Any:
+    def _forward(self, x: Array, mask: Array | None) -> Any:
         q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
         y = scaled_dot_product_attention(
             q, k, v, mask=mask, dropout_p=self._dropout, training=self.training
@@ -96,7 +96,7 @@ class Block(Module):
         self._activation = activation(config.hidden_act)
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any) -> Any:
+    def _forward(self, x: Array, mask: Array | None) -> Any:
         x = self.attention_norm(x + self.dropout(self.attention(x, mask)))
         y = self.outer(self._activation(self.inner(x)))
         return self.norm(x + self.dropout(y))
@@ -197,10 +197,10 @@ class Bert(Pretrained):
 
     def _forward(
         self,
-        tokens: Any,
+        tokens: Array,
         *,
-        mask: Any = None,
-        token_types: Any = None,
+        mask: Array | None = None,
+        token_types: Array | None = None,
         return_hidden_states: bool = False,
     ) -> Any:
         types = self.types.v.w[0] if token_types is None else self.types(token_types)
@@ -214,7 +214,7 @@ class Bert(Pretrained):
         result = self._result(x)
         return (result, tuple(states)) if return_hidden_states else result
 
-    def _result(self, x: Any) -> Any:
+    def _result(self, x: Array) -> Any:
         if self.config.architecture == "BertForMaskedLM":
             x = self.transform_norm(self._activation(self.transform(x)))
             w = self.words.v.w if self.config.tie_word_embeddings else self.head.v.w

@@ -121,7 +121,7 @@ class Attention(Module):
         self.out = dense(width, width, std)
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any, is_causal: bool) -> Any:
+    def _forward(self, x: Array, mask: Array | None, is_causal: bool) -> Any:
         q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
         y = scaled_dot_product_attention(
             q,
@@ -149,7 +149,7 @@ class Block(Module):
         self._activation = activation(config.hidden_act)
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any, is_causal: bool) -> Any:
+    def _forward(self, x: Array, mask: Array | None, is_causal: bool) -> Any:
         x = x + self.attention(self.attention_norm(x), mask, is_causal)
         return x + self.outer(self._activation(self.inner(self.norm(x))))
 
@@ -166,7 +166,7 @@ class TextTower(Module):
         self.norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
         super().__init__()
 
-    def _forward(self, tokens: Any, mask: Any) -> Any:
+    def _forward(self, tokens: Array, mask: Array | None) -> Any:
         length = tokens.shape[1]
         check_length(self, length, self._config.max_position_embeddings)
         x = self.words(tokens) + self.positions.v.w[:length]
@@ -209,7 +209,7 @@ class VisionTower(Module):
         make = normal(width**-0.5 * self._config.initializer_factor)
         return {"class_token": make((width,), dtype=dtype, device=device)}
 
-    def _forward(self, images: Any) -> Any:
+    def _forward(self, images: Array) -> Any:
         x = image_patches(self, images, self.patches)
         first = broadcast_to(self.v.class_token, (x.shape[0], 1, x.shape[-1]))
         x = self.first_norm(concat([first, x], axis=1) + self.positions.v.w)
@@ -316,9 +316,8 @@ class CLIP(Pretrained):
         """One vector (images, projection_dim) for each image."""
         return self.vision_projection(self.vision(images)[0])  # type: ignore[no-any-return]
 
-    def _forward(
-        self, tokens: Any, images: Any, *, mask: Any = None, return_hidden_states: bool = False
-    ) -> Any:
+    def _forward(self, tokens: Array, images: Array, *, mask: Array | None = None,
+                 return_hidden_states: bool = False) -> Any:  # fmt: skip
         text, text_states = self.text(tokens, mask)
         image, image_states = self.vision(images)
         text = unit_length(self.text_projection(text))
@@ -330,6 +329,6 @@ class CLIP(Pretrained):
         return result
 
 
-def unit_length(x: Any) -> Any:
+def unit_length(x: Array) -> Any:
     """The vectors along the last axis, of length one."""
     return x / vector_norm(x, axis=-1, keepdims=True)

@@ -1,8 +1,8 @@
-"""What `config.json` says, as typed dataclasses: one for each model.
+"""The contents of `config.json` as typed dataclasses: one for each model.
 
-Fields have Hugging Face's names, and the values that this format gives to keys that are absent. A
-key that no field, no list of harmless keys and no fixed value knows is refused by name: it may
-change what the model computes.
+Fields have Hugging Face's names, and the values that this format gives to keys that are absent. Any
+other key raises an error that names it, unless it is in a list of harmless keys or has a fixed
+value: it may change what the model computes.
 """
 
 from collections.abc import Mapping
@@ -111,7 +111,7 @@ does not know: it may change what the model computes. ...
 
     @classmethod
     def _renamed(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Older spellings as the newest one."""
+        """Older names of keys as the newest one."""
         return given
 
     def _refuse(self, key: str, known: tuple[Any, ...]) -> None:

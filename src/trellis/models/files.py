@@ -1,6 +1,6 @@
-"""Folders in Hugging Face's form: `config.json`, and weights in one safetensors file or several.
+"""Folders in Hugging Face's format: `config.json`, and weights in one safetensors file or several.
 
-Nothing is fetched, and nothing is unpickled: a file that could run code is refused.
+Nothing is downloaded, and nothing is unpickled: a file that could run code raises an error.
 """
 
 import json
@@ -48,7 +48,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_weights(folder: Path) -> dict[str, Any]:
-    """All arrays of a folder by name, mapped into memory."""
+    """All arrays of a folder by name, memory-mapped."""
     if (folder / WEIGHTS).is_file():
         return map_arrays(folder / WEIGHTS)
     if (folder / INDEX).is_file():

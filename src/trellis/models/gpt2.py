@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
+from .._core.typing import Array
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import KVCache, cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
@@ -67,7 +68,7 @@ class Attention(Module):
         self.out = dense(width, width, std / math.sqrt(2 * config.n_layer))
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any, cache: Any) -> Any:
+    def _forward(self, x: Array, mask: Array | None, cache: Any) -> Any:
         width = x.shape[-1]
         joint = self.inputs(x)
         q, k, v = [to_heads(joint[..., i * width : (i + 1) * width], self._heads) for i in range(3)]
@@ -101,7 +102,7 @@ class Block(Module):
         self._activation = activation(config.activation_function)
         super().__init__()
 
-    def _forward(self, x: Any, mask: Any, cache: Any) -> Any:
+    def _forward(self, x: Array, mask: Array | None, cache: Any) -> Any:
         y, cache = self.attention(self.attention_norm(x), mask, cache)
         x = x + self.dropout(y)
         y = self.outer(self._activation(self.inner(self.norm(x))))
@@ -180,10 +181,10 @@ class GPT2(Pretrained):
 
     def _forward(
         self,
-        tokens: Any,
+        tokens: Array,
         *,
         cache: Any = None,
-        mask: Any = None,
+        mask: Array | None = None,
         return_hidden_states: bool = False,
         last_only: bool = False,
     ) -> Any:

@@ -4,13 +4,14 @@ from typing import Any
 
 from .._array.manipulation import permute_dims, reshape
 from .._core.errors import ShapeError
+from .._core.typing import Array
 
 # Filters there are (out, in, kernel), here kernel + (in, out).
 FILTERS_1D = (2, 1, 0)
 FILTERS_2D = (2, 3, 1, 0)
 
 
-def check_images(owner: Any, images: Any, channels: int, size: int | None) -> None:
+def check_images(owner: Any, images: Array, channels: int, size: int | None) -> None:
     """Refuse images in another layout, which might run and mean nothing."""
     shape = tuple(images.shape)
     wanted = (channels, size, size)
@@ -25,7 +26,7 @@ def check_images(owner: Any, images: Any, channels: int, size: int | None) -> No
         )
 
 
-def image_patches(owner: Any, images: Any, projection: Any) -> Any:
+def image_patches(owner: Any, images: Array, projection: Any) -> Any:
     """One vector for each patch: (batch, patches, width)."""
     config = owner.config if hasattr(owner, "config") else owner._config
     check_images(owner, images, config.num_channels, config.image_size)

@@ -8,6 +8,7 @@ from .._array.elementwise import tanh
 from .._array.manipulation import permute_dims, reshape
 from .._core.errors import NotSupportedError
 from .._core.settings import Setting
+from .._core.typing import Array
 from ..functional import activation as functions
 from ..nn import init
 from ..nn.layers.embedding import Embedding
@@ -19,7 +20,7 @@ _is_blank: Setting[bool] = Setting("trellis_models_blank", False)
 
 @contextmanager
 def blank_weights() -> Iterator[None]:
-    """Models made inside begin with zeros."""
+    """Models created inside have zeros as initial weights."""
     with _is_blank.using(True):
         yield
 
@@ -35,34 +36,34 @@ def he() -> Any:
 
 
 def dense(inputs: int, outputs: int, std: float, *, with_bias: bool = True) -> Linear:
-    """A dense layer whose weights begin with normal numbers."""
+    """A dense layer with normally distributed initial weights."""
     return Linear(inputs, outputs, with_bias, weight_initializer=normal(std))
 
 
 def table(rows: int, width: int, std: float) -> Embedding:
-    """A table of vectors that begin with normal numbers."""
+    """An embedding table with normally distributed initial vectors."""
     return Embedding(rows, width, weight_initializer=normal(std))
 
 
-def to_heads(x: Any, heads: int) -> Any:
+def to_heads(x: Array, heads: int) -> Any:
     """(batch, T, heads * F) -> (batch, heads, T, F)."""
     batch, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return permute_dims(reshape(x, (*sizes, heads, width // heads)), (0, 2, 1, 3))
 
 
-def from_heads(x: Any) -> Any:
+def from_heads(x: Array) -> Any:
     """(batch, heads, T, F) -> (batch, T, heads * F)."""
     batch, heads, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return reshape(permute_dims(x, (0, 2, 1, 3)), (*sizes, heads * width))
 
 
-def _gelu_new(x: Any) -> Any:
+def _gelu_new(x: Array) -> Any:
     return functions.gelu(x, approximate=True)
 
 
-def _quick_gelu(x: Any) -> Any:
+def _quick_gelu(x: Array) -> Any:
     return x * functions.sigmoid(1.702 * x)
 
 

@@ -12,6 +12,7 @@ from .._array.elementwise import cos, sin
 from .._array.manipulation import concat, expand_dims
 from .._core.dispatch import backend_of
 from .._core.errors import NotSupportedError
+from .._core.typing import Array
 from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import KVCache, cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
@@ -186,7 +187,7 @@ class Attention(Module):
             self.key_norm = RMSNorm(size, config.rms_norm_eps)
         super().__init__()
 
-    def _forward(self, x: Any, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
+    def _forward(self, x: Array, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
         q, k = to_heads(self.query(x), self._heads), to_heads(self.key(x), self._kv_heads)
         v = to_heads(self.value(x), self._kv_heads)
         if self._has_norms:
@@ -222,7 +223,7 @@ class Block(Module):
         self._activation = activation(config.hidden_act)
         super().__init__()
 
-    def _forward(self, x: Any, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
+    def _forward(self, x: Array, turn: Any, masks: dict[Any, Any], cache: Any) -> Any:
         y, cache = self.attention(self.attention_norm(x), turn, masks, cache)
         x = x + y
         y = self.norm(x)
@@ -303,10 +304,10 @@ class Llama(Pretrained):
 
     def _forward(
         self,
-        tokens: Any,
+        tokens: Array,
         *,
         cache: Any = None,
-        mask: Any = None,
+        mask: Array | None = None,
         return_hidden_states: bool = False,
         last_only: bool = False,
     ) -> Any:
@@ -382,7 +383,7 @@ def _slowed(rate: float, given: dict[str, Any]) -> float:
     return (1 - share) * rate / given["factor"] + share * rate
 
 
-def rotary_turn(positions: Any, rates: list[float], x: Any) -> tuple[Any, Any]:
+def rotary_turn(positions: Any, rates: list[float], x: Array) -> tuple[Any, Any]:
     """Cosines and sines (..., T, width / 2) of the angles, in the type of x."""
     backend, device = backend_of(x), device_of(x)
     factors = asarray(rates, dtype="float32", backend=backend, device=device)
@@ -391,7 +392,7 @@ def rotary_turn(positions: Any, rates: list[float], x: Any) -> tuple[Any, Any]:
     return astype(cos(angles), kind, copy=False), astype(sin(angles), kind, copy=False)
 
 
-def rotated(x: Any, turn: tuple[Any, Any]) -> Any:
+def rotated(x: Array, turn: tuple[Any, Any]) -> Any:
     """Queries or keys (batch, heads, T, width), the pair (i, i + width / 2) turned."""
     cosines, sines = turn
     half = x.shape[-1] // 2

@@ -11,15 +11,16 @@ from .._array.manipulation import expand_dims
 from .._array.searching import where
 from .._core.dispatch import backend_of
 from .._core.errors import ShapeError
+from .._core.typing import Array
 from ..functional.cache import KVCache, init_cache
 
 
-def real_keys(mask: Any) -> Any:
+def real_keys(mask: Array) -> Any:
     """A mask of tokens (batch, T), 1 or True at real ones, for all queries: (batch, 1, 1, T)."""
     return expand_dims(expand_dims(astype(mask, "bool", copy=False), axis=1), axis=1)
 
 
-def causal_mask(x: Any, length: int, mask: Any = None, window: int | None = None) -> Any:
+def causal_mask(x: Array, length: int, mask: Array | None = None, window: int | None = None) -> Any:
     """Keys up to the query's own, among real tokens, the last `window` only.
 
     None where being causal says it all, which the frameworks know by themselves.
@@ -34,7 +35,7 @@ def causal_mask(x: Any, length: int, mask: Any = None, window: int | None = None
     return seen if mask is None else logical_and(seen, real_keys(mask))
 
 
-def masked(bias: Any, seen: Any) -> Any:
+def masked(bias: Array, seen: Array | None) -> Any:
     """A bias of the products, and the lowest number where a key is not seen.
 
     Not minus infinity: a query at padding sees nothing, and would become nan.

@@ -6,41 +6,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Unpack
 
-import numpy as np
-
 from .._array.casting import astype
 from .._array.casting import dtype as dtype_of
-from .._array.interchange import to_numpy
 from .._core.container import Container
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentTypeError, NotSupportedError
 from .._core.typing import DTypeLike
+from ..convert.weights.hugging_face import arrays_of, names_of
+from ..convert.weights.report import WeightsReport
 from ..nn.layers.layer import Options
-from ..nn.module.loading import WeightsReport
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .files import write_folder
-from .names import names_of, pattern_of
 
 
 class Encoded(NamedTuple):
-    """What an encoder without a head gives: a state for each token or patch, and one for all."""
+    """The output of an encoder without a head: a state for each token or patch, and one for all."""
 
     states: Any
     pooled: Any
 
 
 class Pretrained(Module):
-    """The base of all models here; see `from_pretrained`.
-
-    A model is made from its configuration, with random weights, or read from a folder. `config` is
-    the configuration; `loaded` says, after reading, what became of each array.
+    """The base class of all models here; see `from_pretrained`. A model is created from its
+    configuration, with random weights, or read from a folder. `config` is the configuration;
+    `loaded` reports, after reading, what became of each array.
     """
 
     config_class: ClassVar[type[Configuration]] = Configuration
     # Architectures by Hugging Face's names; the first one is meant where none is named.
     architectures: ClassVar[Sequence[str]] = ()
-    # {chain of a layer here: its name there}; see names.py.
+    # {chain of a layer here: its name there}; see convert/weights/hugging_face.py.
     names: ClassVar[Mapping[str, str]] = {}
     # Where the axes differ: which axes of the array there, in order, make the one here.
     layouts: ClassVar[Mapping[str, tuple[int, ...]]] = {}
@@ -74,7 +70,7 @@ class Pretrained(Module):
         raise NotImplementedError
 
     def hugging_face_names(self) -> dict[str, str]:
-        """{chain of each variable and buffer here: its name in Hugging Face's files}."""
+        """{key path of each variable and buffer here: its name in Hugging Face's files}."""
         chains = [*self.v.key_chains(), *self.buffers.key_chains()]
         return names_of(chains, self._names())
 
@@ -85,18 +81,9 @@ class Pretrained(Module):
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write config.json and model.safetensors, which transformers can load.
 
-        Weights keep their type; what is tied is written once.
+        Weights keep their type; tied weights are written once.
         """
-        arrays = {}
-        for chain, name in self.hugging_face_names().items():
-            x = to_numpy(self.v[chain] if chain in self.v else self.buffers[chain])
-            layout = self.layouts.get(pattern_of(chain)[0])
-            if layout is not None:
-                x = x.transpose([layout.index(i) for i in range(len(layout))])
-            arrays[self._short(name)] = x
-            if name.endswith("running_mean"):  # transformers counts batches, and nobody reads it
-                counter = name.removesuffix("running_mean") + "num_batches_tracked"
-                arrays[self._short(counter)] = np.zeros((), "int64")
+        arrays = arrays_of(self)
         floats = [str(x.dtype) for x in arrays.values() if str(x.dtype) in FLOATING]
         config = {**self.config.to_dict(), "dtype": floats[0] if floats else "float32"}
         config.pop("torch_dtype", None)
@@ -129,7 +116,7 @@ class Pretrained(Module):
         return self
 
 
-def _cast(nest: Container, dtype: Any) -> Container:
+def _cast(nest: Container, dtype: DTypeLike | None) -> Container:
     nest = nest.copy()
     for chain in nest.key_chains():
         if str(dtype_of(nest[chain])) in FLOATING:

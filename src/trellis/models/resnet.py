@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Unpack
 
 from .._array.manipulation import permute_dims
 from .._array.reduction import mean
+from .._core.typing import Array
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import BatchNorm2D
@@ -56,7 +57,7 @@ class Convolution(Module):
         self._activation = None if name is None else activation(name)
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         x = self.norm(self.filter(x))
         return x if self._activation is None else self._activation(x)
 
@@ -85,7 +86,7 @@ class Block(Module):
         self.shortcut = Convolution(inputs, outputs, 1, stride, None) if has_shortcut else None
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         y = x
         for step in self.steps:
             y = step(y)
@@ -102,7 +103,7 @@ class Stage(Module):
         ]
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         for block in self.blocks:
             x = block(x)
         return x
@@ -172,7 +173,7 @@ class ResNet(Pretrained):
     def _is_body(self) -> bool:
         return self.config.architecture == "ResNetModel"
 
-    def _forward(self, images: Any, *, return_hidden_states: bool = False) -> Any:
+    def _forward(self, images: Array, *, return_hidden_states: bool = False) -> Any:
         check_images(self, images, self.config.num_channels, None)
         x = self.pool(self.first(permute_dims(images, (0, 2, 3, 1))))
         states = [x]

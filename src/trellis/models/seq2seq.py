@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from .._core.typing import Array
 
 
 class Memory(NamedTuple):
-    """What an encoder has made: its last states, and which of them are real (None: all)."""
+    """The output of an encoder: its last states, and which of them are real (None: all)."""
 
     states: Any
     mask: Any
@@ -36,7 +37,7 @@ def checked_memory(model: Any, batch: int, memory: Any) -> Memory:
     return memory
 
 
-def checked_decoder_tokens(model: Any, tokens: Any) -> Any:
+def checked_decoder_tokens(model: Any, tokens: Array | None) -> Any:
     """The decoder's tokens, which a call without a cache needs."""
     if tokens is None:
         raise ArgumentError(

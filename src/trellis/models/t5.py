@@ -98,10 +98,10 @@ class Attention(Module):
         self.out = dense(inner, width, factor * inner**-0.5, with_bias=False)
         super().__init__()
 
-    def keys_values(self, x: Any) -> tuple[Any, Any]:
+    def keys_values(self, x: Array) -> tuple[Any, Any]:
         return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
 
-    def _forward(self, x: Any, keys: Any, values: Any, mask: Any) -> Any:
+    def _forward(self, x: Array, keys: Array, values: Array, mask: Array | None) -> Any:
         y = scaled_dot_product_attention(
             to_heads(self.query(x), self._heads),
             keys,
@@ -128,7 +128,7 @@ class FeedForward(Module):
         self.dropout = Dropout(config.dropout_rate)
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         if self.gate is None:
             return self.outer(self.dropout(self._activation(self.inner(x))))
         return self.outer(self.dropout(self._activation(self.gate(x)) * self.inner(x)))
@@ -149,9 +149,8 @@ class Block(Module):
         self.dropout = Dropout(config.dropout_rate)
         super().__init__()
 
-    def _forward(
-        self, x: Any, mask: Any, memory: Any = None, memory_mask: Any = None, cache: Any = None
-    ) -> Any:
+    def _forward(self, x: Array, mask: Array | None, memory: Any = None,
+                 memory_mask: Array | None = None, cache: Any = None) -> Any:  # fmt: skip
         y = self.attention_norm(x)
         keys, values = self.attention.keys_values(y)
         if cache is not None:
@@ -263,7 +262,7 @@ class T5(Pretrained):
         return {**self.names, **self.gated_names} if self.config.activation[1] else self.names
 
     def encode(self, tokens: Array, *, mask: Array | None = None) -> Memory:
-        """What the encoder makes of int tokens (batch, S): the memory of the decoder."""
+        """The encoder's output for int tokens (batch, S): the memory of the decoder."""
         states = self._encoder_states(tokens, mask)[-1]
         return Memory(states, None if mask is None else astype(mask, "bool", copy=False))
 
@@ -276,10 +275,10 @@ class T5(Pretrained):
         caches = cache_for(self.words.v.w, config.decoder_depth, sizes)
         return Seq2SeqCache(caches, self._memory(states), None if mask is None else real_keys(mask))
 
-    def _memory(self, states: Any) -> Any:
+    def _memory(self, states: Array) -> Any:
         return tuple([layer.cross.keys_values(states) for layer in self.decoder])
 
-    def _encoder_states(self, tokens: Any, mask: Any) -> list[Any]:
+    def _encoder_states(self, tokens: Array, mask: Array | None) -> list[Any]:
         x = self.dropout(self.words(tokens))
         places = arange(tokens.shape[1], backend=backend_of(x), device=device_of(x))
         bias = self._bias(places, places, self.encoder_bias, True)
@@ -290,7 +289,7 @@ class T5(Pretrained):
             states.append(x)
         return [*states[:-1], self.dropout(self.encoder_norm(x))]
 
-    def _bias(self, queries: Any, keys: Any, weights: Any, is_both_ways: bool) -> Any:
+    def _bias(self, queries: Array, keys: Array, weights: Any, is_both_ways: bool) -> Any:
         """(..., heads, T, keys) for positions (..., T) and (..., keys)."""
         reach = self.config.relative_attention_max_distance
         distance = expand_dims(keys, axis=-2) - expand_dims(queries, axis=-1)
@@ -305,10 +304,10 @@ class T5(Pretrained):
 
     def _forward(
         self,
-        tokens: Any,
-        decoder_tokens: Any = None,
+        tokens: Array,
+        decoder_tokens: Array | None = None,
         *,
-        mask: Any = None,
+        mask: Array | None = None,
         cache: Any = None,
         return_hidden_states: bool = False,
     ) -> Any:
@@ -343,7 +342,7 @@ class T5(Pretrained):
             logits = (logits, (tuple(encoded), (*states[:-1], x)))
         return logits if cache is None else (logits, cache._replace(layers=tuple(kept)))
 
-    def _logits(self, x: Any) -> Any:
+    def _logits(self, x: Array) -> Any:
         if self.config.scale_decoder_outputs:
             x = x * self.config.d_model**-0.5
         return linear(x, self.words.v.w) if self.config.tie_word_embeddings else self.head(x)

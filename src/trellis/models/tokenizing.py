@@ -8,7 +8,7 @@ from .files import checked_folder
 
 
 def load_tokenizer(folder: str | os.PathLike[str], /) -> Any:
-    """The `tokenizers.Tokenizer` in `tokenizer.json` of a local folder; nothing is fetched.
+    """The `tokenizers.Tokenizer` in `tokenizer.json` of a local folder; nothing is downloaded.
 
     The library comes with `pip install 'trellis-ml[models]'`. Its own methods do the rest:
     `tokenizer.encode(text).ids`, `encode_batch` after `enable_padding()`, `decode(tokens)`.

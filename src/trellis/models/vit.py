@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 from .._array.elementwise import tanh
 from .._array.manipulation import broadcast_to, concat
-from .._core.typing import Device, DTypeLike
+from .._core.typing import Array, Device, DTypeLike
 from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.dropout import Dropout
@@ -66,7 +66,7 @@ class Attention(Module):
         self.out = dense(width, width, std)
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
         y = scaled_dot_product_attention(q, k, v, dropout_p=self._dropout, training=self.training)
         return self.out(from_heads(y))
@@ -86,7 +86,7 @@ class Block(Module):
         self._activation = activation(config.hidden_act)
         super().__init__()
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: Array) -> Any:
         x = x + self.dropout(self.attention(self.attention_norm(x)))
         y = self.outer(self._activation(self.inner(self.norm(x))))
         return x + self.dropout(y)
@@ -166,7 +166,7 @@ class ViT(Pretrained):
             "positions": make((1, patches + 1, config.hidden_size), **options),
         }
 
-    def _forward(self, images: Any, *, return_hidden_states: bool = False) -> Any:
+    def _forward(self, images: Array, *, return_hidden_states: bool = False) -> Any:
         x = image_patches(self, images, self.patches)
         v = self.v
         first = broadcast_to(v.class_token, (x.shape[0], 1, x.shape[-1]))

@@ -74,10 +74,12 @@ class Attention(Module):
         self.out = dense(width, width, std)
         super().__init__()
 
-    def keys_values(self, x: Any) -> tuple[Any, Any]:
+    def keys_values(self, x: Array) -> tuple[Any, Any]:
         return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
 
-    def _forward(self, x: Any, keys: Any, values: Any, mask: Any, is_causal: bool) -> Any:
+    def _forward(
+        self, x: Array, keys: Array, values: Array, mask: Array | None, is_causal: bool
+    ) -> Any:
         y = scaled_dot_product_attention(
             to_heads(self.query(x), self._heads),
             keys,
@@ -107,7 +109,9 @@ class Block(Module):
         self._activation = activation(config.activation_function)
         super().__init__()
 
-    def _forward(self, x: Any, memory: Any = None, mask: Any = None, cache: Any = None) -> Any:
+    def _forward(
+        self, x: Array, memory: Any = None, mask: Array | None = None, cache: Any = None
+    ) -> Any:
         y = self.attention_norm(x)
         keys, values = self.attention.keys_values(y)
         if cache is not None:
@@ -123,7 +127,7 @@ class Block(Module):
 
 
 class Whisper(Pretrained):
-    """Whisper: text out of sound.
+    """Whisper: text from sound.
 
     `model(features, decoder_tokens)` of log-mel features (batch, num_mel_bins, 2 *
     max_source_positions), as Hugging Face's feature extractor gives them, gives logits (batch, T,
@@ -211,7 +215,7 @@ class Whisper(Pretrained):
             self.head = dense(width, config.vocab_size, std, with_bias=False)
 
     def encode(self, features: Array) -> Memory:
-        """What the encoder makes of the features: the memory of the decoder."""
+        """The encoder's output for the features: the memory of the decoder."""
         return Memory(self._encoder_states(features)[-1], None)
 
     def init_cache(self, batch: int, length: int, *, memory: Memory) -> Seq2SeqCache:
@@ -225,10 +229,10 @@ class Whisper(Pretrained):
         caches = cache_for(self.words.v.w, config.decoder_layers, sizes)
         return Seq2SeqCache(caches, self._memory(states), None)
 
-    def _memory(self, states: Any) -> Any:
+    def _memory(self, states: Array) -> Any:
         return tuple([layer.cross.keys_values(states) for layer in self.decoder])
 
-    def _encoder_states(self, features: Any) -> list[Any]:
+    def _encoder_states(self, features: Array) -> list[Any]:
         bins, frames = self.config.num_mel_bins, 2 * self.config.max_source_positions
         if len(features.shape) != 3 or tuple(features.shape[1:]) != (bins, frames):
             raise ShapeError(
@@ -245,8 +249,8 @@ class Whisper(Pretrained):
 
     def _forward(
         self,
-        features: Any,
-        decoder_tokens: Any = None,
+        features: Array,
+        decoder_tokens: Array | None = None,
         *,
         cache: Any = None,
         return_hidden_states: bool = False,

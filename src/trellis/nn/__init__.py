@@ -1,4 +1,4 @@
-"""Modules and layers, written once over the public functions; they never see a framework."""
+"""Modules and layers, written once over the public functions; they never import a framework."""
 
 from .._core.exports import public_names as _public_names
 from . import init as init

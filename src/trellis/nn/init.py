@@ -14,7 +14,7 @@ from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
 from .._core.kinds import check_arguments
-from .._core.typing import Array, Device, DTypeLike, Seed, Shape
+from .._core.typing import Array, Backend, Device, DTypeLike, Seed, Shape
 from .._random import distributions, keys
 from .._random.arguments import as_shape, scaled_uniform
 from .._random.stream import is_key, next_key
@@ -139,10 +139,10 @@ class _Random(Initializer):
                 if key is None
                 else keys.key(key, backend=backend, device=device)
             )
-        drawn = self._draw(xp, key, wanted)
+        drawn = self._draw(xp, key, wanted)  # type: ignore[arg-type]  # a key by now
         return drawn if device is None else xp.to_device(drawn, device)
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         raise NotImplementedError
 
 
@@ -155,7 +155,7 @@ def _fans(shape: tuple[int, ...], fan_in: int | None, fan_out: int | None) -> tu
     return (found[0] if fan_in is None else fan_in, found[1] if fan_out is None else fan_out)
 
 
-def _uniform(xp: Any, key: Any, wanted: _Wanted, low: float, high: float) -> Any:
+def _uniform(xp: Backend, key: Array, wanted: _Wanted, low: float, high: float) -> Any:
     u = distributions.uniform(key, wanted.shape, wanted.dtype)
     bounds = [
         xp.asarray(bound, dtype=u.dtype, device=xp.random.key_device(key)) for bound in (low, high)
@@ -163,7 +163,7 @@ def _uniform(xp: Any, key: Any, wanted: _Wanted, low: float, high: float) -> Any
     return scaled_uniform(xp, u, *bounds)
 
 
-def _scaled(xp: Any, x: Any, scale: float, shift: float = 0.0) -> Any:
+def _scaled(xp: Backend, x: Array, scale: float, shift: float = 0.0) -> Any:
     # Python numbers would widen NumPy's bfloat16.
     factor, offset = [
         xp.asarray(n, dtype=x.dtype, device=xp.random.key_device(x)) for n in (scale, shift)
@@ -171,7 +171,7 @@ def _scaled(xp: Any, x: Any, scale: float, shift: float = 0.0) -> Any:
     return x * factor + offset
 
 
-def _truncated(key: Any, bound: float, wanted: _Wanted) -> Any:
+def _truncated(key: Array, bound: float, wanted: _Wanted) -> Any:
     return distributions.truncated_normal(key, -bound, bound, wanted.shape, wanted.dtype)
 
 
@@ -189,7 +189,7 @@ class Uniform(_Random):
             raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
         self.low, self.high = low, high
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         return _uniform(xp, key, wanted, self.low, self.high)
 
 
@@ -207,7 +207,7 @@ class Normal(_Random):
             raise ArgumentError(f"Normal needs std >= 0, got {std}.")
         self.mean, self.std = mean, std
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         return _scaled(
             xp, distributions.normal(key, wanted.shape, wanted.dtype), self.std, self.mean
         )
@@ -229,7 +229,7 @@ class TruncatedNormal(_Random):
             )
         self.mean, self.std, self.bound = mean, std, bound
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         cut = _truncated(key, self.bound, wanted)
         return _scaled(xp, cut, self.std, self.mean)
 
@@ -264,7 +264,7 @@ class VarianceScaling(_Random):
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         fan_in, fan_out = wanted.fans
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
@@ -364,7 +364,7 @@ class Orthogonal(_Random):
         check_arguments(Orthogonal, locals())
         self.gain = gain
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         shape = wanted.shape
         if len(shape) < 2:
             raise ShapeError(f"Orthogonal needs at least two axes, got the shape {shape}.")
@@ -388,7 +388,7 @@ class Siren(_Random):
             raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
         self.w0, self.is_first = w0, is_first
 
-    def _draw(self, xp: Any, key: Any, wanted: _Wanted) -> Any:
+    def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         fan = max(1, wanted.fans[0])
         limit = 1 / fan if self.is_first else sqrt(6 / fan) / self.w0
         return _uniform(xp, key, wanted, -limit, limit)

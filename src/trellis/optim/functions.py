@@ -1,4 +1,4 @@
-"""Optimizer steps as functions: pure, over nests, differentiable.
+"""Optimizer steps as functions: pure, over pytrees, differentiable.
 
 These are the formulas as they stand below; the classes of `trellis.optim` follow the papers.
 """

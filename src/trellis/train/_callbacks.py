@@ -1,4 +1,4 @@
-"""What a run calls while it trains, and how it is stopped."""
+"""Callbacks of a training run, and early stopping."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from .._core.kinds import check_arguments
 
 
 class Callback:
-    """The base of callbacks; write the methods that you need.
+    """The base class of callbacks; override the methods that you need.
 
     `run` has `model`, `optimizer`, `history`, `step` (updates so far), `epoch` (from 1), `loss` (of
     the last step) and `stop()`. The model holds the current variables whenever a callback is

@@ -5,7 +5,7 @@ Frameworks are recognised by the names of their classes: nothing is imported for
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,17 +14,21 @@ from .._array.device import device as device_of
 from .._array.indexing import take
 from .._array.interchange import to_backend, to_numpy
 from .._core import tree
-from .._core.dispatch import backend_of, load
+from .._core.dispatch import backend_of, load, xp_of
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, PrecisionError, ShapeError
 from .._core.threefry import Words, fold_in_words
+from .._core.typing import Array, Nest
+
+if TYPE_CHECKING:
+    from .._backends.interface import Backend
 
 
 @dataclass(frozen=True)
 class Target:
     """Where batches go: the framework, device and floating type of a model's variables.
 
-    `sharding` is the way in which JAX spreads a batch over several devices, if it does.
+    `sharding` is the way in which a batch is spread over several devices, if it is.
     """
 
     backend: str
@@ -36,7 +40,7 @@ class Target:
     def __call__(self, batch: Any) -> Any:
         return tree.map(self._leaf, batch)
 
-    def _leaf(self, x: Any) -> Any:
+    def _leaf(self, x: Array) -> Any:
         if not hasattr(x, "dtype"):
             if isinstance(x, (str, type(None))):
                 return x
@@ -47,9 +51,9 @@ class Target:
             return self._spread(x)
         return to_backend(x, self.backend, device=self.device)
 
-    def _spread(self, x: Any) -> Any:
+    def _spread(self, x: Array) -> Any:
         try:
-            return load("jax").to_device(to_backend(x, "jax"), self.sharding)
+            return load(self.backend).to_device(to_backend(x, self.backend), self.sharding)
         except ValueError as error:
             raise ShapeError(
                 f"A batch of shape {tuple(x.shape)} cannot be spread over the devices: {error} "
@@ -57,17 +61,17 @@ class Target:
                 "not fit."
             ) from error
 
-    def _cast(self, x: Any) -> Any:
+    def _cast(self, x: Array) -> Any:
         """Floats in the type of the variables, integers in one that the framework has."""
         name = str(dtype_of(x))
         if name in FLOATING and self.float_type is not None and name != self.float_type:
             return _as_type(x, self.float_type)
-        if name in ("int64", "uint64") and self.backend == "jax" and not _has_wide_integers():
-            return _narrowed(x)
+        if name in ("int64", "uint64") and not _has_wide_integers(load(self.backend)):
+            return _narrowed(x, self.backend)
         return x
 
 
-def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
+def target_of(v: Nest, is_cast: bool, source: "Source", sharding: Any = None) -> Target:
     """The target for a model with these variables; where it has none, for the arrays of a first
     batch."""
     arrays = _arrays_of(v) or _arrays_of(first_batch(source))
@@ -77,28 +81,27 @@ def target_of(v: Any, is_cast: bool, source: "Source", sharding: Any = None) -> 
     device = device_of(arrays[0])
     # Without a device nothing is copied on the CPU.
     place = None if "cpu" in str(device).lower() or sharding is not None else device
-    if sharding is not None and backend_of(arrays[0]) != "jax":
+    backend = backend_of(arrays[0])
+    if sharding is not None and not load(backend).ABILITIES.can_shard:
         raise ArgumentError(
-            f"sharding is for models on JAX, this one is on {backend_of(arrays[0])}."
+            "sharding is for models on JAX, whose arrays can be spread over devices; this one is "
+            f"on {backend}."
         )
-    return Target(backend_of(arrays[0]), place, floats[0] if floats else None, is_cast, sharding)
+    return Target(backend, place, floats[0] if floats else None, is_cast, sharding)
 
 
-def _arrays_of(nest: Any) -> list[Any]:
+def _arrays_of(nest: Nest) -> list[Any]:
     return [x for x in tree.leaves(nest) if hasattr(x, "dtype")]
 
 
 def _as_type(x: Any, name: str) -> Any:
-    xp = load(backend_of(x))
-    if name == "bfloat16" and backend_of(x) == "numpy":
-        from ml_dtypes import bfloat16
-
-        return x.astype(bfloat16)
+    xp = xp_of(x)
     return xp.astype(x, xp.as_dtype(name))
 
 
-def _has_wide_integers() -> bool:
-    xp: Any = load("jax")
+def _has_wide_integers(xp: "Backend") -> bool:
+    if xp.ABILITIES.is_always_64_bit:
+        return True
     try:
         xp.zeros((), dtype="int64")
     except PrecisionError:
@@ -106,15 +109,14 @@ def _has_wide_integers() -> bool:
     return True
 
 
-def _narrowed(x: Any) -> Any:
-    """64-bit integers as int32 where JAX has 64-bit types switched off; those that do not fit
-    raise."""
+def _narrowed(x: Array, backend: str) -> Any:
+    """64-bit integers as int32 where 64-bit types are switched off; those that do not fit raise."""
     x = np.asarray(to_numpy(x))
     limits = np.iinfo(np.int32)
     if x.size and (x.min() < limits.min or x.max() > limits.max):
         raise PrecisionError(
-            "The data hold integers beyond 32 bits, and JAX has 64-bit types switched off: "
-            'write jax.config.update("jax_enable_x64", True) first.'
+            f"The data hold integers beyond 32 bits, and {backend} has 64-bit types switched off: "
+            'on JAX, write jax.config.update("jax_enable_x64", True) first.'
         )
     return x.astype(np.int32)
 
@@ -180,7 +182,7 @@ class ArraySource:
         return random.permutation(random.make_key(*fold_in_words(self.key, epoch)), self._length)
 
 
-def _rows(x: Any, rows: Any) -> Any:
+def _rows(x: Array, rows: np.ndarray | slice) -> Any:
     if isinstance(rows, slice) or isinstance(x, np.ndarray):
         return x[rows]
     return take(
@@ -195,7 +197,7 @@ def _share_of(batch: Any, cut: Cut) -> Any:
 
 
 class IterableSource:
-    """Anything that yields batches anew for every epoch."""
+    """An iterable that yields batches for every epoch."""
 
     def __init__(
         self, make: Callable[[], Iterable[Any]], length: int | None, is_made_anew: bool = False
@@ -230,7 +232,7 @@ Source = ArraySource | IterableSource
 
 
 def first_batch(source: Source) -> Any:
-    """A look at the data, to see their framework; arrays are not cut for that."""
+    """The first batch, to find the framework of the data; arrays are not split for that."""
     if isinstance(source, ArraySource):
         return source.arrays
     data = source.make()
@@ -248,7 +250,7 @@ def first_batch(source: Source) -> Any:
 def as_source(
     data: Any, batch_size: int | None, shuffle: bool | None, drop_last: bool, key: Words
 ) -> Source:
-    """The source of what the user handed to `fit`."""
+    """The data source for the `data` argument of `fit`."""
     if is_arrays(data):
         return ArraySource(data, batch_size, shuffle is not False, drop_last, key)
     kind = _framework_kind(data)

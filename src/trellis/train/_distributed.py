@@ -77,7 +77,9 @@ class DistributedRun(_Run):
         filled = [found.pop(0) if is_moved else x for x, is_moved in zip(leaves, moved)]
         self.v, self.buffers, self.state, self._scale = tree.unflatten(spec, filled)
 
-    def train(self, epochs: int, is_shown: bool, path: Any, every: int | None) -> None:
+    def train(
+        self, epochs: int, is_shown: bool, path: str | os.PathLike[str] | None, every: int | None
+    ) -> None:
         super().train(epochs, is_shown and self._rank == 0, path, every)
 
     def _one_step(self, share: Any) -> None:

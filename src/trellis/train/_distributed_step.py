@@ -13,6 +13,7 @@ from .._array.compilation import compile as compiled
 from .._core import tree
 from .._core.dispatch import load
 from .._core.dtypes import FLOATING
+from .._core.typing import Array, Nest
 from ..distributed import all_reduce
 from ..distributed._buffers import Layout
 from ..distributed._group import group
@@ -20,7 +21,6 @@ from ..functional._statistics import joined
 from ._step import Parts, halves
 
 _NAME = "fit"
-_WHOLE = ("jax", "tensorflow")  # whose compilers take collectives as they are
 
 
 class DistributedStep:
@@ -35,12 +35,12 @@ class DistributedStep:
         self._gradients, self._update = halves(parts)
         # One program; also where statistics travel in the middle of it.
         self._whole: Any = None
-        if is_compiled and (backend in _WHOLE or is_synchronized):
+        if is_compiled and (self._xp.ABILITIES.compiles_collectives or is_synchronized):
             self._whole = self._engine.compile(self._both, keep=True)
         self._first = compiled(self._packed) if is_compiled else self._packed
         self._second = compiled(self._applied) if is_compiled else self._applied
 
-    def __call__(self, kept: Any, given: Any, *, is_even: bool) -> Any:
+    def __call__(self, kept: tuple[Any, ...], given: tuple[Any, ...], *, is_even: bool) -> Any:
         local = self._engine.local
         if self._whole is not None and (is_even or self._is_synchronized):
             *state, values = self._whole(kept, given)
@@ -51,11 +51,11 @@ class DistributedStep:
         numbers = local(values)
         return *state, {name: numbers[i] for i, name in enumerate(self._names)}
 
-    def _both(self, kept: Any, given: Any) -> Any:
+    def _both(self, kept: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         buffers, rest = self._packed(kept, given)
         return self._applied(kept, rest, all_reduce(buffers))
 
-    def _packed(self, kept: Any, given: Any) -> Any:
+    def _packed(self, kept: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         """What this rank adds to the sum, and the buffers that are no sums."""
         v, buffers, _, scale = kept
         key, weight, inputs, targets = given
@@ -76,7 +76,7 @@ class DistributedStep:
         sums = (grads, floats, self._xp.stack(numbers) * self._xp.astype(one, kind))
         return Layout(_NAME, sums).pack(sums), rest
 
-    def _applied(self, kept: Any, rest: Any, sums: Any) -> Any:
+    def _applied(self, kept: tuple[Any, ...], rest: list[Any], sums: dict[str, Any]) -> Any:
         """The update, from the sums over all ranks; the same bits on each of them."""
         v, buffers, state, scale = kept
         floats, _ = _apart(buffers)
@@ -85,25 +85,25 @@ class DistributedStep:
         new_v, new_state, new_scale = self._update(v, state, scale, grads)
         return new_v, _together(buffers, floats, rest), new_state, new_scale, numbers
 
-    def _kind_of_values(self, v: Any) -> Any:
+    def _kind_of_values(self, v: Nest) -> Any:
         """The data type in which losses travel: that of the variables, if it is wide enough."""
         names = [str(dtype_of(x)) for x in tree.leaves(v)]
         return self._xp.float64 if "float64" in names else self._xp.float32
 
-    def _as_array(self, x: Any, v: Any) -> Any:
+    def _as_array(self, x: object, v: Nest) -> Any:
         return x if hasattr(x, "dtype") else self._xp.asarray(x, dtype=self._kind_of_values(v))
 
 
-def _is_float(x: Any) -> bool:
+def _is_float(x: Array) -> bool:
     return hasattr(x, "dtype") and str(dtype_of(x)) in FLOATING
 
 
-def _apart(buffers: Any) -> tuple[list[Any], list[Any]]:
+def _apart(buffers: Nest) -> tuple[list[Any], list[Any]]:
     leaves = tree.leaves(buffers)
     return [x for x in leaves if _is_float(x)], [x for x in leaves if not _is_float(x)]
 
 
-def _together(like: Any, floats: list[Any], rest: list[Any]) -> Any:
+def _together(like: Nest, floats: list[Any], rest: list[Any]) -> Any:
     leaves, spec = tree.flatten(like)
     floats, rest = list(floats), list(rest)
     return tree.unflatten(spec, [(floats if _is_float(x) else rest).pop(0) for x in leaves])

@@ -15,9 +15,11 @@ from .._core.dispatch import load
 from .._core.errors import ArgumentError, ArgumentTypeError, DistributedError
 from .._core.kinds import check_arguments, shown
 from .._core.threefry import Words, fold_in_words
+from .._core.typing import Array
 from .._random.stream import key_words, next_key
 from ..distributed import is_initialized
 from ..distributed import size as number_of_ranks
+from ..nn.module.module import Module
 from ._callbacks import Callback, as_callbacks
 from ._data import (
     ArraySource,
@@ -66,15 +68,15 @@ def fit(
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
 ) -> History:
-    """Train a model, and return the record of the run.
+    """Train a model, and return the history of the run.
 
     `loss(output, target)` is the number to make small. `data` are arrays `(inputs, targets)`, cut
-    into batches of `batch_size` and shuffled anew for every epoch, the same way on every framework;
+    into batches of `batch_size` and reshuffled for every epoch, the same way on every framework;
     or an iterable of batches (a list, a torch DataLoader, a tf.data.Dataset), or a function that
-    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is no tuple calls
-    `loss(model(x))`. Batches go to the framework and device of the model's variables; with
-    `cast_data` their floats take the type of the variables too (and JAX without 64-bit types gets
-    its integers in 32).
+    returns one. A batch `(x1, x2, y)` calls `loss(model(x1, x2), y)`; one that is not a tuple calls
+    `loss(model(x))`. Batches are moved to the framework and device of the model's variables; with
+    `cast_data` their floats are cast to the dtype of the variables (and for JAX without 64-bit
+    types, integers to 32 bits).
 
     With `compile` a whole step (forward, gradients, update, buffers, random draws) is one compiled
     function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
@@ -165,7 +167,7 @@ def _distributed_run() -> type["_Run"]:
     return DistributedRun if number_of_ranks() > 1 else _Run
 
 
-def _check_model(function: str, model: Any) -> None:
+def _check_model(function: str, model: object) -> None:
     if not (hasattr(model, "apply") and hasattr(model, "built")):
         raise ArgumentTypeError(
             f"{function}() expects a trellis.Module as its model, got {shown(model)}."
@@ -180,7 +182,7 @@ class _Run:
 
     def __init__(
         self,
-        model: Any,
+        model: Module,
         loss: Any,
         optimizer: Any,
         metrics: Any,
@@ -269,7 +271,9 @@ class _Run:
     # The loop
     # ----------------------------------------------------------------------------------------
 
-    def train(self, epochs: int, is_shown: bool, path: Any, every: int | None) -> None:
+    def train(
+        self, epochs: int, is_shown: bool, path: str | os.PathLike[str] | None, every: int | None
+    ) -> None:
         per_epoch = _length(self._source)
         bar = Progress(
             is_shown, None if per_epoch is None else per_epoch * epochs, self.step, "training"
@@ -291,7 +295,9 @@ class _Run:
         finally:
             bar.close()
 
-    def _one_epoch(self, bar: Progress, path: Any, every: int | None) -> None:
+    def _one_epoch(
+        self, bar: Progress, path: str | os.PathLike[str] | None, every: int | None
+    ) -> None:
         shown = time.monotonic()
         watchers = [c for c in self.callbacks if type(c).on_step is not Callback.on_step]
         for batch in self._source.batches(self.epoch, self._target, self._position):
@@ -356,7 +362,7 @@ class _Run:
         """Called after callbacks: where there are several processes, all stop or none."""
 
     def hand_over(self) -> None:
-        """Put the state of the run where the user finds it."""
+        """Store the state of the run on the model and the optimizer."""
         self._collect()
         self.model.v = self.v
         if len(self.buffers):
@@ -465,7 +471,7 @@ def predict(
     source = as_source(data, batch_size, False, False, (0, 0))
     target = target_of(model.v if model.built else None, cast_data, source)
 
-    def forward(v: Any, buffers: Any, inputs: Any) -> Any:
+    def forward(v: Container, buffers: Container, inputs: tuple[Any, ...]) -> Any:
         return model.apply(v, buffers, *inputs)[0]
 
     call = compiled(forward) if compile else forward
@@ -489,9 +495,8 @@ def predict(
 # ---------------------------------------------------------------------------------------------
 
 
-def _evaluate(
-    model: Any, step: Any, source: Source, target: Target, v: Any, buffers: Any
-) -> dict[str, float]:
+def _evaluate(model: Module, step: Callable[..., Any], source: Source, target: Target, v: Container,
+              buffers: Container) -> dict[str, float]:  # fmt: skip
     was_training = model.training
     model.eval()
     pending = []
@@ -509,7 +514,7 @@ def _evaluate(
     }
 
 
-def _build(model: Any, source: Source) -> None:
+def _build(model: Module, source: Source) -> None:
     """Make the variables of a model that waits for its first call."""
     for batch in source.batches(0, target_of(None, False, source)):
         inputs, _ = as_batch(batch)
@@ -519,7 +524,7 @@ def _build(model: Any, source: Source) -> None:
         return
 
 
-def _first_state(optimizer: Any, v: Any) -> Any:
+def _first_state(optimizer: Any, v: Container) -> Any:
     """The optimizer's own state if it has one that fits, so that a second `fit` goes on; else a new
     one."""
     state = getattr(optimizer, "state", None)
@@ -541,5 +546,5 @@ def _length(source: Source) -> int | None:
         return None
 
 
-def _number(x: Any) -> float:
+def _number(x: Array | float) -> float:
     return float(to_numpy(x)) if hasattr(x, "dtype") else float(x)

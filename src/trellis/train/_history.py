@@ -1,4 +1,4 @@
-"""What a run leaves behind: losses by step, metrics by epoch."""
+"""The history of a run: losses by step, metrics by epoch."""
 
 import os
 from dataclasses import dataclass, field
@@ -9,9 +9,8 @@ from ._curves import draw_curves
 
 @dataclass
 class History:
-    """The record of a run.
-
-    `losses` has the loss of every step; `metrics` one list per name, with the mean of every epoch:
+    """The history of a run. `losses` has the loss of every step; `metrics` one list per name, with
+    the mean of every epoch:
     "loss", the metrics of the call, and all of them again as "validation_..." if there were
     validation data.
 

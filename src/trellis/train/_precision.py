@@ -1,8 +1,8 @@
 """Mixed precision: compute in 16 bits, keep the variables in 32.
 
 bfloat16 has the range of float32 and needs nothing more. float16 does not: the loss is multiplied
-by a scale, the gradients divided by it; steps whose gradients overflow are left out and halve the
-scale, a long row of good ones doubles it.
+by a scale, the gradients divided by it; steps whose gradients overflow are skipped and halve the
+scale, and many good steps in a row double it.
 """
 
 from typing import Any
@@ -14,8 +14,10 @@ from .._array.reduction import all as all_true
 from .._array.searching import where
 from .._core import tree
 from .._core.container import Container
+from .._core.dispatch import load, other_names
 from .._core.dtypes import FLOATING
 from .._core.errors import ArgumentError, NotSupportedError
+from .._core.typing import Array, Backend, Nest
 
 FIRST_SCALE = 2.0**15
 GROWTH_INTERVAL = 200
@@ -29,20 +31,21 @@ def checked_precision(name: str | None, backend: str) -> str | None:
     name = str(name)
     if name not in ("bfloat16", "float16"):
         raise ArgumentError(f'mixed_precision is "bfloat16", "float16" or None, got {name!r}.')
-    if backend == "numpy":
+    if not load(backend).ABILITIES.has_fast_half:
         raise NotSupportedError(
-            "NumPy has no fast 16-bit arithmetic, so there is nothing to gain from mixed precision "
-            "there. Leave mixed_precision out, or train on jax, torch or tensorflow."
+            f"{backend} has no fast 16-bit arithmetic, so there is nothing to gain from mixed "
+            "precision there. Leave mixed_precision out, or train on another backend: "
+            f"{other_names(backend)}."
         )
     return name
 
 
-def cast_floats(nest: Any, name: str) -> Any:
+def cast_floats(nest: Nest, name: str) -> Any:
     """Every float array of a nest in another type; gradients flow back through the cast."""
     return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
 
 
-def _is_float(x: Any) -> bool:
+def _is_float(x: Array) -> bool:
     return hasattr(x, "dtype") and str(dtype_of(x)) in FLOATING
 
 
@@ -54,7 +57,7 @@ def first_scale(backend: str) -> Container:
     )
 
 
-def are_finite(grads: Any, xp: Any) -> Any:
+def are_finite(grads: Nest, xp: Backend) -> Any:
     """Whether all gradients are finite, as a bool array of shape ()."""
     result = None
     for g in tree.leaves(grads):
@@ -63,11 +66,11 @@ def are_finite(grads: Any, xp: Any) -> Any:
     return result
 
 
-def choose(condition: Any, first: Any, second: Any) -> Any:
+def choose(condition: Array, first: Nest, second: Nest) -> Any:
     return tree.map(lambda x, y: where(condition, x, y), first, second)
 
 
-def next_scale(scale: Container, is_finite: Any, xp: Any) -> Container:
+def next_scale(scale: Container, is_finite: Array, xp: Backend) -> Container:
     """Halved after an overflow, doubled after a long row of good steps."""
     good = where(is_finite, scale.good_steps + 1, xp.zeros_like(scale.good_steps))
     is_grown = xp.greater_equal(good, GROWTH_INTERVAL)

@@ -7,8 +7,10 @@ from .._array.compilation import compile as compiled
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import load
+from .._core.typing import Array, Nest
 from .._gradients.transforms import stop_gradient, value_and_grad
 from .._random.stream import stream
+from ..nn.module.module import Module
 from ._metrics import Metric
 from ._precision import are_finite, cast_floats, choose, next_scale
 
@@ -35,10 +37,10 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
     xp = load(backend)
     is_scaled = precision == "float16"
 
-    def gradients(
-        v: Any, buffers: Any, scale: Any, key: Any, inputs: Any, targets: Any, weight: Any = None
-    ) -> Any:
-        def loss_of(v: Any) -> Any:
+    def gradients(v: Container, buffers: Container, scale: Container, key: Array,
+                  inputs: tuple[Any, ...], targets: tuple[Any, ...],
+                  weight: Array | None = None) -> Any:  # fmt: skip
+        def loss_of(v: Container) -> Any:
             if precision is not None:
                 v, given = cast_floats(v, precision), cast_floats(inputs, precision)
             else:
@@ -61,7 +63,7 @@ def halves(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Any]]:
             grads = tree.map(lambda g: g / scale.value, grads)
         return grads, new_buffers, values
 
-    def update(v: Any, state: Any, scale: Any, grads: Any) -> Any:
+    def update(v: Container, state: Nest, scale: Container, grads: Container) -> Any:
         new_v, new_state = optimizer.update(v, grads, state)
         if is_scaled:
             is_finite = are_finite(grads, xp)
@@ -81,9 +83,8 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
     """
     gradients, update = halves(parts)
 
-    def step(
-        v: Any, buffers: Any, state: Any, scale: Any, key: Any, inputs: Any, targets: Any
-    ) -> Any:
+    def step(v: Container, buffers: Container, state: Nest, scale: Container, key: Array,
+             inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> Any:  # fmt: skip
         grads, new_buffers, values = gradients(v, buffers, scale, key, inputs, targets)
         new_v, new_state, new_scale = update(v, state, scale, grads)
         return new_v, new_buffers, new_state, new_scale, values
@@ -92,11 +93,13 @@ def training_step(parts: Parts, *, is_compiled: bool) -> Callable[..., Any]:
 
 
 def evaluation_step(
-    model: Any, loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
+    model: Module, loss: Callable[..., Any], metrics: dict[str, Metric], *, is_compiled: bool
 ) -> Callable[..., Any]:
     """A pure function `step(v, buffers, inputs, targets)` that gives the loss and the metrics."""
 
-    def step(v: Any, buffers: Any, inputs: Any, targets: Any) -> Any:
+    def step(
+        v: Container, buffers: Container, inputs: tuple[Any, ...], targets: tuple[Any, ...]
+    ) -> Any:
         output, _ = model.apply(v, buffers, *inputs)
         values = {name: metric(output, *targets) for name, metric in metrics.items()}
         values["loss"] = loss(output, *targets)

@@ -1,12 +1,12 @@
 """Checkpoints: the whole state of a run in one file, safe against crashes, readable on every
 framework.
 
-A state is a nest of arrays and numbers, for example what `fit` keeps:
+A state is a pytree of arrays and numbers, for example what `fit` keeps:
 
     Container(v=model.v, buffers=model.buffers, optimizer=state, key=key, step=1200)
 
-The file is safetensors; the structure and the numbers stand in its header as JSON. Nothing in it
-can run: no object is ever unpickled.
+The file is safetensors; the structure and the numbers are in its header as JSON. It cannot run
+code: no object is ever unpickled.
 """
 
 import json
@@ -34,7 +34,7 @@ Path = str | os.PathLike[str]
 _FORMAT = "trellis-checkpoint-1"
 
 
-def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
+def save_checkpoint(path: Path, state: object, /, *, extra: object = None) -> None:
     """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
 
     The file appears whole or not at all: it is written beside its place, flushed to the disk, and
@@ -67,13 +67,12 @@ def save_checkpoint(path: Path, state: Any, /, *, extra: Any = None) -> None:
     write_arrays(path, arrays, metadata)
 
 
-def load_checkpoint(path: Path, like: Any, /) -> Any:
+def load_checkpoint(path: Path, like: object, /) -> Any:
     """The state in a file, on the frameworks and devices of `like`, a state of the same structure.
 
     The file may come from another framework. Where structures, shapes or data types differ, or the
     file is damaged, the error lists every difference; `like` is never changed. Between frameworks
-    an integer may have another width, as JAX counts in 32 bits unless told otherwise, if its values
-    fit.
+    an integer may have another width if its values fit, as JAX uses 32 bits by default.
     """
     check_arguments(load_checkpoint, locals())
     state, backends = _read(path)
@@ -96,9 +95,8 @@ def load_checkpoint(path: Path, like: Any, /) -> Any:
 
 
 def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
-    """The state in a file as it was saved, on one framework, without knowing its structure.
-
-    Dicts, Containers, lists and tuples come back as what they were; named tuples as tuples.
+    """The state in a file as it was saved, on one framework, without a template of its structure.
+    Dicts, Containers, lists and tuples keep their types; named tuples become tuples.
     """
     check_arguments(read_checkpoint, locals())
     state, _ = _read(path)
@@ -109,7 +107,7 @@ def read_checkpoint(path: Path, /, *, backend: str = "numpy") -> Any:
 
 
 def read_extra(path: Path, /) -> Any:
-    """What `save_checkpoint` was given as `extra`."""
+    """The `extra` that was passed to `save_checkpoint`."""
     check_arguments(read_extra, locals())
     try:
         return json.loads(_checked(path)[1]["extra"])
@@ -122,7 +120,7 @@ def read_extra(path: Path, /) -> Any:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def _as_json(extra: Any) -> str:
+def _as_json(extra: object) -> str:
     try:
         return json.dumps(extra)
     except (TypeError, ValueError, RecursionError) as error:
@@ -131,7 +129,7 @@ def _as_json(extra: Any) -> str:
         ) from None
 
 
-def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
+def _describe(nest: object, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
     """The nest in JSON; its arrays go to `arrays` under their key chains."""
     if isinstance(nest, dict):
         unfit = [key for key in nest if not isinstance(key, str) or "/" in key or not key]
@@ -171,7 +169,7 @@ def _describe(nest: Any, chain: str, arrays: dict[str, Any], backends: set[str])
     return {"array": name}
 
 
-def _as_numpy(x: Any) -> Any:
+def _as_numpy(x: object) -> Any:
     if is_key(x):
         x = xp_of(x).random.as_raw_key(x)
     return np.asarray(to_numpy(x))
@@ -247,7 +245,7 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
     return [f"{chain!r} is {name} in the file, {wanted} here"]
 
 
-def _is_number_of(found: Any, needed: Any) -> bool:
+def _is_number_of(found: object, needed: Any) -> bool:
     """Whether a plain number stands for a scalar of NumPy, as in files up to version 0.1."""
     is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
     return is_number and isinstance(needed, np.floating)

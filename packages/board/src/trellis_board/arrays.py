@@ -65,7 +65,7 @@ def _look_at_type(cls: type, value: object) -> str | None:
 
 
 def backends_in(values: Collection[object]) -> set[str]:
-    """The backends of all arrays in a nest of tuples, lists and dicts (a bounded look)."""
+    """The backends of all arrays in a pytree of tuples, lists and dicts (a bounded look)."""
     found: set[str] = set()
     queue: list[object] = list(values)
     for _ in range(_MAX_LEAVES):

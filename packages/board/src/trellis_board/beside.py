@@ -67,7 +67,7 @@ def side_by_side(
                 steps.append(f"{_shown(row.get(backend))} → {_shown(after)}")
             lines.append(f"| `{test}` | {' | '.join(steps)} |")
     intro = [
-        f"# {left_name} beside {right_name}",
+        f"# {right_name} compared with {left_name}",
         "",
         f"Each cell: {left_name} → {right_name}. "
         f"{green} of {cells} cells are green in {right_name}.",

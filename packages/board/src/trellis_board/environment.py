@@ -27,7 +27,6 @@ __all__ = ["branch", "commit", "python_and_platform", "run_id", "run_link", "sha
 _DISTRIBUTIONS = {
     "jax": ("jax", "jaxlib"),
     "tensorflow": ("tensorflow", "tensorflow-cpu", "keras"),
-    "numpy": ("numpy", "autograd"),
     "cupy": ("cupy", "cupy-cuda12x"),
 }
 

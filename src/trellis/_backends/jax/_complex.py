@@ -76,3 +76,6 @@ def atanh(z: Any, value: Any) -> Any:
     vanishes = jnp.isnan(z.imag) & ((z.real == 0) | jnp.isinf(z.real))
     real = jnp.where(vanishes, jnp.copysign(jnp.zeros_like(z.real), z.real), jnp.nan)
     return _mend(value, is_odd, real, jnp.nan)
+
+
+log1p = log

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.extend.core as jax_core
+
+from ._private import ClosedJaxpr, Jaxpr, Literal
 
 MOST = 512  # programs that are kept; the one that was used least recently goes first
 
@@ -55,7 +56,7 @@ def _key(jaxpr: Any) -> tuple[Any, ...]:
     numbers: dict[Any, int] = {}
 
     def named(var: Any) -> Any:
-        if isinstance(var, jax_core.Literal):
+        if isinstance(var, Literal):
             return (_type(var.aval), _comparable(var.val))
         return numbers.setdefault(var, len(numbers))
 
@@ -76,9 +77,9 @@ def _type(aval: Any) -> Any:
 
 def _comparable(value: Any) -> Any:
     """Equal for equal values only; what cannot be compared counts by its identity."""
-    if isinstance(value, jax_core.Jaxpr):
+    if isinstance(value, Jaxpr):
         return _key(value)
-    if isinstance(value, jax_core.ClosedJaxpr):
+    if isinstance(value, ClosedJaxpr):
         # Constants of an inner function stay constants of the program.
         return (_key(value.jaxpr), tuple([id(x) for x in value.consts]))
     if isinstance(value, (tuple, list)):

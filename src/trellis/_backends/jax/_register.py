@@ -6,12 +6,11 @@ import sys
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax.export import register_pytree_node_serialization
 from jax.tree_util import DictKey, all_leaves, register_pytree_with_keys
 
 from ..._core.container import Container, flatten_container, unflatten_container
 from ..._core.dispatch import register
+from ._private import ARRAY_CLASS
 
 
 def _flatten_with_keys(container: Container) -> tuple[list[Any], Any]:
@@ -24,17 +23,8 @@ def _static_part(content: bytes) -> tuple[tuple[str, ...], bool]:
     return tuple(keys), is_alphabetical
 
 
-def _class_of_arrays() -> type:
-    """Without making one: JAX can join other processes only before its first computation."""
-    try:
-        from jax._src.array import ArrayImpl
-    except ImportError:  # a version that has moved it
-        return type(jnp.zeros(1))
-    return ArrayImpl  # type: ignore[no-any-return]
-
-
 # The class of arrays, the one that users name, and that of arrays inside jax.jit, grad and vmap.
-ARRAY_TYPES: tuple[type, ...] = (_class_of_arrays(), jax.Array, jax.core.Tracer)
+ARRAY_TYPES: tuple[type, ...] = (ARRAY_CLASS, jax.Array, jax.core.Tracer)
 
 
 def make_known() -> None:
@@ -48,8 +38,11 @@ def make_known() -> None:
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
         )
-    with contextlib.suppress(ValueError):  # known already
-        # And through the files of jax.export.
+    # And through the files of jax.export, unless they do already. Older versions of it need absl,
+    # which does not come with JAX.
+    with contextlib.suppress(ValueError, ImportError):
+        from jax.export import register_pytree_node_serialization
+
         register_pytree_node_serialization(
             Container,
             serialized_name="trellis.Container",

@@ -38,10 +38,10 @@ float32, float64 = np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 _NUMBERS = (builtins.bool, int, float, complex)
+TYPES: dict[str, Any] = {name: globals()[name] for name in ("bool", *NUMERIC)}
 names: dict[Any, str] = {}
 _native: dict[Any, Any] = {None: None}
-for _name in ("bool", *NUMERIC):
-    _dtype = globals()[_name]
+for _name, _dtype in TYPES.items():
     # All spellings that JAX itself accepts: the name, np.dtype, NumPy's scalar type, jnp.float32.
     for _spelling in (
         _name,

@@ -6,13 +6,24 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import erf as jax_erf
-from jax.scipy.special import erfc as jax_erfc
-from jax.scipy.special import erfinv as jax_erfinv
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..._ops.elementwise import OPS
+from ..._ops.making import made, plainly
+from ..._ops.record import (
+    COMPARISON,
+    EQUALITY,
+    FLOAT_PAIR,
+    FLOATS,
+    LIKE,
+    LOGICAL,
+    ORDERED,
+    PART,
+    PROMOTED,
+    QUESTION,
+)
 from ..exports import hand_on
 from . import _complex
 from ._promotion import (
@@ -30,110 +41,92 @@ from ._promotion import (
 # would freeze.
 _compiled = functools.partial(jax.jit, inline=True)
 
-# One argument -------------------------------------------------------------------------------------
-
-bitwise_invert = jnp.bitwise_invert
-ceil = jnp.ceil
-conj = jnp.conj
-floor = jnp.floor
-imag = jnp.imag
-isfinite = jnp.isfinite
-isinf = jnp.isinf
-isnan = jnp.isnan
-logical_not = jnp.logical_not
-negative = jnp.negative
-real = jnp.real
-signbit = jnp.signbit
-square = jnp.square
-trunc = jnp.trunc
+# How types meet -----------------------------------------------------------------------------------
 
 
-def _of_floats(fn: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """A function that needs floats: integers take the default float first."""
+def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that needs floats: integers take the default float first. Of complex numbers some
+    have corners that JAX misses.
+    """
+    corners = getattr(_complex, name, None)
+    kernel = fn if corners is None else _compiled(_mended(fn, corners))
 
     def call(x: Any, /) -> Any:
-        return fn(x) if x.dtype.kind not in "iub" else fn(floating(x))
+        return kernel(x) if x.dtype.kind not in "iub" else kernel(floating(x))
 
-    call.__name__ = call.__qualname__ = name or fn.__name__
+    call.__name__ = call.__qualname__ = name
     return call
 
 
-asin = _of_floats(jnp.asin, "asin")
-atan = _of_floats(jnp.atan, "atan")
-cbrt = _of_floats(jnp.cbrt, "cbrt")
-cos = _of_floats(jnp.cos, "cos")
-erf = _of_floats(jax_erf, "erf")
-erfc = _of_floats(jax_erfc, "erfc")
-erfinv = _of_floats(jax_erfinv, "erfinv")
-log10 = _of_floats(jnp.log10, "log10")
-log2 = _of_floats(jnp.log2, "log2")
-reciprocal = _of_floats(jnp.reciprocal, "reciprocal")
-rsqrt = _of_floats(jax.lax.rsqrt, "rsqrt")
-sin = _of_floats(jnp.sin, "sin")
-tan = _of_floats(jnp.tan, "tan")
+def _mended(fn: Callable[..., Any], corners: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: corners(x, fn(x)) if x.dtype.kind == "c" else fn(x)
 
 
-@_of_floats
-@_compiled
-def acos(x: Any, /) -> Any:
-    y = jnp.acos(x)
-    return _complex.acos(x, y) if x.dtype.kind == "c" else y
+def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(*pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-@_of_floats
-@_compiled
-def acosh(x: Any, /) -> Any:
-    y = jnp.acosh(x)
-    return _complex.acosh(x, y) if x.dtype.kind == "c" else y
+def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(*floating_pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-@_of_floats
-@_compiled
-def asinh(x: Any, /) -> Any:
-    y = jnp.asinh(x)
-    return _complex.asinh(x, y) if x.dtype.kind == "c" else y
+def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that asks which number is larger: complex ones are refused."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        x1, x2 = ordered_pair(name, x1, x2)
+        return fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-@_of_floats
-@_compiled
-def atanh(x: Any, /) -> Any:
-    y = jnp.atanh(x)
-    return _complex.atanh(x, y) if x.dtype.kind == "c" else y
+def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(_truth(x1), _truth(x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-@_of_floats
-@_compiled
-def cosh(x: Any, /) -> Any:
-    y = jnp.cosh(x)
-    return _complex.cosh(x, y) if x.dtype.kind == "c" else y
+def _truth(x: Any) -> Any:
+    if type(x) in (bool, int, float, complex):
+        return bool(x)
+    refuse_others(x)
+    return x if x.dtype.kind == "b" else x != 0
 
 
-@_of_floats
-@_compiled
-def exp(x: Any, /) -> Any:
-    y = jnp.exp(x)
-    return _complex.exp(x, y) if x.dtype.kind == "c" else y
+globals().update(
+    made(
+        OPS,
+        "jax",
+        {"jnp": jnp, "jax": jax},
+        {
+            FLOATS: _of_floats,
+            LIKE: plainly,
+            QUESTION: plainly,
+            PART: plainly,
+            PROMOTED: _promoting,
+            EQUALITY: _promoting,
+            ORDERED: _ordering,
+            COMPARISON: _ordering,
+            FLOAT_PAIR: _promoting_floats,
+            LOGICAL: _of_truths,
+        },
+    )
+)
 
-
-@_of_floats
-@_compiled
-def expm1(x: Any, /) -> Any:
-    y = jnp.expm1(x)
-    return _complex.expm1(x, y) if x.dtype.kind == "c" else y
-
-
-@_of_floats
-@_compiled
-def log(x: Any, /) -> Any:
-    y = jnp.log(x)
-    return _complex.log(x, y) if x.dtype.kind == "c" else y
-
-
-@_of_floats
-@_compiled
-def log1p(x: Any, /) -> Any:
-    y = jnp.log1p(x)
-    return _complex.log(x, y) if x.dtype.kind == "c" else y
+# What is more than that ---------------------------------------------------------------------------
 
 
 def round(x: Any, /) -> Any:
@@ -152,36 +145,11 @@ def sign(x: Any, /) -> Any:
     return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))
 
 
-@_of_floats
-@_compiled
-def sinh(x: Any, /) -> Any:
-    y = jnp.sinh(x)
-    return _complex.sinh(x, y) if x.dtype.kind == "c" else y
-
-
-@_of_floats
-@_compiled
-def sqrt(x: Any, /) -> Any:
-    y = jnp.sqrt(x)
-    return _complex.sqrt(x, y) if x.dtype.kind == "c" else y
-
-
-@_of_floats
-@_compiled
-def tanh(x: Any, /) -> Any:
-    y = jnp.tanh(x)
-    return _complex.tanh(x, y) if x.dtype.kind == "c" else y
+logical_not = jnp.logical_not
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     return jnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
-
-
-# Two arguments ------------------------------------------------------------------------------------
-
-
-def add(x1: Any, x2: Any, /) -> Any:
-    return jnp.add(*pair(x1, x2))
 
 
 def atan2(x1: Any, x2: Any, /) -> Any:
@@ -191,38 +159,10 @@ def atan2(x1: Any, x2: Any, /) -> Any:
     return jnp.atan2(x1, x2)
 
 
-def bitwise_and(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_and(*pair(x1, x2))
-
-
-def bitwise_left_shift(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_left_shift(*pair(x1, x2))
-
-
-def bitwise_or(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_or(*pair(x1, x2))
-
-
-def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_right_shift(*pair(x1, x2))
-
-
-def bitwise_xor(x1: Any, x2: Any, /) -> Any:
-    return jnp.bitwise_xor(*pair(x1, x2))
-
-
 def copysign(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
     # |x| with the sign of y: at 0 the derivative is 0, as that of |x|.
     return _abs(jnp.asarray(x1)) * jax.lax.stop_gradient(jnp.copysign(jnp.ones_like(x1), x2))
-
-
-def divide(x1: Any, x2: Any, /) -> Any:
-    return jnp.divide(*floating_pair(x1, x2))
-
-
-def equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.equal(*pair(x1, x2))
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -250,16 +190,6 @@ def _fmod(x1: Any, x2: Any) -> Any:
     return jnp.where(x2 == 0, 0, y) if y.dtype.kind in "iub" else y
 
 
-def greater(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("greater", x1, x2)
-    return jnp.greater(x1, x2)
-
-
-def greater_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("greater_equal", x1, x2)
-    return jnp.greater_equal(x1, x2)
-
-
 def hypot(x1: Any, x2: Any, /) -> Any:
     return _hypot(*floating_pair(x1, x2))
 
@@ -271,59 +201,11 @@ def _hypot(x1: Any, x2: Any) -> Any:
     return jnp.where(is_zero, 0, jnp.hypot(jnp.where(is_zero, 1, x1), x2))
 
 
-def less(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("less", x1, x2)
-    return jnp.less(x1, x2)
-
-
-def less_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("less_equal", x1, x2)
-    return jnp.less_equal(x1, x2)
-
-
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
     if are_complex(x1, x2):
         raise DtypeError("logaddexp() is for real numbers, got an array of complex ones.")
     return jnp.logaddexp(x1, x2)
-
-
-def _truths(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
-    return _truth(x1), _truth(x2)
-
-
-def _truth(x: Any) -> Any:
-    if type(x) in (bool, int, float, complex):
-        return bool(x)
-    refuse_others(x)
-    return x if x.dtype.kind == "b" else x != 0
-
-
-def logical_and(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_and(*_truths(x1, x2))
-
-
-def logical_or(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_or(*_truths(x1, x2))
-
-
-def logical_xor(x1: Any, x2: Any, /) -> Any:
-    return jnp.logical_xor(*_truths(x1, x2))
-
-
-def maximum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("maximum", x1, x2)
-    return jnp.maximum(x1, x2)
-
-
-def minimum(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = ordered_pair("minimum", x1, x2)
-    return jnp.minimum(x1, x2)
-
-
-def multiply(x1: Any, x2: Any, /) -> Any:
-    return jnp.multiply(*pair(x1, x2))
 
 
 def nextafter(x1: Any, x2: Any, /) -> Any:
@@ -342,10 +224,6 @@ def _(primals: Any, tangents: Any) -> Any:
     """The next number is as far away for all neighbours: 1 by x1, 0 by the direction."""
     y = _nextafter(*primals)
     return y, jnp.broadcast_to(tangents[0], y.shape)
-
-
-def not_equal(x1: Any, x2: Any, /) -> Any:
-    return jnp.not_equal(*pair(x1, x2))
 
 
 def pow(x1: Any, x2: Any, /) -> Any:
@@ -390,10 +268,6 @@ def _with_sign_at_zero(y: Any, x2: Any) -> Any:
 @_with_sign_at_zero.defjvp
 def _(primals: Any, tangents: Any) -> Any:
     return _with_sign_at_zero(*primals), tangents[0]
-
-
-def subtract(x1: Any, x2: Any, /) -> Any:
-    return jnp.subtract(*pair(x1, x2))
 
 
 def truncate_divide(x1: Any, x2: Any, /) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 
+from ..._core.abilities import Abilities, capabilities
 from ..._core.dtypes import KINDS, default_complex, default_dtype
 from ..._core.errors import ArgumentError
 from ..exports import hand_on
@@ -14,10 +15,19 @@ from .device import default_device
 
 _STANDARD = [name for name in ("bool", *KINDS["numeric"]) if name not in ("float16", "bfloat16")]
 
+ABILITIES = Abilities(
+    has_compiler=True,
+    has_fast_half=True,
+    is_always_64_bit=False,
+    can_shard=True,
+    compiles_collectives=True,
+    joins_first=True,
+)
+
 
 class _Info:
     def capabilities(self) -> dict[str, Any]:
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        return capabilities(ABILITIES)
 
     def default_device(self) -> Any:
         return default_device()

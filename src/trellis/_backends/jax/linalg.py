@@ -1,9 +1,8 @@
 """The `linalg` extension of the Array API standard."""
 
 import builtins
-import math
+import sys
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -11,17 +10,17 @@ import jax.numpy as jnp
 
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import normal_axes
 from ..exports import hand_on
-from ..shared import norms
+from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._promotion import floating, floating_pair, pair
 from .casting import as_dtype
-from .elementwise import abs as absolute
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
 from .tracing import is_concrete
+
+_xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Any) -> Any:
@@ -97,7 +96,7 @@ def inv(x: Any, /) -> Any:
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
+    return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
@@ -159,27 +158,7 @@ def vector_norm(
     x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     x = floating(x)
-    return norms.vector_norm(_ops, x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-def _count(x: Any, axis: Any) -> int:
-    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
-
-
-_ops = SimpleNamespace(
-    abs=absolute,
-    all=jnp.all,
-    any=jnp.any,
-    cast_like=lambda x, like: x.astype(like.dtype),
-    count=_count,
-    max=jnp.max,
-    min=jnp.min,
-    sqrt=jnp.sqrt,
-    stop=jax.lax.stop_gradient,
-    sum=jnp.sum,
-    svdvals=svdvals,
-    where=jnp.where,
-)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 hand_on(globals(), "linalg")

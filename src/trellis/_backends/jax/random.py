@@ -11,11 +11,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
 from ..exports import hand_on
 from ..shared import rejection
+from ._private import counter_words
 from .device import as_device
 
 _HALF = 0xFFFF
@@ -92,8 +92,7 @@ def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
 @partial(jax.jit, static_argnums=2)
 def _keep(key: Any, threshold: Any, shape: tuple[int, ...]) -> Any:
     size = prod(shape)
-    counters = jnp.arange((size + 1) // 2, dtype=jnp.uint32)
-    words = threefry_2x32(key, jnp.concatenate([jnp.zeros_like(counters), counters]))
+    words = counter_words(key, (size + 1) // 2)
     return (words[:size] >= threshold).reshape(shape)
 
 

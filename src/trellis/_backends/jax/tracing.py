@@ -1,29 +1,19 @@
 """Whether a compiler is at work, and whether values can be looked at."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import get_opaque_trace_state
 
 from ..exports import hand_on
-
-
-def _trace_state_at_rest() -> Any:
-    # In a new thread, where nothing can be in the middle of a trace.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(get_opaque_trace_state).result()
-
-
-_NO_TRACE = _trace_state_at_rest()
+from ._private import trace_state, trace_state_at_rest
 
 
 def is_tracing() -> bool:
     """Whether a function is being compiled; differentiating or vectorising eagerly does not
     count.
     """
-    if get_opaque_trace_state() == _NO_TRACE:
+    if trace_state() == trace_state_at_rest:
         return False
     # Inside `jit` even a new constant is symbolic; under an eager `grad` or `vmap` it is not.
     return isinstance(jnp.zeros(()) + 0, jax.core.Tracer)

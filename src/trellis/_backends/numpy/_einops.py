@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._core.errors import TracingError
 from ._helpers import NATIVE
+from ._private import einops_backend
 from ._tape import TracedArray
 
 __all__ = ["explain", "introduce"]
@@ -35,9 +36,8 @@ def explain(error: RuntimeError) -> None:
 
 
 def _make_backend() -> None:
-    backends = sys.modules.get("einops._backends")
-    base: Any = getattr(backends, "NumpyBackend", None)
-    if base is None:  # another thread is just importing it
+    base = einops_backend()
+    if base is None:
         return
 
     class TracedBackend(base):

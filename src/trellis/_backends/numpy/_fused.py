@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._record import entry
-from ._tape import Parts, TracedArray
+from ._record import Parts, entry
+from ._tape import TracedArray, parts_of
 from .gradients import vjp
 
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
@@ -37,10 +37,10 @@ def fused(
         places = [i for i, arg in enumerate(args) if type(arg) is TracedArray]
         if not places:
             return formula(*args)
-        level, values = args[places[0]]._trace, list(args)
+        level, values = args[places[0]]._level, list(args)
         for i in places:
             box = args[i]
-            if box._trace != level:
+            if box._level != level:
                 return formula(*args)
             values[i] = box._value
         if not is_plain(values):
@@ -56,23 +56,23 @@ def fused(
         node = entry([args[i]._node for i in places], back)
         if len(results) == 1:
             return (TracedArray(results[0], level, node),)
-        return tuple([_part(y, i, len(results), level, node) for i, y in enumerate(results)])
+        return parts_of(results, level, node)
 
     return call
 
 
-def _part(y: Any, i: int, count: int, level: int, whole: Any) -> TracedArray:
-    node = entry([whole], lambda g: [Parts([g if j == i else None for j in range(count)])])
-    return TracedArray(y, level, node)
-
-
 def is_plain(values: Sequence[Any]) -> bool:
-    """Whether all arrays are NumPy's own, and all but masks of one type that BLAS knows."""
+    """Whether all arrays are NumPy's own, and all but masks of one type that BLAS knows.
+
+    Of an array without axes NumPy makes numbers, which cannot be written to.
+    """
     dtype = None
     for x in values:
         if type(x) is np.ndarray:
             if x.dtype.kind == "b":
                 continue  # a mask
+            if x.ndim == 0:
+                return False
             if dtype is None:
                 dtype = x.dtype
                 if dtype not in _FLOATS:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.tracer import getval
 
 from ..._core.errors import NotSupportedError, ShapeError, TracingError
 from ._record import RULES
@@ -21,11 +20,15 @@ class ArraySurface:
 
     __slots__ = ()
 
+    _value: Any
     shape: Any
     ndim: Any
     dtype: Any
 
     # Numbers ---------------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
 
     def __float__(self) -> float:
         raise _as_number("float(x)")
@@ -44,15 +47,18 @@ class ArraySurface:
 
     def __format__(self, spec: str) -> str:
         """Printing shows the value: f"{loss:.3f}" takes nothing out of the gradient."""
-        return format(getval(self), spec) if spec else str(self)
+        return format(_plain(self), spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return f"traced({_plain(self)})"
 
     def __repr__(self) -> str:
-        return f"traced({getval(self)!r})"
+        return f"traced({_plain(self)!r})"
 
     # Elements --------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(getval(self))
+        return len(_plain(self))
 
     def __iter__(self) -> Any:
         return iter([self[i] for i in range(len(self))])
@@ -137,6 +143,12 @@ class ArraySurface:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise _outside("pickle of x")
+
+
+def _plain(x: Any) -> Any:
+    while isinstance(x, ArraySurface):
+        x = x._value
+    return x
 
 
 # Errors -------------------------------------------------------------------------------------------
@@ -296,7 +308,7 @@ def _of_value(name: str) -> property:
 
 
 def _flags(x: Any) -> Any:
-    frozen = np.asarray(getval(x)).view()
+    frozen = np.asarray(_plain(x)).view()
     frozen.flags.writeable = False
     return frozen.flags
 

@@ -1,9 +1,9 @@
-"""Reverse mode on NumPy: HIPS autograd keeps the tape, NumPy's own protocols do the dispatch.
+"""Arrays that are being differentiated, and how a call on them gets onto the tape.
 
 `TracedArray` answers `__array_ufunc__` and `__array_function__`, so the backend's functions are the
 plain NumPy ones: on plain arrays they cost nothing extra, on traced arrays NumPy itself hands the
-call to the rule book `RULES` below. A NumPy function without a rule raises: it never cuts the path
-in silence.
+call to the rule book `RULES`. A NumPy function without a rule raises: it never cuts the path in
+silence.
 """
 
 from collections.abc import Callable
@@ -11,28 +11,31 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from autograd.core import primitive_vjps
-from autograd.extend import defvjp
-from autograd.numpy.numpy_boxes import ArrayBox
-from autograd.numpy.numpy_vspaces import ArrayVSpace
-from autograd.tracer import getval, isbox, trace_primitives_map
 
 from ..._core.errors import NotSupportedError, TracingError
 from ._helpers import BFLOAT16, widened
 from ._record import RULES as RULES
-from ._record import primitive
+from ._record import Node, Parts, entry, numbers
 from ._surface import ArraySurface
 
 
-class TracedArray(ArraySurface, ArrayBox):
-    """An array whose history is being recorded; made by gradient functions only."""
+class TracedArray(ArraySurface):
+    """An array whose history is being recorded; made by gradient functions only.
 
-    __slots__ = ()
+    Nested gradients have levels: the value of an array of an inner one may be an array of an outer.
+    """
+
+    __slots__ = ("_level", "_node", "_value")
+
+    def __init__(self, value: Any, level: int, node: Node):
+        self._value = value
+        self._level = level
+        self._node = node
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise no_rule(f"{ufunc.__name__}.{method}")
-        rule = _rule_for(ufunc, inputs)
+        rule = _rule_for(ufunc)
         if not kwargs:
             return rule(*inputs)
         refuse_out(ufunc.__name__, kwargs.get("out"))
@@ -45,7 +48,7 @@ class TracedArray(ArraySurface, ArrayBox):
             raise
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        rule = _rule_for(func, args)
+        rule = _rule_for(func)
         try:
             return rule(*args, **kwargs)
         except TypeError:
@@ -63,46 +66,139 @@ class TracedArray(ArraySurface, ArrayBox):
         return RULES["getitem"](self, index)
 
 
-# autograd makes boxes by the type of the value: from now on ours, a subclass of its own.
-TracedArray.register(np.ndarray)
-_bfloat16 = BFLOAT16.type
-for _scalar in (np.float16, _bfloat16, np.float32, np.float64, np.complex64, np.complex128):
-    TracedArray.register(_scalar)
-ArrayVSpace.register(_bfloat16)  # autograd knows NumPy's own scalar types
+# The types of results that are arrays; others are looked at by `_boxed`.
+ARRAYS = {
+    np.ndarray, np.float16, BFLOAT16.type, np.float32, np.float64, np.complex64, np.complex128,
+}  # fmt: skip
 
 
-class Parts:
-    """The gradients of a function with several results: one for each, or None."""
-
-    __slots__ = ("gs",)
-
-    def __init__(self, gs: list[Any]):
-        self.gs = gs
-
-    def plus(self, other: "Parts") -> "Parts":
-        return Parts([_sum(a, b) for a, b in zip(self.gs, other.gs, strict=True)])
+# Recording ----------------------------------------------------------------------------------------
 
 
-def _sum(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
+def primitive(
+    function: Callable[..., Any], jointly: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """`function`, recorded where an argument is traced; the function itself sees plain values only.
+
+    Its derivatives are given by `defvjp`, one for each argument, or by `jointly(places, ans, args,
+    kwargs)`, which gives the map from a gradient to the list of those of the arguments at `places`.
+    Of nested gradients the innermost is recorded first.
+    """
+    makers: list[Any] = []
+    # As little Python as it takes: this runs for every call on a traced array.
+    new, traced, new_node, node_type = TracedArray.__new__, TracedArray, Node.__new__, Node
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        level, places, is_nested = 0, [], False
+        for i, arg in enumerate(args):
+            if type(arg) is traced:
+                found = arg._level
+                if found == level:
+                    places.append(i)
+                elif found > level:
+                    is_nested = level > 0
+                    level, places = found, [i]
+                else:
+                    is_nested = True
+        if not places:
+            return function(*args, **kwargs)
+        values, parents = list(args), []
+        for i in places:
+            box = args[i]
+            value = values[i] = box._value
+            parents.append(box._node)
+            if type(value) is traced:
+                is_nested = True
+        ans = record(*values, **kwargs) if is_nested else function(*values, **kwargs)
+        backs: Any
+        if jointly is not None:
+            backs = jointly(places, ans, values, kwargs)
+        else:
+            backs = []
+            try:
+                for i in places:
+                    backs.append(makers[i](ans, *values, **kwargs))
+            except IndexError:
+                _check_place(record, i, makers)
+                raise
+        node = new_node(node_type)
+        node.number = next(numbers)
+        node.parents = parents
+        node.backs = backs
+        if type(ans) not in ARRAYS:
+            return _boxed(ans, level, node, record)
+        result = new(traced)
+        result._value = ans
+        result._level = level
+        result._node = node
+        return result
+
+    record.__name__ = getattr(function, "__name__", "function")
+    record.__doc__ = function.__doc__
+    record.__wrapped__ = function  # type: ignore[attr-defined]
+    record.makers = makers  # type: ignore[attr-defined]
+    return record
+
+
+def defvjp(recorded: Any, *makers: Callable[..., Any]) -> None:
+    """Give a primitive its derivatives, by its first arguments.
+
+    They are of the form `lambda ans, *args: lambda g: ...`, and may call NumPy functions on traced
+    arrays, which is how higher orders come about.
+    """
+    recorded.makers[:] = makers
+
+
+def _check_place(recorded: Any, place: int, makers: list[Any]) -> None:
+    if place >= len(makers):
+        raise no_rule(f"{recorded.__name__}, by its argument {place},")
+
+
+def _boxed(ans: Any, level: int, node: Node, recorded: Any) -> Any:
+    """The traced form of a result that is no plain array."""
+    for y in ans if isinstance(ans, tuple) else (ans,):
+        if type(y) is TracedArray and y._level >= level:
+            raise TracingError(
+                f"{recorded.__name__} has a derivative of its own and uses an array that is being "
+                "differentiated, but was not given to it: that array's gradient would be lost. "
+                "Make it an argument of the function."
+            )
+    if isinstance(ans, tuple):
+        forms = [Form(y) for y in ans]
+        backs = node.backs
+
+        def filled(given: Parts) -> Any:
+            gs = [
+                np.zeros(form.shape, form.dtype) if g is None else g
+                for g, form in zip(given.gs, forms, strict=True)
+            ]
+            return [back(gs) for back in backs] if isinstance(backs, list) else backs(gs)
+
+        node.backs = filled
+        return parts_of(ans, level, node)
+    if type(ans) is TracedArray:
+        return TracedArray(ans, level, node)
+    raise TypeError(f"Results of type {type(ans).__name__} cannot be differentiated.")
+
+
+def parts_of(results: tuple[Any, ...], level: int, whole: Node) -> tuple[TracedArray, ...]:
+    """Several results of one entry; the gradients of them arrive there as `Parts`."""
+    size = len(results)
+
+    def part(i: int) -> Node:
+        return entry([whole], [lambda g: Parts([g if j == i else None for j in range(size)])])
+
+    return tuple([TracedArray(y, level, part(i)) for i, y in enumerate(results)])
 
 
 # The rule book ------------------------------------------------------------------------------------
 
 
-def _rule_for(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
+def _rule_for(function: Any) -> Callable[..., Any]:
     rule = RULES.get(function)
-    return _autograds_rule(function, args) if rule is None else rule
-
-
-def _autograds_rule(function: Any, args: tuple[Any, ...]) -> Callable[..., Any]:
-    """What autograd itself knows and we do not: right as it is, only not always in float32."""
-    theirs = trace_primitives_map.get(function)
-    if theirs in primitive_vjps and any([isbox(arg) for arg in args]):
-        return theirs
-    raise no_rule(getattr(function, "__name__", str(function)))
+    if rule is None:
+        raise no_rule(getattr(function, "__name__", str(function)))
+    return rule
 
 
 def no_rule(name: str) -> NotSupportedError:
@@ -127,7 +223,7 @@ def refuse_out(name: str, out: Any) -> None:
 def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """After a TypeError: our error, if arguments were given that the rule does not know."""
     refuse_out(function.__name__, kwargs.get("out"))
-    if rule in primitive_vjps:
+    if hasattr(rule, "makers"):
         fits = not kwargs
     else:
         try:
@@ -141,11 +237,7 @@ def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:
-    """A primitive with its derivatives, one per positional argument; entered in the rule book.
-
-    `vjps` are of autograd's form `lambda ans, *args: lambda g: ...`; they may call NumPy functions
-    on traced arrays, which is how higher orders come about.
-    """
+    """A primitive with its derivatives, as `defvjp` takes them; entered in the rule book."""
     traced = primitive(function)
     defvjp(traced, *vjps)
     for key in keys or (function,):
@@ -172,7 +264,7 @@ def constant(*functions: Any) -> None:
 def _plain(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return type(x)([_plain(item) for item in x])
-    return getval(x)
+    return stop(x)
 
 
 def composed(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -225,11 +317,13 @@ def array_from(obj: Any, dtype: Any) -> Any:
     """An array out of nested lists that hold traced arrays."""
     if isinstance(obj, (list, tuple)):
         return np.stack([array_from(item, dtype) for item in obj])
-    if isbox(obj):
+    if type(obj) is TracedArray:
         return obj if dtype is None else obj.astype(dtype)
     return np.asarray(obj, dtype=dtype)
 
 
 def stop(x: Any, /) -> Any:
     """The plain value of a traced array."""
-    return getval(x)
+    while type(x) is TracedArray:
+        x = x._value
+    return x

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._core import tree
 from ..._core.errors import TracingError
-from ._tape import TracedArray
+from ._tape import ARRAYS, TracedArray
 
 
 class UnreadableArray(np.ndarray):
@@ -64,7 +64,7 @@ class UnreadableArray(np.ndarray):
 
 
 # The tape records these as it records plain arrays.
-TracedArray.register(UnreadableArray)
+ARRAYS.add(UnreadableArray)
 
 
 def hidden(nest: Any) -> Any:

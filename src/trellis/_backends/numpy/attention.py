@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp
 
 from ..exports import hand_on
 from ._fused import fused
-from ._record import primitive
-from ._tape import TracedArray
+from ._tape import TracedArray, defvjp, primitive
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -113,7 +111,7 @@ def _softmax_vjp(weights: Any, logits: Any, keep: Any) -> Any:
     return vjp
 
 
-defvjp(_softmax, _softmax_vjp, argnums=(0,))
+defvjp(_softmax, _softmax_vjp)
 
 
 hand_on(globals())

@@ -11,7 +11,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from autograd.extend import defvjp
 from numpy.lib.stride_tricks import as_strided
 
 from ..exports import hand_on
@@ -19,7 +18,7 @@ from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ..shared.convolution import laid_like as laid_like
 from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._fused import fused
-from ._record import primitive
+from ._tape import defvjp, primitive
 
 # Windows are copied for one block of rows at a time: small enough to stay in the cache together
 # with the block before, whose memory is still held; large enough for BLAS.
@@ -192,19 +191,16 @@ defvjp(
     _output,
     lambda ans, x, w, geo: lambda g: _input_gradient(g, w, geo),
     lambda ans, x, w, geo: lambda g: _filter_gradient(x, g, geo),
-    argnums=(0, 1),
 )
 defvjp(
     _input_gradient,
     lambda ans, g, w, geo: lambda x: _output(x, w, geo),
     lambda ans, g, w, geo: lambda x: _filter_gradient(x, g, geo),
-    argnums=(0, 1),
 )
 defvjp(
     _filter_gradient,
     lambda ans, x, g, geo: lambda w: _input_gradient(g, w, geo),
     lambda ans, x, g, geo: lambda w: _output(x, w, geo),
-    argnums=(0, 1),
 )
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, primitive
 
 from ..._core.errors import BackendNotInstalledError, DistributedError
 from ..exports import hand_on
 from ..shared.distributed import Place
+from ._tape import defvjp, primitive
 
 _SPINS = 2000  # before a waiting rank begins to sleep
 _PAUSE = 1e-4

@@ -8,34 +8,31 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import scipy.special
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..._ops.elementwise import OPS
+from ..._ops.making import made, plainly
+from ..._ops.record import (
+    COMPARISON,
+    EQUALITY,
+    FLOAT_PAIR,
+    FLOATS,
+    LIKE,
+    LOGICAL,
+    ORDERED,
+    PROMOTED,
+    QUESTION,
+)
 from ..exports import hand_on
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
 from ._rules.elementwise import erfinv as plain_erfinv
 
-# Functions of one array ---------------------------------------------------------------------------
-
-# These keep the type of their array, whatever it is.
-abs = np.abs
-bitwise_invert = np.bitwise_invert
-ceil = np.ceil
-conj = np.conjugate
-floor = np.floor
-isfinite = np.isfinite
-isinf = np.isinf
-isnan = np.isnan
-logical_not = np.logical_not
-negative = np.negative
-positive = np.positive
-sign = np.sign
-signbit = np.signbit
-square = np.square
-trunc = np.trunc
+# How types meet -----------------------------------------------------------------------------------
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,27 +45,90 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-acos = _of_floats("acos", np.arccos)
-acosh = _of_floats("acosh", np.arccosh)
-asin = _of_floats("asin", np.arcsin)
-asinh = _of_floats("asinh", np.arcsinh)
-atan = _of_floats("atan", np.arctan)
-atanh = _of_floats("atanh", np.arctanh)
-cbrt = _of_floats("cbrt", np.cbrt)
-cos = _of_floats("cos", np.cos)
-cosh = _of_floats("cosh", np.cosh)
+def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two arrays that meet in the type of the table."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2) and x1.dtype is x2.dtype:
+            return fn(x1, x2)
+        return fn(*pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions that ask which number is larger: NumPy would order complex ones."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind != "c"):
+                return fn(x1, x2)
+        x1, x2 = pair(x1, x2)
+        if complex in (type(x1), type(x2)) or "c" in (np.result_type(x1, x2).kind):
+            raise unordered(name)
+        return fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for functions that need floats."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind not in "iub"):
+                return fn(x1, x2)
+        return fn(*floating_pair(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(x1, x2) if type(x1) is type(x2) else fn(*_checked(x1, x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _checked(x1: Any, x2: Any) -> tuple[Any, Any]:
+    if not (hasattr(x1, "dtype") and hasattr(x2, "dtype")):
+        pair(x1, x2)  # refuses what is neither an array nor a number
+    return x1, x2
+
+
+globals().update(
+    made(
+        OPS,
+        "numpy",
+        {"np": np, "scipy": scipy},
+        {
+            FLOATS: _of_floats,
+            LIKE: plainly,
+            QUESTION: plainly,
+            PROMOTED: _promoting,
+            EQUALITY: _promoting,
+            ORDERED: _ordering,
+            COMPARISON: _ordering,
+            FLOAT_PAIR: _promoting_floats,
+            LOGICAL: _of_truths,
+        },
+    )
+)
+
+# What is more than that ---------------------------------------------------------------------------
+
+logical_not = np.logical_not
 erf = _of_floats("erf", plain_erf)
 erfc = _of_floats("erfc", plain_erfc)
 erfinv = _of_floats("erfinv", plain_erfinv)
-exp = _of_floats("exp", np.exp)
-log = _of_floats("log", np.log)
-log2 = _of_floats("log2", np.log2)
-log10 = _of_floats("log10", np.log10)
-reciprocal = _of_floats("reciprocal", np.reciprocal)
-sin = _of_floats("sin", np.sin)
-sinh = _of_floats("sinh", np.sinh)
-sqrt = _of_floats("sqrt", np.sqrt)
-tan = _of_floats("tan", np.tan)
 
 
 def _plain_rsqrt(x: Any) -> Any:
@@ -141,99 +201,6 @@ def _joined(real_part: Any, imag_part: Any) -> Any:
     joined = np.empty(real_part.shape, dtype=np.result_type(real_part, np.complex64))
     joined.real, joined.imag = real_part, imag_part
     return joined
-
-
-# Functions of two arrays --------------------------------------------------------------------------
-
-
-def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of two arrays that meet in the type of the table."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2) and x1.dtype is x2.dtype:
-            return fn(x1, x2)
-        return fn(*pair(x1, x2))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for functions that ask which number is larger: NumPy would order complex ones."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind != "c"):
-                return fn(x1, x2)
-        x1, x2 = pair(x1, x2)
-        if complex in (type(x1), type(x2)) or "c" in (np.result_type(x1, x2).kind):
-            raise unordered(name)
-        return fn(x1, x2)
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for functions that need floats."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype.kind not in "iub"):
-                return fn(x1, x2)
-        return fn(*floating_pair(x1, x2))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        return fn(x1, x2) if type(x1) is type(x2) else fn(*_checked(x1, x2))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _checked(x1: Any, x2: Any) -> tuple[Any, Any]:
-    if not (hasattr(x1, "dtype") and hasattr(x2, "dtype")):
-        pair(x1, x2)  # refuses what is neither an array nor a number
-    return x1, x2
-
-
-add = _promoting("add", np.add)
-bitwise_and = _promoting("bitwise_and", np.bitwise_and)
-bitwise_left_shift = _promoting("bitwise_left_shift", np.bitwise_left_shift)
-bitwise_or = _promoting("bitwise_or", np.bitwise_or)
-bitwise_right_shift = _promoting("bitwise_right_shift", np.bitwise_right_shift)
-bitwise_xor = _promoting("bitwise_xor", np.bitwise_xor)
-equal = _promoting("equal", np.equal)
-fmod = _promoting("fmod", np.fmod)
-greater = _ordering("greater", np.greater)
-greater_equal = _ordering("greater_equal", np.greater_equal)
-less = _ordering("less", np.less)
-less_equal = _ordering("less_equal", np.less_equal)
-maximum = _ordering("maximum", np.maximum)
-minimum = _ordering("minimum", np.minimum)
-multiply = _promoting("multiply", np.multiply)
-not_equal = _promoting("not_equal", np.not_equal)
-remainder = _promoting("remainder", np.remainder)
-subtract = _promoting("subtract", np.subtract)
-
-atan2 = _promoting_floats("atan2", np.arctan2)
-copysign = _promoting_floats("copysign", np.copysign)
-divide = _promoting_floats("divide", np.divide)
-hypot = _promoting_floats("hypot", np.hypot)
-logaddexp = _promoting_floats("logaddexp", np.logaddexp)
-nextafter = _promoting_floats("nextafter", np.nextafter)
-
-logical_and = _of_truths("logical_and", np.logical_and)
-logical_or = _of_truths("logical_or", np.logical_or)
-logical_xor = _of_truths("logical_xor", np.logical_xor)
 
 
 def pow(x1: Any, x2: Any, /) -> Any:

@@ -3,36 +3,36 @@ lists.
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
-from autograd.core import add_outgrads
-from autograd.tracer import trace_stack
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
+from ..._core.errors import TracingError
 from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
-from ._record import entry, primitive
-from ._tape import Parts, TracedArray, stop
+from ._record import Node, Parts, backward, entry, numbers
+from ._tape import TracedArray, parts_of, primitive, stop
 
 FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
 stop_gradient = stop
+
+# They only ever rise: threads that differentiate at the same time cannot confuse them.
+_levels = count(1)
 
 
 def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
     """`fn(xs) -> (outputs, aux)`, run once; returns outputs, aux, and the map from cotangents to
     gradients.
     """
-    # Levels only ever rise: threads that differentiate at the same time cannot confuse them, which
-    # a shared count up and down could.
-    level = trace_stack.top + 1
-    trace_stack.top = level
+    level = next(_levels)
     _einops.introduce()
-    roots = [entry([], _nothing) for _ in xs]
+    roots = [entry([], []) for _ in xs]
     boxes = [TracedArray(x, level, root) for x, root in zip(xs, roots, strict=True)]
     try:
         outputs, aux = fn(boxes)
@@ -41,80 +41,16 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
         raise
 
     def unboxed(x: Any) -> Any:
-        return x._value if isinstance(x, TracedArray) and x._trace == level else x
+        return x._value if type(x) is TracedArray and x._level == level else x
 
-    nodes = [y._node if isinstance(y, TracedArray) and y._trace == level else None for y in outputs]
+    nodes = _nodes(outputs, level)
 
     def pull(cotangents: list[Any]) -> list[Any]:
-        found = _backward(nodes, cotangents, once)
+        found = backward(zip(nodes, cotangents, strict=True), once)
         return [_finished(found.get(root), x) for root, x in zip(roots, xs, strict=True)]
 
     values = [unboxed(y) for y in outputs]
     return values, None if aux is None else tree.map(unboxed, aux), pull
-
-
-def _nothing(g: Any) -> tuple[()]:
-    """What goes back from an input of the function."""
-    return ()
-
-
-def _backward(nodes: list[Any], cotangents: list[Any], once: bool) -> dict[Any, Any]:
-    """The gradients at the roots that the outputs depend on.
-
-    With `once`, what an entry of the tape has kept is let go of as soon as it has been used.
-    """
-    outgrads: dict[Any, Any] = {}
-    for node, g in zip(nodes, cotangents, strict=True):
-        if node is not None and g is not None:
-            outgrads[node] = _added(outgrads.get(node), g)
-    counts = _counts(list(outgrads))
-    ready = [node for node in outgrads if counts[node] == 0]
-    roots: dict[Any, Any] = {}
-    # An infinite gradient is a result, not an accident, so NumPy does not warn about it here.
-    with np.errstate(all="ignore"):
-        while ready:
-            node = ready.pop()
-            outgrad = outgrads.pop(node)[0]
-            if not node.parents:
-                roots[node] = outgrad
-                continue
-            for parent, ingrad in zip(node.parents, node.vjp(outgrad), strict=True):
-                outgrads[parent] = _added(outgrads.get(parent), ingrad)
-                counts[parent] -= 1
-                if counts[parent] == 0:
-                    ready.append(parent)
-            if once:
-                node.parents = node.vjp = None
-            del outgrad, ingrad
-    return roots
-
-
-def _counts(ends: list[Any]) -> dict[Any, int]:
-    """For all entries that `ends` depend on, how often others were made from them."""
-    counts = dict.fromkeys(ends, 0)
-    waiting = list(ends)
-    while waiting:
-        for parent in waiting.pop().parents:
-            if parent in counts:
-                counts[parent] += 1
-            else:
-                counts[parent] = 1
-                waiting.append(parent)
-    return counts
-
-
-def _added(before: Any, g: Any) -> tuple[Any, bool]:
-    """The sum of two gradients, and whether the backward pass made it, and may write into it."""
-    if type(g) is Parts:
-        return (g if before is None else before[0].plus(g)), False
-    if type(g) is np.ndarray:
-        if before is None:
-            return g, False
-        total, is_ours = before
-        if type(total) is np.ndarray and total.dtype == g.dtype and total.shape == g.shape:
-            return np.add(total, g, out=total if is_ours else None), True
-    found: tuple[Any, bool] = add_outgrads(before, g)
-    return found
 
 
 def _finished(g: Any, x: Any) -> Any:
@@ -184,33 +120,94 @@ def custom_vjp(
 ) -> ListFn:
     """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
-    def opaque(*xs: Any) -> tuple[Any, ...]:
+    def function(*xs: Any) -> tuple[Any, ...]:
         return tuple(fn(list(xs)))
 
-    def vjps(argnums: Any, ys: Any, xs: Any, kwargs: Any) -> Any:
-        def back(upstream: Any) -> list[Any]:
-            gradients = rule(list(xs), [ys[i] for i in range(len(ys))], list(upstream))
-            return [gradients[n] for n in argnums]
+    def backs(places: list[int], ys: Any, xs: list[Any], kwargs: Any) -> Any:
+        def back(upstream: list[Any]) -> list[Any]:
+            gradients = rule(list(xs), list(ys), upstream)
+            return [gradients[i] for i in places]
 
         return back
 
-    recorded = primitive(opaque, vjps)
+    recorded = primitive(function, backs)
+    return lambda xs: list(recorded(*xs))
+
+
+def checkpoint(fn: ListFn) -> ListFn:
+    """Keep no intermediate values: run `fn` again in the backward pass.
+
+    Arrays that `fn` uses without being given them get their gradients too: they are the older
+    entries of the tape that its results lead back to.
+    """
 
     def call(xs: list[Any]) -> list[Any]:
-        ys = recorded(*xs)
-        return [ys[i] for i in range(len(ys))]
+        newest = next(numbers)
+        level, _, ys = _on_new_roots(fn, xs)
+        if level == 0:
+            return ys
+        places = [i for i, x in enumerate(xs) if _level(x) == level]
+        outside = _older(_nodes(ys, level), newest)
+
+        def back(given: Parts) -> list[Any]:
+            _, roots, again = _on_new_roots(fn, xs, level)
+            ends = zip(_nodes(again, level), given.gs, strict=True)
+            found = backward(ends, until=newest)
+            wanted = [*[roots[i] for i in places], *outside]
+            if not found.keys() <= {*roots.values(), *outside}:
+                raise TracingError(
+                    "A checkpointed function used other arrays when it ran again for its gradient. "
+                    "It must compute the same each time: give it what changes as an argument."
+                )
+            return [found.get(node) for node in wanted]
+
+        whole = entry([*[xs[i]._node for i in places], *outside], back)
+        parts = parts_of(tuple([_value(y, level) for y in ys]), level, whole)
+        return [part if _level(y) == level else y for part, y in zip(parts, ys, strict=True)]
 
     return call
 
 
-def checkpoint(fn: ListFn) -> ListFn:
-    """Keep no intermediate values: run `fn` again in the backward pass."""
+def _on_new_roots(
+    fn: ListFn, xs: list[Any], level: int = 0
+) -> tuple[int, dict[int, Node], list[Any]]:
+    """The results of `fn`, recorded from its arguments on; with their level, and the new roots."""
+    level = level or max([_level(x) for x in xs], default=0)
+    leaves, roots = list(xs), {}
+    for i, x in enumerate(xs):
+        if _level(x) == level and level > 0:
+            roots[i] = entry([], [])
+            leaves[i] = TracedArray(x._value, level, roots[i])
+    ys = fn(leaves)
+    return max([level, *[_level(y) for y in ys]]), roots, ys
 
-    def rule(xs: list[Any], ys: list[Any], upstream: list[Any]) -> list[Any]:
-        _, _, pull = vjp(lambda leaves: (fn(leaves), None), xs)
-        return pull(upstream)
 
-    return custom_vjp(fn, rule)
+def _older(ends: list[Node | None], newest: int) -> list[Node]:
+    """The entries from before the number `newest` that others, made after it, lead back to."""
+    seen = {node for node in ends if node is not None}
+    waiting, found = list(seen), []
+    while waiting:
+        node = waiting.pop()
+        if node.number > newest:
+            found.append(node)
+            continue
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                waiting.append(parent)
+    return found
+
+
+def _level(x: Any) -> int:
+    return x._level if type(x) is TracedArray else 0
+
+
+def _value(x: Any, level: int) -> Any:
+    return x._value if _level(x) == level else x
+
+
+def _nodes(ys: list[Any], level: int) -> list[Node | None]:
+    return [y._node if _level(y) == level else None for y in ys]
 
 
 hand_on(globals())

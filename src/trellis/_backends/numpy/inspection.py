@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.abilities import Abilities, capabilities
 from ..exports import hand_on
 from .casting import as_dtype
+
+ABILITIES = Abilities(is_host=True, has_small_types=True, needs_addresses=False)
 
 
 class Info:
@@ -15,7 +18,7 @@ class Info:
     __module__ = "trellis"
 
     def capabilities(self) -> dict[str, Any]:
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        return capabilities(ABILITIES)
 
     def default_device(self) -> str:
         return "cpu"

@@ -1,25 +1,26 @@
 """The linalg extension on NumPy."""
 
 import builtins
-import math
-from types import SimpleNamespace
+import sys
 from typing import Any
 
 import numpy as np
 
 from ..._core.dtypes import name_of
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import check_three, normal_axes
+from ..._core.shapes import check_three
 from ..exports import hand_on
-from ..shared import norms
-from ._helpers import FLOAT32, cast, floating, floating_pair, pair
+from ..shared.norms import norm_of_matrices, norm_of_vectors
+from ._helpers import FLOAT32, floating, floating_pair, pair
 from ._tape import stop
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import all, any, max, min, sum
+from .reduction import sum
 from .searching import where
+
+_xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Any) -> Any:
@@ -75,7 +76,7 @@ def inv(x: Any, /) -> Any:
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
+    return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
@@ -133,28 +134,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     wide = _matrix(x)
     if ord in (1, 2, 0):
         return _back(np.linalg.vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x)
-    norm = norms.vector_norm(_ops, wide, axis=axis, keepdims=keepdims, ord=ord)
+    norm = norm_of_vectors(_xp, wide, axis=axis, keepdims=keepdims, ord=ord)
     return _back(norm, x)
-
-
-def _count(x: Any, axis: Any) -> int:
-    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
-
-
-_ops = SimpleNamespace(
-    abs=np.abs,
-    all=all,
-    any=any,
-    cast_like=lambda x, like: cast(x, like.dtype),
-    count=_count,
-    max=max,
-    min=min,
-    sqrt=np.sqrt,
-    stop=stop,
-    sum=sum,
-    svdvals=svdvals,
-    where=where,
-)
 
 
 hand_on(globals(), "linalg")

@@ -7,14 +7,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from autograd.tracer import getval
 from scipy.special import gammainc, gammaln
 
 from ..._core.threefry import MASK, PARITY
 from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
-from ._tape import differentiable
+from ._tape import differentiable, stop
 from .casting import check_device
 
 _U32, _U64 = np.uint32, np.uint64
@@ -226,7 +225,7 @@ def _draw_gamma(a: Any, key: Any, log_space: bool) -> Any:
 
 def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
     # The implicit derivative: a draw keeps its quantile, so dx/da = -(dF/da) / (dF/dx).
-    alpha, x = [np.asarray(getval(v), np.float64) for v in (a, ans)]
+    alpha, x = [np.asarray(stop(v), np.float64) for v in (a, ans)]
     x = np.maximum(np.exp(x) if log_space else x, 1e-300)
     step = 1e-4 * np.maximum(alpha, 1e-2)
     by_a = (
@@ -235,7 +234,7 @@ def _gamma_vjp(ans: Any, a: Any, key: Any, log_space: bool) -> Any:
     ) / (12 * step)
     density = np.exp((alpha - 1) * np.log(x) - x - gammaln(alpha))
     slope = -by_a / density / (x if log_space else 1.0)
-    return lambda g: g * slope.astype(getval(a).dtype)
+    return lambda g: g * slope.astype(stop(a).dtype)
 
 
 _gamma = differentiable(_draw_gamma, _gamma_vjp)

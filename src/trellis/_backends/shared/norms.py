@@ -6,60 +6,74 @@ is 0, the smallest is refused.
 """
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..._core.errors import ArgumentError, ShapeError
+from ..._core.shapes import normal_axes
+from ..array_api import Axes, Native
+
+if TYPE_CHECKING:
+    from ..interface import Backend
 
 
-def vector_norm(ops: Any, x: Any, *, axis: Any, keepdims: bool, ord: Any) -> Any:
-    """`ops` has abs, sum, max, min, any, where, cast_like and count."""
-    size = ops.abs(x)
+def norm_of_vectors(xp: "Backend", x: Native, *, axis: Axes, keepdims: bool, ord: float) -> Native:
+    """The standard's `vector_norm` of floats."""
+    size = xp.abs(x)
     if ord in (math.inf, -math.inf) or ord < 0:
-        is_empty = ops.count(x, axis) == 0
+        is_empty = _count(x, axis) == 0
         if is_empty and ord < 0:
             raise _no_smallest("vector_norm", ord)
         if is_empty:
-            return ops.sum(size, axis=axis, keepdims=keepdims)
+            return xp.sum(size, axis=axis, keepdims=keepdims)
     if ord == math.inf:
-        return ops.max(size, axis=axis, keepdims=keepdims)
+        return xp.max(size, axis=axis, keepdims=keepdims)
     if ord == -math.inf:
-        return ops.min(size, axis=axis, keepdims=keepdims)
+        return xp.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return ops.sum(ops.cast_like(size != 0, size), axis=axis, keepdims=keepdims)
+        return xp.sum(xp.astype(size != 0, size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
-        return ops.sum(size, axis=axis, keepdims=keepdims)
+        return xp.sum(size, axis=axis, keepdims=keepdims)
     is_zero = size == 0
-    safe = ops.where(is_zero, 1, size)
+    safe = xp.where(is_zero, 1, size)
     if ord < 0:
         # One zero is the smallest element there can be: the norm is 0.
-        norm = ops.sum(safe**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
-        return ops.where(ops.any(is_zero, axis=axis, keepdims=keepdims), 0, norm)
+        norm = xp.sum(safe**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+        return xp.where(xp.any(is_zero, axis=axis, keepdims=keepdims), 0, norm)
     powers = safe * safe if ord == 2 else safe**ord
-    total = ops.sum(ops.where(is_zero, 0, powers), axis=axis, keepdims=keepdims)
+    total = xp.sum(xp.where(is_zero, 0, powers), axis=axis, keepdims=keepdims)
     nothing = total == 0
-    positive = ops.where(nothing, 1, total)
-    return ops.where(nothing, 0, ops.sqrt(positive) if ord == 2 else positive ** (1 / ord))
+    positive = xp.where(nothing, 1, total)
+    return xp.where(nothing, 0, xp.sqrt(positive) if ord == 2 else positive ** (1 / ord))
 
 
-def matrix_norm(ops: Any, x: Any, *, keepdims: bool, ord: Any) -> Any:
-    """`ops` has svdvals, all and stop besides; "fro" is the vector norm over both axes."""
+def norm_of_matrices(
+    xp: "Backend", x: Native, *, keepdims: bool, ord: float | str | None
+) -> Native:
+    """The standard's `matrix_norm` of floats, but for "fro": the vector norm over both axes."""
     if ord in (1, -1, math.inf, -math.inf):
-        parts = ops.sum(ops.abs(x), axis=-2 if ord in (1, -1) else -1)
+        parts = xp.sum(xp.abs(x), axis=-2 if ord in (1, -1) else -1)
     elif ord in ("nuc", 2, -2):
-        is_zero = ops.all(x == 0, axis=(-2, -1), keepdims=True)
-        parts = ops.svdvals(ops.where(is_zero, ops.stop(x), x))
+        is_zero = xp.all(x == 0, axis=(-2, -1), keepdims=True)
+        parts = xp.linalg.svdvals(xp.where(is_zero, xp.stop_gradient(x), x))
     else:
         raise ArgumentError(
             f"matrix_norm() knows ord 'fro', 'nuc', 1, 2, inf and their negatives, got {ord!r}."
         )
-    if ord != "nuc" and ord < 0 and ops.count(parts, -1) == 0:
+    is_least = ord in (-1, -2, -math.inf)
+    if is_least and _count(parts, -1) == 0:
         raise _no_smallest("matrix_norm", ord)
-    if ord == "nuc" or ops.count(parts, -1) == 0:
-        norm = ops.sum(parts, axis=-1)
+    if ord == "nuc" or _count(parts, -1) == 0:
+        norm = xp.sum(parts, axis=-1)
     else:
-        norm = ops.max(parts, axis=-1) if ord > 0 else ops.min(parts, axis=-1)
+        norm = xp.min(parts, axis=-1) if is_least else xp.max(parts, axis=-1)
     return norm[..., None, None] if keepdims else norm
 
 
-def _no_smallest(function: str, ord: Any) -> ShapeError:
+def _count(x: Native, axis: Axes) -> int | None:
+    """How many elements are reduced; None where it is not known while tracing."""
+    counts = [x.shape[a] for a in normal_axes(axis, len(x.shape))]
+    return None if None in counts else math.prod(counts)
+
+
+def _no_smallest(function: str, ord: float | str | None) -> ShapeError:
     return ShapeError(f"{function}() with ord={ord} takes the smallest element, and there is none.")

@@ -1,5 +1,7 @@
 """The TensorFlow backend: an Array API namespace, and what Trellis needs beyond it."""
 
+import sys as _sys
+
 from ..._core.constants import e as e
 from ..._core.constants import inf as inf
 from ..._core.constants import nan as nan
@@ -37,9 +39,13 @@ from .sorting import *
 from .tracing import *
 
 from . import _register as _register  # isort: skip
+from ._helpers import BY_NAME  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
+from ..complete import complete as _complete  # isort: skip
 
 __array_api_version__ = "2024.12"
+TYPES = BY_NAME
+MADE = _complete(_sys.modules[__name__])
 
 # Last, when everything is there: from now on arrays of this framework find the backend.
 _register.make_known()

@@ -6,19 +6,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-try:
-    from tensorflow.python.eager.record import could_possibly_record
-except ImportError:  # TensorFlow has no public name for it
-
-    def could_possibly_record() -> bool:
-        return True
-
-
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError, DeviceError, ShapeError
 from ..._core.shapes import LARGEST, broadcast_shapes, normal_axes, normal_axis
+from ._private import Eager as Eager
+from ._private import datatype_of
+from ._private import is_recording as is_recording
 
-is_recording = could_possibly_record
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
 FLOATING = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
@@ -28,8 +22,8 @@ SIGNED = frozenset([tf.int8, tf.int16, tf.int32, tf.int64])
 UNSIGNED = frozenset([tf.uint8, tf.uint16, tf.uint32, tf.uint64])
 SIGNED_OF_WIDTH = {1: tf.int8, 2: tf.int16, 4: tf.int32, 8: tf.int64}
 
-_by_name = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
-_promoted = {(_by_name[a], _by_name[b]): _by_name[c] for (a, b), c in dtypes.PROMOTION.items()}
+BY_NAME = {name: tf.as_dtype(name) for name in ("bool", *dtypes.NUMERIC)}
+_promoted = {(BY_NAME[a], BY_NAME[b]): BY_NAME[c] for (a, b), c in dtypes.PROMOTION.items()}
 
 
 def may_differentiate() -> bool:
@@ -42,8 +36,6 @@ def may_differentiate() -> bool:
     return not tf.executing_eagerly() or is_recording()
 
 
-with tf.init_scope():  # this file may be read for the first time while a graph is made
-    Eager: Any = type(tf.constant(0))
 FLOAT32_ENUM = FLOAT32.as_datatype_enum
 
 
@@ -56,22 +48,22 @@ def is_plain_pair(x1: Any, x2: Any) -> bool:
     return (
         type(x1) is Eager
         and type(x2) is Eager
-        and x1._datatype_enum() == FLOAT32_ENUM == x2._datatype_enum()
+        and datatype_of(x1) == FLOAT32_ENUM == datatype_of(x2)
         and not is_recording()
     )
 
 
 def is_plain(x: Any) -> bool:
     """Whether it is a float32 tensor with values."""
-    return type(x) is Eager and x._datatype_enum() == FLOAT32_ENUM
+    return type(x) is Eager and datatype_of(x) == FLOAT32_ENUM
 
 
 def default_float() -> Any:
-    return _by_name[dtypes.default_dtype()]
+    return BY_NAME[dtypes.default_dtype()]
 
 
 def default_complex() -> Any:
-    return _by_name[dtypes.default_complex()]
+    return BY_NAME[dtypes.default_complex()]
 
 
 def promote(a: Any, b: Any) -> Any:
@@ -112,7 +104,7 @@ def scalar(value: Any, dtype: Any) -> Any:
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both arguments in their common dtype."""
-    if type(x1) is Eager and type(x2) is Eager and x1._datatype_enum() == x2._datatype_enum():
+    if type(x1) is Eager and type(x2) is Eager and datatype_of(x1) == datatype_of(x2):
         return x1, x2
     if isinstance(x1, SCALARS):
         x2 = tensor(x2)

@@ -10,12 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ._helpers import is_recording
-
-try:
-    from tensorflow.python.eager import record
-except ImportError:  # TensorFlow has no public name for it
-    record = None
+from ._private import is_recording, record
 
 # The map from the gradients of what a function gives to one for each input.
 Backward = Callable[..., list[Any]]

@@ -5,27 +5,13 @@ import sys
 import tensorflow as tf
 
 from ..._core.dispatch import register
+from ._private import Eager, Symbolic
 
+# A backend may load while a function is being traced: step out of it.
+with tf.init_scope():
+    _Variable = type(tf.Variable(0))  # that of eager ones, which has no public name
 
-def _array_types() -> list[type]:
-    """The exact classes of eager and symbolic tensors and of variables; most have no public
-    name.
-    """
-    classes = []
-
-    def note(x: tf.Tensor) -> tf.Tensor:
-        classes.append(type(x))
-        return x
-
-    # A backend may load while a function is being traced: step out of it.
-    with tf.init_scope():
-        spec = tf.TensorSpec([], tf.float32)
-        tf.function(note, autograph=False).get_concrete_function(spec)
-        classes += [type(tf.constant(0)), tf.Tensor, type(tf.Variable(0)), tf.Variable]
-    return classes
-
-
-ARRAY_TYPES: tuple[type, ...] = tuple(_array_types())
+ARRAY_TYPES: tuple[type, ...] = (Symbolic, Eager, tf.Tensor, _Variable, tf.Variable)
 
 
 def make_known() -> None:

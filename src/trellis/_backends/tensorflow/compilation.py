@@ -10,7 +10,15 @@ import tensorflow as tf
 from ..._core import tree
 from ..._core.donation import give_away, places
 from ..exports import hand_on
-from ._helpers import Eager, is_recording
+from ._private import (
+    Eager,
+    datatype_of,
+    flat_call,
+    is_recording,
+    runtime_call,
+    shape_of,
+    unwarned,
+)
 
 _static_types = (bool, int, float, complex, str)
 
@@ -60,8 +68,8 @@ class _Function:
         key = (
             spec,
             statics,
-            *[x._datatype_enum() for x in tensors],
-            *[x._shape_tuple() for x in tensors],
+            *[datatype_of(x) for x in tensors],
+            *[shape_of(x) for x in tensors],
         )
         graph = self._graphs.get(key)
         if graph is None:
@@ -96,30 +104,24 @@ class _Function:
 
 
 def _graph_of(traced: Any, concrete: Any, spec: Any, count: int) -> "_Graph":
-    call_flat = _attribute(concrete, "_call_flat")
-    if call_flat is None or len(concrete.outputs) != count:
+    if len(concrete.outputs) != count:
         # Ragged or sparse results are several tensors each.
         return _Graph(spec, lambda arrays: traced(*arrays))
-    # The signature was compared before; ConcreteFunction.__call__ would do it again, 20 µs a
-    # tensor.
-    graph = _Graph(spec, lambda arrays: call_flat(arrays, concrete.captured_inputs))
-    inner = _attribute(concrete, "_inference_function")
-    context = _attribute(inner, "_bound_context")
-    captured = _attribute(concrete, "_captured_inputs")
-    is_plain = (
-        len(concrete.outputs) > 0
-        and captured is not None
-        and not any([callable(x) for x in captured])  # asked for anew at each call
-        and not any([y.dtype in (tf.resource, tf.variant) for y in concrete.outputs])
+    # The signature was compared before.
+    graph = _Graph(spec, flat_call(concrete))
+    is_plain = len(concrete.outputs) > 0 and not any(
+        [y.dtype in (tf.resource, tf.variant) for y in concrete.outputs]
     )
-    if is_plain and hasattr(context, "call_function") and hasattr(inner, "name"):
-        graph = graph._replace(
-            execute=context.call_function,
-            name=inner.name,
-            captured=list(concrete.captured_inputs),
-            returns=len(concrete.outputs),
-        )
-    return graph
+    by_runtime = runtime_call(concrete) if is_plain else None
+    if by_runtime is None:
+        return graph
+    execute, name = by_runtime
+    return graph._replace(
+        execute=execute,
+        name=name,
+        captured=list(concrete.captured_inputs),
+        returns=len(concrete.outputs),
+    )
 
 
 def _outputs(fn: Callable[..., Any], spec: Any, leaves: list[Any]) -> tuple[list[Any], Any]:
@@ -133,16 +135,7 @@ def _signature(tensors: list[Any]) -> list[Any]:
 
 
 def _traced(flat: Callable[..., Any]) -> Any:
-    traced = tf.function(flat, autograph=False)
-    # It warns of functions that are traced at nearly every call, and sees of ours the calls that
-    # trace alone.
-    traced._omit_frequent_tracing_warning = True
-    return traced
-
-
-def _attribute(x: Any, name: str) -> Any:
-    """An attribute that another version of TensorFlow may not have; None then."""
-    return getattr(x, name, None)
+    return unwarned(tf.function(flat, autograph=False))
 
 
 class _Graph(NamedTuple):
@@ -194,7 +187,7 @@ class _Donating:
         is_eager = tf.executing_eagerly() and not is_recording() and _is_cpu_only()
         if not at or not is_eager or not all([type(x) is Eager for x in leaves]):
             return self._plain.on_leaves(leaves, spec, args, kwargs)
-        key = (spec, *[x._datatype_enum() for x in leaves], *[x._shape_tuple() for x in leaves])
+        key = (spec, *[datatype_of(x) for x in leaves], *[shape_of(x) for x in leaves])
         if key not in self._graphs:
             indices = tf.range(len(at))
             self._graphs[key] = (

@@ -1,6 +1,5 @@
 """Many processes with TensorFlow: its collective ops, as MultiWorkerMirroredStrategy uses them."""
 
-import logging
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import tensorflow as tf
 from ..._core.errors import DistributedError
 from ..exports import hand_on
 from ..shared.distributed import Place
+from ._private import enable_collectives, has_collectives
 from .compilation import compile_function
 
 _GROUP = 1_017  # a number for the group of all ranks; strategies count theirs from 0
@@ -18,35 +18,14 @@ _GROUP = 1_017  # a number for the group of all ranks; strategies count theirs f
 
 def connect_ranks(place: Place) -> "Engine":
     """Start the server of this process and let collective ops use it, unless a strategy has."""
-    from tensorflow.core.protobuf import tensorflow_server_pb2
-    from tensorflow.python.eager import context
-
-    if getattr(context.context(), "_collective_ops_server_def", None) is not None:
+    if has_collectives():
         return Engine(place)
     if len(place.hosts) != place.size:
         raise DistributedError(
             "TensorFlow needs the address of every process: start the program with `trellis run` "
             "or mpiexec, or set TF_CONFIG as for MultiWorkerMirroredStrategy."
         )
-    server = tensorflow_server_pb2.ServerDef(
-        job_name="worker", task_index=place.rank, protocol="grpc"
-    )
-    job = server.cluster.job.add()
-    job.name = "worker"
-    for i, host in enumerate(place.hosts):
-        job.tasks[i] = host
-    server.default_session_config.device_count["CPU"] = 1
-    server.default_session_config.experimental.collective_group_leader = (
-        "/job:worker/replica:0/task:0"
-    )
-    # TensorFlow warns that tensors made before may move: on CPUs they stay what they are.
-    log = logging.getLogger("absl")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        context.context().enable_collective_ops(server)
-    finally:
-        log.setLevel(before)
+    enable_collectives(place.hosts, place.rank)
     engine = Engine(place)
     engine.barrier()
     return engine
@@ -56,9 +35,7 @@ class Engine:
     """Collectives over one-dimensional tensors."""
 
     def __init__(self, place: Place):
-        from tensorflow.python.ops import collective_ops
-
-        self._ops, self._place = collective_ops, place
+        self._place = place
         self._keys: dict[int, Any] = {}
         self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
@@ -76,16 +53,21 @@ class Engine:
 
     def _reduce(self, x: Any, op: str) -> Any:
         merge = {"sum": "Add", "max": "Max", "min": "Min"}[op]
-        return self._ops.all_reduce_v2(x, merge_op=merge, final_op="Id", **self._options(op, x))
+        options = self._options(op, x)
+        return tf.raw_ops.CollectiveReduceV2(
+            input=x, ordering_token=[], merge_op=merge, final_op="Id", **options
+        )
 
     def broadcast(self, buffer: Any, root: int) -> Any:
         options = self._options(f"from {root}", buffer)
         if self._place.rank == root:
-            return self._ops.broadcast_send_v2(buffer, **options)
-        return self._ops.broadcast_recv_v2(tf.constant(buffer.shape), buffer.dtype, **options)
+            return tf.raw_ops.CollectiveBcastSendV2(input=buffer, **options)
+        shape = tf.constant(buffer.shape)
+        return tf.raw_ops.CollectiveBcastRecvV2(shape=shape, T=buffer.dtype, **options)
 
     def all_gather(self, buffer: Any) -> Any:
-        found = self._ops.all_gather_v2(buffer, **self._options("gather", buffer))
+        options = self._options("gather", buffer)
+        found = tf.raw_ops.CollectiveGatherV2(input=buffer, ordering_token=[], **options)
         return tf.reshape(found, (self._place.size, *buffer.shape))
 
     def reduce_scatter(self, buffer: Any, op: str) -> Any:
@@ -111,7 +93,7 @@ class Engine:
             "group_key": _GROUP,
             "instance_key": tf.constant(self._key(what, x)),
             "communication_hint": "ring",
-            "timeout": self._place.timeout,
+            "timeout_seconds": self._place.timeout,
         }
 
     def _key(self, what: str, x: Any) -> int:
@@ -130,7 +112,7 @@ class Engine:
         if tf.executing_eagerly():
             return 0
         graph = tf.compat.v1.get_default_graph()
-        while isinstance(getattr(graph, "outer_graph", None), tf.__internal__.FuncGraph):
+        while hasattr(getattr(graph, "outer_graph", None), "outer_graph"):
             graph = graph.outer_graph
         self._counts[graph] = self._counts.get(graph, 0) + 1
         return self._counts[graph]

@@ -1,12 +1,24 @@
 """Functions of each element by itself, or of two elements at the same place."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
+from ..._ops import TABLE
+from ..._ops.elementwise import OPS
+from ..._ops.making import Wrap, made
+from ..._ops.record import (
+    COMPARISON,
+    EQUALITY,
+    FLOAT_PAIR,
+    FLOATS,
+    LOGICAL,
+    PROMOTED,
+)
 from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
@@ -30,6 +42,7 @@ from ._helpers import (
     tensor,
     truth,
 )
+from ._private import datatype_of
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
 # Python above them, which take twice as long as the kernel of a small tensor.
@@ -37,6 +50,73 @@ _raw = tf.raw_ops
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
+
+# How types meet -----------------------------------------------------------------------------------
+
+
+def _kernel(name: str) -> Any:
+    """The plain operation: its name is the last one under which the reader knows it."""
+    return getattr(_raw, TABLE[name].reads["tensorflow"].split()[-1])
+
+
+def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    kernel = _kernel(name)
+
+    def call(x: Any, /) -> Any:
+        return kernel(x=floating(x))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _of_pairs(meet: Callable[[Any, Any], tuple[Any, Any]]) -> Wrap:
+    def wrap(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+        kernel = _kernel(name)
+
+        def call(x1: Any, x2: Any, /) -> Any:
+            x1, x2 = meet(x1, x2)
+            return kernel(x=x1, y=x2)
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    return wrap
+
+
+def _ordered_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
+    x1, x2 = pair(x1, x2)
+    if x1.dtype is tf.bool:
+        return tf.cast(x1, tf.uint8), tf.cast(x2, tf.uint8)
+    return x1, x2
+
+
+def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    return _truth(x1), _truth(x2)
+
+
+def _truth(x: Any) -> Any:
+    if isinstance(x, SCALARS):
+        return tf.constant(bool(x))
+    refuse_others(x)
+    return truth(x)
+
+
+globals().update(
+    made(
+        [op for op in OPS if "tensorflow" in op.reads],
+        "tensorflow",
+        {"tf": tf},
+        {
+            FLOATS: _of_floats,
+            PROMOTED: _of_pairs(pair),
+            EQUALITY: _of_pairs(pair),
+            COMPARISON: _of_pairs(_ordered_pair),
+            FLOAT_PAIR: _of_pairs(floating_pair),
+            LOGICAL: _of_pairs(_bools),
+        },
+    )
+)
 
 # Arithmetic ---------------------------------------------------------------------------------------
 
@@ -46,19 +126,9 @@ def add(x1: Any, x2: Any, /) -> Any:
     return tf.logical_or(x1, x2) if x1.dtype is tf.bool else _raw.AddV2(x=x1, y=x2)
 
 
-def subtract(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return _raw.Sub(x=x1, y=x2)
-
-
 def multiply(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
     return tf.logical_and(x1, x2) if x1.dtype is tf.bool else _raw.Mul(x=x1, y=x2)
-
-
-def divide(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = floating_pair(x1, x2)
-    return _raw.RealDiv(x=x1, y=x2)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -185,18 +255,6 @@ def _complex_sign(x: Any) -> Any:
 
 def square(x: Any, /) -> Any:
     return _raw.Square(x=x) if x.dtype is not tf.bool else tf.identity(x)
-
-
-def sqrt(x: Any, /) -> Any:
-    return _raw.Sqrt(x=floating(x))
-
-
-def rsqrt(x: Any, /) -> Any:
-    return _raw.Rsqrt(x=floating(x))
-
-
-def reciprocal(x: Any, /) -> Any:
-    return _raw.Reciprocal(x=floating(x))
 
 
 def cbrt(x: Any, /) -> Any:
@@ -337,10 +395,6 @@ def round(x: Any, /) -> Any:
 # Exponentials and logarithms ----------------------------------------------------------------------
 
 
-def exp(x: Any, /) -> Any:
-    return _raw.Exp(x=floating(x))
-
-
 def expm1(x: Any, /) -> Any:
     x = floating(x)
     return _complex_expm1(x) if x.dtype in COMPLEX else tf.math.expm1(x)
@@ -438,45 +492,13 @@ def erfinv(x: Any, /) -> Any:
 # Angles -------------------------------------------------------------------------------------------
 
 
-def sin(x: Any, /) -> Any:
-    return _raw.Sin(x=floating(x))
-
-
-def cos(x: Any, /) -> Any:
-    return _raw.Cos(x=floating(x))
-
-
-def tan(x: Any, /) -> Any:
-    return _raw.Tan(x=floating(x))
-
-
-def asin(x: Any, /) -> Any:
-    return _raw.Asin(x=floating(x))
-
-
-def acos(x: Any, /) -> Any:
-    return _raw.Acos(x=floating(x))
-
-
-def atan(x: Any, /) -> Any:
-    return _raw.Atan(x=floating(x))
-
-
 def atan2(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
-    return tf.math.atan2(x1, x2)
-
-
-def sinh(x: Any, /) -> Any:
-    return _raw.Sinh(x=floating(x))
-
-
-def cosh(x: Any, /) -> Any:
-    return _raw.Cosh(x=floating(x))
+    return _raw.Atan2(y=x1, x=x2)
 
 
 def tanh(x: Any, /) -> Any:
-    if type(x) is Eager and x._datatype_enum() == FLOAT32_ENUM:  # `is_plain`, without the call
+    if type(x) is Eager and datatype_of(x) == FLOAT32_ENUM:  # `is_plain`, without the call
         return _raw.Tanh(x=x)
     x = floating(x)
     y = _raw.Tanh(x=x)
@@ -488,58 +510,6 @@ def _complex_tanh(x: Any, y: Any) -> Any:
     a, b = tf.math.real(x), tf.math.imag(x)
     limit = tf.complex(tf.math.real(y), copysign(tf.zeros_like(b), b))
     return tf.where(tf.math.is_inf(a) & tf.math.is_finite(b), limit, y)
-
-
-def asinh(x: Any, /) -> Any:
-    return _raw.Asinh(x=floating(x))
-
-
-def acosh(x: Any, /) -> Any:
-    return _raw.Acosh(x=floating(x))
-
-
-def atanh(x: Any, /) -> Any:
-    return _raw.Atanh(x=floating(x))
-
-
-# Comparisons --------------------------------------------------------------------------------------
-
-
-def equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return _raw.Equal(x=x1, y=x2)
-
-
-def not_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    return _raw.NotEqual(x=x1, y=x2)
-
-
-def _ordered_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
-    x1, x2 = pair(x1, x2)
-    if x1.dtype is tf.bool:
-        return tf.cast(x1, tf.uint8), tf.cast(x2, tf.uint8)
-    return x1, x2
-
-
-def less(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _ordered_pair(x1, x2)
-    return _raw.Less(x=x1, y=x2)
-
-
-def less_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _ordered_pair(x1, x2)
-    return _raw.LessEqual(x=x1, y=x2)
-
-
-def greater(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _ordered_pair(x1, x2)
-    return _raw.Greater(x=x1, y=x2)
-
-
-def greater_equal(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = _ordered_pair(x1, x2)
-    return _raw.GreaterEqual(x=x1, y=x2)
 
 
 def isclose(
@@ -617,27 +587,8 @@ def conj(x: Any, /) -> Any:
 # Logic and bits -----------------------------------------------------------------------------------
 
 
-def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
-    return _truth(x1), _truth(x2)
-
-
-def _truth(x: Any) -> Any:
-    if isinstance(x, SCALARS):
-        return tf.constant(bool(x))
-    refuse_others(x)
-    return truth(x)
-
-
-def logical_and(x1: Any, x2: Any, /) -> Any:
-    return tf.logical_and(*_bools(x1, x2))
-
-
-def logical_or(x1: Any, x2: Any, /) -> Any:
-    return tf.logical_or(*_bools(x1, x2))
-
-
 def logical_xor(x1: Any, x2: Any, /) -> Any:
-    return tf.not_equal(*_bools(x1, x2))
+    return tf.not_equal(_truth(x1), _truth(x2))
 
 
 def logical_not(x: Any, /) -> Any:

@@ -6,18 +6,27 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core import dtypes
+from ..._core.abilities import Abilities, capabilities
 from ..exports import hand_on
 from ._helpers import default_complex, default_float
 from .device import default_device, full_name
 
 _EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
 
+ABILITIES = Abilities(
+    has_compiler=True,
+    has_fast_half=True,
+    compiles_collectives=True,
+    asks_for_arrays=True,
+    max_dimensions=8,
+)
+
 
 class _Info:
     """The inspection object of the standard."""
 
     def capabilities(self) -> dict[str, Any]:
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 8}
+        return capabilities(ABILITIES)
 
     def default_device(self) -> str:
         return default_device()

@@ -1,7 +1,7 @@
 """The linear algebra extension of the standard."""
 
 import math
-from types import SimpleNamespace
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..exports import hand_on
-from ..shared import norms
+from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import (
     COMPLEX,
     FLOATING,
@@ -31,9 +31,10 @@ from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import all, any, max, min, sum
-from .searching import where
+from .reduction import all, any, sum
 from .tracing import is_concrete
+
+_xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Any) -> Any:
@@ -295,35 +296,13 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
             tf.square(tf.math.real(x)) + tf.square(tf.math.imag(x)) if x.dtype in COMPLEX else x * x
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
-    return norms.vector_norm(_ops, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
+    return norm_of_vectors(_xp, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
-
-
-def _count(x: Any, axis: Any) -> int | None:
-    """How many elements are reduced; None where it is not known while tracing."""
-    counts = [x.shape[a] for a in normal_axes(axis, rank(x))]
-    return None if None in counts else math.prod(counts)
-
-
-_ops = SimpleNamespace(
-    abs=tf.abs,
-    all=all,
-    any=any,
-    cast_like=lambda x, like: tf.cast(x, like.dtype),
-    count=_count,
-    max=max,
-    min=min,
-    sqrt=tf.sqrt,
-    stop=tf.stop_gradient,
-    sum=sum,
-    svdvals=svdvals,
-    where=where,
-)
+    return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 hand_on(globals(), "linalg")

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from ..exports import hand_on
 from ..shared.windows import WindowSpec, max_over_windows
-from ._helpers import is_recording
+from ._private import is_recording
 
 
 def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:

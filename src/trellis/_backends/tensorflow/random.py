@@ -27,6 +27,7 @@ from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import on, sizes
+from ._private import Symbolic
 from .tracing import is_concrete
 
 _SQRT2 = 2.0**0.5
@@ -74,12 +75,12 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
         return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
     x0, x1 = _hash_counters(key, prod(shape))
     keys = tf.reshape(tf.stack([x0, x1], axis=-1), (*shape, 2))
-    if isinstance(keys, tf.__internal__.SymbolicTensor):
+    if isinstance(keys, Symbolic):
         keys.__class__ = _Keys
     return keys
 
 
-class _Keys(tf.__internal__.SymbolicTensor):
+class _Keys(Symbolic):  # type: ignore[misc]
     """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of
     keys.
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from ._private import forward_level, is_transforming
+
 
 def fastest(
     fused: Callable[..., Any],
@@ -18,7 +20,7 @@ def fastest(
     """
     if torch.compiler.is_compiling():
         return fused(*xs)
-    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+    if is_transforming() or forward_level() >= 0:
         return formula(*xs)
     if torch.is_grad_enabled() and any([x is not None and x.requires_grad for x in xs]):
         return Fused.apply(fused, formula, *xs) if recorded is None else recorded(*xs)
@@ -64,8 +66,3 @@ def differentiated(xs: Any, ys: Any, gs: Any, is_needed: Any) -> list[Any]:
     for i, grad in zip(needed, found, strict=True):
         grads[i] = grad
     return grads
-
-
-def has_arguments(op: Any, count: int) -> bool:
-    """Whether an operation of torch that is not documented is there, in the form we know."""
-    return op is not None and len(op.default._schema.arguments) == count

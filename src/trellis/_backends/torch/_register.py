@@ -3,12 +3,12 @@
 import sys
 
 import torch
-from torch.utils import _pytree
 
 from ..._core.container import Container, flatten_container
 from ..._core.dispatch import register
 from ..._core.settings import Setting
 from ._helpers import unflattened
+from ._private import pytree
 
 ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
 
@@ -20,8 +20,8 @@ def make_known() -> None:
     package of them.
     """
     # So that Containers pass through torch.compile, torch.func and torch.cond.
-    if _pytree.tree_is_leaf(Container()):
-        _pytree.register_pytree_node(
+    if pytree is not None and pytree.tree_leaves(Container()):
+        pytree.register_pytree_node(
             Container, flatten_container, unflattened, serialized_type_name="trellis.Container"
         )
     # Dynamo cannot read context variables; see Setting.

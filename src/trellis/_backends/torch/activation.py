@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from ..._core.shapes import normal_axes
 from ..exports import hand_on
 from ._helpers import FEW_KERNELS
+from ._private import running_transform
 
 sigmoid = torch.sigmoid
 silu = F.silu
@@ -70,7 +71,7 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
         return _class_losses(logits, targets, axis, reduction)
     # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not
     # look at it.
-    if not logits.is_cpu or torch._C._functorch.peek_interpreter_stack() is not None:
+    if not logits.is_cpu or running_transform() is not None:
         return None
     try:
         return _class_losses(logits, targets, axis, reduction)

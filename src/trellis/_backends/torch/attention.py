@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from ..exports import hand_on
-from ._fused import Fused, differentiated, fastest, has_arguments
+from ._fused import Fused, differentiated, fastest
+from ._private import flash
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
@@ -39,18 +40,13 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
     return fastest(fused, formula, query, key, value, mask, recorded=recorded)
 
 
-# The kernel that torch chooses on the CPU, and its backward pass.
-_forward: Any = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
-_backward: Any = getattr(
-    torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu_backward", None
-)
-_choice: Any = getattr(torch, "_fused_sdp_choice", None)
-_has_kernel = has_arguments(_forward, 7) and has_arguments(_backward, 10) and _choice is not None
+# The kernel that torch chooses on the CPU, its backward pass, and the choice.
+_forward, _backward, _choice = flash or (None, None, None)
 _FLASH = 1  # among the kernels
 
 
 def _is_flash(query: Any, key: Any, value: Any, scale: float, is_causal: bool) -> bool:
-    if not _has_kernel or not query.is_cpu or not query.ndim == key.ndim == value.ndim == 4:
+    if _choice is None or not query.is_cpu or not query.ndim == key.ndim == value.ndim == 4:
         return False
     chosen = _choice(query, key, value, None, 0.0, is_causal, scale=scale)
     return bool(chosen == _FLASH)

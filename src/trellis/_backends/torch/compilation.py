@@ -13,6 +13,7 @@ from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import pretending
 from ..exports import hand_on
+from ._private import is_alone, running_transform
 
 
 def compile_function(
@@ -74,8 +75,8 @@ class _Donating:
         last, is_copied = self._last, False
         for i in places(spec, self._argnums):
             x = leaves[i]
-            # References of ours: the nest's, the list's, `x`, and that of the question itself.
-            if id(x) in last and last[id(x)]() is x and sys.getrefcount(x) == 4 and _is_alone(x):
+            is_last = id(x) in last and last[id(x)]() is x
+            if is_last and sys.getrefcount(x) == _REFERENCES and is_alone(x):
                 continue
             if isinstance(x, torch.Tensor):
                 leaves[i], is_copied = x.detach().clone(), True
@@ -89,21 +90,27 @@ class _Donating:
         return results
 
 
+def _references() -> int:
+    """How many references a tensor has that only the caller's nest, the list of leaves and a local
+    name hold: versions of Python differ in what the question adds. 0, so that all are copied, where
+    the number does not show another owner.
+    """
+    leaves = tree.flatten([torch.zeros(1)])[0]
+    nest = list(leaves)
+    x = leaves[0]
+    alone = sys.getrefcount(x)
+    nest.append(x)
+    return alone if sys.getrefcount(x) == alone + 1 else 0
+
+
+_REFERENCES = _references()
+
+
 def _is_recorded(leaves: list[Any]) -> bool:
-    if torch._C._functorch.peek_interpreter_stack() is not None:
+    if running_transform() is not None:
         return True
     tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
     return torch.is_grad_enabled() and any([x.requires_grad for x in tensors])
-
-
-_storage_count: Any = getattr(torch._C, "_storage_Use_Count", None)
-
-
-def _is_alone(x: Any) -> bool:
-    """Whether no other tensor lies in the same memory. The storage is held by `x`, and by the
-    object that asks.
-    """
-    return _storage_count is not None and _storage_count(x.untyped_storage()._cdata) == 2
 
 
 def _overwriting(fn: Callable[..., Any], argnums: tuple[int, ...]) -> Callable[..., Any]:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils import _pytree
 
+from ..._core import tree
+from ..._core.errors import NotSupportedError
 from ..exports import hand_on
+from ._private import while_loop as while_loop_in_graph
 
 
 def _is_traced(pred: Any) -> bool:
@@ -25,11 +27,11 @@ def cond(
     tuples, lists or dicts; a Container made inside a branch does not leave it.
     """
     if _is_traced(pred):
-        leaves, spec = _pytree.tree_flatten(operands)
+        leaves, spec = tree.flatten(operands)
         return torch.cond(
             pred,
-            lambda *xs: _unaliased(true_fn(*_pytree.tree_unflatten(xs, spec))),
-            lambda *xs: _unaliased(false_fn(*_pytree.tree_unflatten(xs, spec))),
+            lambda *xs: _unaliased(true_fn(*tree.unflatten(spec, xs))),
+            lambda *xs: _unaliased(false_fn(*tree.unflatten(spec, xs))),
             tuple(leaves),
         )
     return true_fn(*operands) if pred else false_fn(*operands)
@@ -37,9 +39,9 @@ def cond(
 
 def _unaliased(result: Any) -> Any:
     # torch.cond refuses branches that hand back one of their inputs, or a view of it.
-    leaves, spec = _pytree.tree_flatten(result)
+    leaves, spec = tree.flatten(result)
     copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
-    return _pytree.tree_unflatten(copies, spec)
+    return tree.unflatten(spec, copies)
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
@@ -62,21 +64,24 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
 def _traced_while_loop(
     cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any
 ) -> Any:
-    from torch._higher_order_ops.while_loop import while_loop as native_while_loop
-
-    leaves, spec = _pytree.tree_flatten(init)
+    if while_loop_in_graph is None:
+        raise NotSupportedError(
+            "This version of torch has no loop for compiled code. Call while_loop() outside of "
+            "trellis.compile, or use trellis.scan with a fixed number of steps."
+        )
+    leaves, spec = tree.flatten(init)
 
     def body(*xs: Any) -> Any:
         # The loop wants one layout in memory for what goes in and what comes out.
-        new = _pytree.tree_flatten(body_fn(_pytree.tree_unflatten(xs, spec)))[0]
+        new = tree.flatten(body_fn(tree.unflatten(spec, xs)))[0]
         return tuple([x.contiguous() for x in new])
 
-    out = native_while_loop(
-        lambda *xs: cond_fn(_pytree.tree_unflatten(xs, spec)),
+    out = while_loop_in_graph(
+        lambda *xs: cond_fn(tree.unflatten(spec, xs)),
         body,
         tuple([x.contiguous() for x in leaves]),
     )
-    return _pytree.tree_unflatten(out, spec)
+    return tree.unflatten(spec, out)
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
@@ -85,25 +90,23 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
 
     A Python loop: torch.compile unrolls it, so the graph grows with the length.
     """
-    leaves, spec = _pytree.tree_flatten(xs)
+    leaves, spec = tree.flatten(xs)
     carry, outputs = init, []
     length = leaves[0].shape[0]
     for i in range(length):
-        carry, y = fn(carry, _pytree.tree_unflatten([leaf[i] for leaf in leaves], spec))
-        outputs.append(_pytree.tree_flatten(y))
+        carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
+        outputs.append(tree.flatten(y))
     if length == 0:  # one step on zeros tells the shapes of the outputs
         zeros = [
             torch.zeros(leaf.shape[1:], dtype=leaf.dtype, device=leaf.device) for leaf in leaves
         ]
-        ys, out_spec = _pytree.tree_flatten(fn(init, _pytree.tree_unflatten(zeros, spec))[1])
-        return carry, _pytree.tree_unflatten([y.new_empty((0, *y.shape)) for y in ys], out_spec)
+        ys, out_spec = tree.flatten(fn(init, tree.unflatten(spec, zeros))[1])
+        return carry, tree.unflatten(out_spec, [y.new_empty((0, *y.shape)) for y in ys])
     columns = [_stacked([ys[i] for ys, _ in outputs]) for i in range(len(outputs[0][0]))]
-    return carry, _pytree.tree_unflatten(columns, outputs[0][1])
+    return carry, tree.unflatten(outputs[0][1], columns)
 
 
 def _stacked(column: list[Any]) -> Any:
-    if column[0] is None:  # a leaf in the eyes of PyTorch
-        return None
     return torch.stack([y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in column])
 
 

@@ -11,6 +11,20 @@ from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
+from ..._ops.elementwise import OPS
+from ..._ops.making import made, plainly
+from ..._ops.record import (
+    COMPARISON,
+    EQUALITY,
+    FLOAT_PAIR,
+    FLOATS,
+    LIKE,
+    LOGICAL,
+    ORDERED,
+    PART,
+    PROMOTED,
+    QUESTION,
+)
 from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
@@ -36,17 +50,7 @@ from ._helpers import (
 # They are their own magnitudes.
 _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 
-# Functions of one array ---------------------------------------------------------------------------
-
-# Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
-# `torch.tanh` is found some 90 ns later.
-
-isfinite = torch.isfinite
-isinf = torch.isinf
-isnan = torch.isnan
-positive = torch.positive
-real = torch.real
-signbit = torch.signbit
+# How types meet -----------------------------------------------------------------------------------
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,26 +63,176 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-acosh = _of_floats("acosh", torch.acosh)
-asin = _of_floats("asin", torch.asin)
-asinh = _of_floats("asinh", torch.asinh)
-atan = _of_floats("atan", torch.atan)
-atanh = _of_floats("atanh", torch.atanh)
-cos = _of_floats("cos", torch.cos)
-cosh = _of_floats("cosh", torch.cosh)
-erf = _of_floats("erf", torch.erf)
-erfc = _of_floats("erfc", torch.erfc)
-erfinv = _of_floats("erfinv", torch.erfinv)
-exp = _of_floats("exp", torch.exp)
-log = _of_floats("log", torch.log)
-log10 = _of_floats("log10", torch.log10)
-log2 = _of_floats("log2", torch.log2)
-reciprocal = _of_floats("reciprocal", torch.reciprocal)
-rsqrt = _of_floats("rsqrt", torch.rsqrt)
-sin = _of_floats("sin", torch.sin)
-sinh = _of_floats("sinh", torch.sinh)
-sqrt = _of_floats("sqrt", torch.sqrt)
-tan = _of_floats("tan", torch.tan)
+def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, /) -> Any:
+        if x.dtype in FEW_KERNELS:
+            return fn(x.to(torch.int64)).to(x.dtype)
+        return fn(x)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _carried(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """For uint16 to uint64: the same function on int64, its result cast back."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
+
+    return call
+
+
+def _compared(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return fn(ordered(x1), ordered(x2))
+
+    return call
+
+
+def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that PyTorch also takes numbers for; `few` serves uint16 to uint64."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
+                return fn(x1, x2)
+        kind = type(x2)
+        if kind in NUMBERS:
+            if _is_taken(x2, kind, x1.dtype):
+                return fn(x1, x2)
+        else:
+            kind = type(x1)
+            if kind in NUMBERS and _is_taken(x1, kind, x2.dtype):
+                return fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _is_taken(number: Any, kind: Any, dtype: Any) -> bool:
+    """Whether PyTorch takes a number beside this type, by our rules."""
+    if (dtype, kind) in NUMBER_FITS:
+        return kind is not int or -(2**63) <= number < 2**63
+    return kind is int and dtype in SIGNED and -128 <= number < 128  # in every signed type
+
+
+def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for which PyTorch wants tensors on both sides."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
+                return fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
+    """PyTorch takes a number on the right of a comparison only."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
+                return fn(x1, x2)
+        kind = type(x2)
+        if kind in NUMBERS and _is_taken(x2, kind, x1.dtype):
+            return fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of real floating-point arrays; integers are cast to the default float."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        if type(x1) is type(x2):
+            dtype = x1.dtype
+            if dtype is x2.dtype and (dtype is FLOAT32 or dtype in FLOATING):
+                return fn(x1, x2)
+        x1, x2 = both(x1, x2)
+        return fn(as_float(x1), as_float(x2))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _shift_right_unsigned(x1: Any, x2: Any) -> Any:
+    n, by = x1.to(torch.int64), x2.to(torch.int64)
+    if x1.dtype is torch.uint64:  # int64 would shift its sign in
+        shifted = ((n >> 1) & (2**63 - 1)) >> torch.clamp(by - 1, min=0)
+        return torch.where(by == 0, n, shifted).to(x1.dtype)
+    return (n >> by).to(x1.dtype)
+
+
+def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, /) -> Any:
+        return unordered(fn(ordered(x1), ordered(x2)), x1.dtype)
+
+    return call
+
+
+def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Whether an element counts as true does not depend on its type: no common one is needed."""
+
+    def call(x1: Any, x2: Any, /) -> Any:
+        device = (x1 if isinstance(x1, torch.Tensor) else x2).device
+        return fn(_truth(x1, device), _truth(x2, device))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _truth(x: Any, device: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return x != 0 if x.dtype in FEW_KERNELS else x
+    number_dtype(x, torch.bool)  # refuses what is not a number
+    return torch.full((), bool(x), dtype=torch.bool, device=device)
+
+
+# What serves uint16 to uint64 where int64 does not.
+_FEW = {
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "bitwise_right_shift": _shift_right_unsigned,
+}
+globals().update(
+    made(
+        OPS,
+        "torch",
+        {"torch": torch},
+        {
+            FLOATS: _of_floats,
+            LIKE: _unary,
+            QUESTION: plainly,
+            PART: plainly,
+            PROMOTED: lambda name, fn: _binary(name, fn, _FEW.get(name) or _carried(fn)),
+            EQUALITY: lambda name, fn: _comparison(name, fn, fn),
+            COMPARISON: lambda name, fn: _comparison(name, fn, _compared(fn)),
+            ORDERED: lambda name, fn: _tensors_only(name, fn, _extremum(fn)),
+            FLOAT_PAIR: _floating,
+            LOGICAL: _logical,
+        },
+    )
+)
+
+# What is more than that ---------------------------------------------------------------------------
+
+# Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
+# `torch.tanh` is found some 90 ns later.
+
+positive = torch.positive
 
 
 def cbrt(x: Any, /) -> Any:
@@ -92,21 +246,6 @@ def cbrt(x: Any, /) -> Any:
     # At 0 and the infinities the argument itself. The power lets the derivative at 0 be infinite.
     power = torch.pow(torch.where(x == 0, x, 1.0), 1 / 3)
     return torch.where(is_plain, root, torch.where(x == 0, x - (power.detach() - power), x))
-
-
-def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, /) -> Any:
-        if x.dtype in FEW_KERNELS:
-            return fn(x.to(torch.int64)).to(x.dtype)
-        return fn(x)
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-bitwise_invert = _unary("bitwise_invert", torch.bitwise_not)
-negative = _unary("negative", torch.neg)
-square = _unary("square", torch.square)
 
 
 def logical_not(x: Any, /) -> Any:
@@ -205,103 +344,6 @@ def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
     return torch.nan_to_num(x, nan, posinf, neginf)
 
 
-# Functions of two arrays --------------------------------------------------------------------------
-
-
-def _carried(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """For uint16 to uint64: the same function on int64, its result cast back."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        return fn(x1.to(torch.int64), x2.to(torch.int64)).to(x1.dtype)
-
-    return call
-
-
-def _compared(fn: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, /) -> Any:
-        return fn(ordered(x1), ordered(x2))
-
-    return call
-
-
-def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that PyTorch also takes numbers for; `few` serves uint16 to uint64."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
-                return fn(x1, x2)
-        kind = type(x2)
-        if kind in NUMBERS:
-            if _is_taken(x2, kind, x1.dtype):
-                return fn(x1, x2)
-        else:
-            kind = type(x1)
-            if kind in NUMBERS and _is_taken(x1, kind, x2.dtype):
-                return fn(x1, x2)
-        x1, x2 = both(x1, x2)
-        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _is_taken(number: Any, kind: Any, dtype: Any) -> bool:
-    """Whether PyTorch takes a number beside this type, by our rules."""
-    if (dtype, kind) in NUMBER_FITS:
-        return kind is not int or -(2**63) <= number < 2**63
-    return kind is int and dtype in SIGNED and -128 <= number < 128  # in every signed type
-
-
-def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for which PyTorch wants tensors on both sides."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
-                return fn(x1, x2)
-        x1, x2 = both(x1, x2)
-        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _comparison(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
-    """PyTorch takes a number on the right of a comparison only."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype not in FEW_KERNELS):
-                return fn(x1, x2)
-        kind = type(x2)
-        if kind in NUMBERS and _is_taken(x2, kind, x1.dtype):
-            return fn(x1, x2)
-        x1, x2 = both(x1, x2)
-        return few(x1, x2) if x1.dtype in FEW_KERNELS else fn(x1, x2)
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _floating(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of real floating-point arrays; integers are cast to the default float."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        if type(x1) is type(x2):
-            dtype = x1.dtype
-            if dtype is x2.dtype and (dtype is FLOAT32 or dtype in FLOATING):
-                return fn(x1, x2)
-        x1, x2 = both(x1, x2)
-        return fn(as_float(x1), as_float(x2))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
 def _divide_unsigned(x1: Any, x2: Any) -> Any:
     """Quotient of uint64 tensors in int64 arithmetic; 0 where the divisor is 0."""
     n, d = x1.to(torch.int64), x2.to(torch.int64)
@@ -325,39 +367,6 @@ def _remainder_unsigned(x1: Any, x2: Any) -> Any:
     n, d = x1.to(torch.int64), x2.to(torch.int64)
     quotient = _divide_unsigned(x1, x2).to(torch.int64)
     return torch.where(d == 0, 0, n - quotient * d).to(x1.dtype)
-
-
-def _shift_right_unsigned(x1: Any, x2: Any) -> Any:
-    n, by = x1.to(torch.int64), x2.to(torch.int64)
-    if x1.dtype is torch.uint64:  # int64 would shift its sign in
-        shifted = ((n >> 1) & (2**63 - 1)) >> torch.clamp(by - 1, min=0)
-        return torch.where(by == 0, n, shifted).to(x1.dtype)
-    return (n >> by).to(x1.dtype)
-
-
-def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, /) -> Any:
-        return unordered(fn(ordered(x1), ordered(x2)), x1.dtype)
-
-    return call
-
-
-def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
-
-    def call(x1: Any, x2: Any, /) -> Any:
-        device = (x1 if isinstance(x1, torch.Tensor) else x2).device
-        return fn(_truth(x1, device), _truth(x2, device))
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _truth(x: Any, device: Any) -> Any:
-    if isinstance(x, torch.Tensor):
-        return x != 0 if x.dtype in FEW_KERNELS else x
-    number_dtype(x, torch.bool)  # refuses what is not a number
-    return torch.full((), bool(x), dtype=torch.bool, device=device)
 
 
 def _divide(x1: Any, x2: Any, /) -> Any:
@@ -414,39 +423,11 @@ def _hypot(x1: Any, x2: Any) -> Any:
     return torch.where(is_zero, 0.0, torch.hypot(torch.where(is_zero, 1.0, x1), x2))
 
 
-add = _binary("add", torch.add, _carried(torch.add))
-subtract = _binary("subtract", torch.sub, _carried(torch.sub))
-multiply = _binary("multiply", torch.mul, _carried(torch.mul))
 divide = _binary("divide", _divide, _divide_as_floats)
 floor_divide = _tensors_only("floor_divide", _floor_divide, _divide_unsigned)
 fmod = _tensors_only("fmod", _fmod, _remainder_unsigned)
 truncate_divide = _tensors_only("truncate_divide", _truncate_divide, _divide_unsigned)
 remainder = _tensors_only("remainder", _remainder, _remainder_unsigned)
-pow = _binary("pow", torch.pow, _carried(torch.pow))
-bitwise_and = _binary("bitwise_and", torch.bitwise_and, torch.bitwise_and)
-bitwise_or = _binary("bitwise_or", torch.bitwise_or, torch.bitwise_or)
-bitwise_xor = _binary("bitwise_xor", torch.bitwise_xor, torch.bitwise_xor)
-bitwise_left_shift = _binary(
-    "bitwise_left_shift", torch.bitwise_left_shift, _carried(torch.bitwise_left_shift)
-)
-bitwise_right_shift = _binary(
-    "bitwise_right_shift", torch.bitwise_right_shift, _shift_right_unsigned
-)
-
-equal = _comparison("equal", torch.eq, torch.eq)
-not_equal = _comparison("not_equal", torch.ne, torch.ne)
-less = _comparison("less", torch.lt, _compared(torch.lt))
-less_equal = _comparison("less_equal", torch.le, _compared(torch.le))
-greater = _comparison("greater", torch.gt, _compared(torch.gt))
-greater_equal = _comparison("greater_equal", torch.ge, _compared(torch.ge))
-
-maximum = _tensors_only("maximum", torch.maximum, _extremum(torch.maximum))
-minimum = _tensors_only("minimum", torch.minimum, _extremum(torch.minimum))
-logical_and = _logical("logical_and", torch.logical_and)
-logical_or = _logical("logical_or", torch.logical_or)
-logical_xor = _logical("logical_xor", torch.logical_xor)
-
-atan2 = _floating("atan2", torch.atan2)
 
 
 def _nextafter(x1: Any, x2: Any) -> Any:
@@ -456,7 +437,6 @@ def _nextafter(x1: Any, x2: Any) -> Any:
     return y - (finite.detach() - finite)
 
 
-copysign = _floating("copysign", torch.copysign)
 hypot = _floating("hypot", _hypot)
 
 

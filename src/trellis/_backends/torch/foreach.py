@@ -12,15 +12,16 @@ import torch
 from ..exports import hand_on
 from ..shared import foreach as plain
 from ..shared.foreach import Step, StepKernel
+from ._private import adam_kernels, foreach, foreach_clone, running_transform
 from .convolution import laid_like
 from .gradients import compiling_inside
 
 
 def _walks() -> bool:
-    """Whether a torch.func transform encloses the running code."""
+    """Whether torch cannot take whole lists here: a torch.func transform encloses the code."""
     if torch.compiler.is_compiling():
-        return len(compiling_inside) > 0
-    return torch._C._functorch.peek_interpreter_stack() is not None
+        return foreach is None or len(compiling_inside) > 0
+    return foreach is None or running_transform() is not None
 
 
 def _overwrites(xs: list[Any], reuse: bool) -> bool:
@@ -44,7 +45,7 @@ def _operand(xs: list[Any], y: Any) -> Any:
 def foreach_add(xs: list[Any], ys: Any, alpha: Any = 1, *, reuse: bool = False) -> list[Any]:
     if _walks() or isinstance(alpha, torch.Tensor):
         return plain.foreach_add(xs, ys, alpha)
-    add = torch._foreach_add_ if _overwrites(xs, reuse) else torch._foreach_add
+    add = foreach.add_ if _overwrites(xs, reuse) else foreach.add
     if isinstance(ys, (list, torch.Tensor)):
         added = add(xs, _operand(xs, ys), alpha=alpha)
     else:
@@ -56,24 +57,24 @@ def foreach_mul(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
     if _walks():
         return plain.foreach_mul(xs, ys)
     if _overwrites(xs, reuse):
-        torch._foreach_mul_(xs, _operand(xs, ys))
+        foreach.mul_(xs, _operand(xs, ys))
         return xs
-    return list(torch._foreach_mul(xs, _operand(xs, ys)))
+    return list(foreach.mul(xs, _operand(xs, ys)))
 
 
 def foreach_div(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
     if _walks():
         return plain.foreach_div(xs, ys)
     if _overwrites(xs, reuse):
-        torch._foreach_div_(xs, _operand(xs, ys))
+        foreach.div_(xs, _operand(xs, ys))
         return xs
-    return list(torch._foreach_div(xs, _operand(xs, ys)))
+    return list(foreach.div(xs, _operand(xs, ys)))
 
 
 def foreach_lerp(xs: list[Any], ys: list[Any], weight: float) -> list[Any]:
     if _walks():
         return plain.foreach_lerp(xs, ys, weight)
-    return list(torch._foreach_lerp(xs, ys, weight))
+    return list(foreach.lerp(xs, ys, weight))
 
 
 def foreach_addcmul(
@@ -82,9 +83,9 @@ def foreach_addcmul(
     if _walks():
         return plain.foreach_addcmul(xs, ys, zs, value)
     if _overwrites(xs, reuse):
-        torch._foreach_addcmul_(xs, ys, zs, value)
+        foreach.addcmul_(xs, ys, zs, value)
         return xs
-    return list(torch._foreach_addcmul(xs, ys, zs, value))
+    return list(foreach.addcmul(xs, ys, zs, value))
 
 
 def foreach_addcdiv(
@@ -93,18 +94,18 @@ def foreach_addcdiv(
     if _walks():
         return plain.foreach_addcdiv(xs, ys, zs, value)
     if _overwrites(xs, reuse):
-        torch._foreach_addcdiv_(xs, ys, zs, value)
+        foreach.addcdiv_(xs, ys, zs, value)
         return xs
-    return list(torch._foreach_addcdiv(xs, ys, zs, value))
+    return list(foreach.addcdiv(xs, ys, zs, value))
 
 
 def foreach_sqrt(xs: list[Any], *, reuse: bool = False) -> list[Any]:
     if _walks():
         return [torch.sqrt(x) for x in xs]
     if _overwrites(xs, reuse):
-        torch._foreach_sqrt_(xs)
+        foreach.sqrt_(xs)
         return xs
-    return list(torch._foreach_sqrt(xs))
+    return list(foreach.sqrt(xs))
 
 
 def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]:
@@ -114,15 +115,15 @@ def foreach_maximum(xs: list[Any], ys: Any, *, reuse: bool = False) -> list[Any]
             return [torch.maximum(x, y) for x, y in zip(xs, ys, strict=True)]
         return [torch.clamp_min(x, ys) for x in xs]
     if _overwrites(xs, reuse):
-        torch._foreach_maximum_(xs, ys)
+        foreach.maximum_(xs, ys)
         return xs
-    return list(torch._foreach_maximum(xs, ys))
+    return list(foreach.maximum(xs, ys))
 
 
 def foreach_norm(xs: list[Any]) -> list[Any]:
     if _walks():
         return [torch.linalg.vector_norm(x) for x in xs]
-    return list(torch._foreach_norm(xs))
+    return list(foreach.norm(xs))
 
 
 def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
@@ -153,8 +154,9 @@ def adam(
     dtype, device = ws[0].dtype, ws[0].device
     # Lists are compared as wholes: leaf by leaf, these questions take as long as small leaves do.
     if (
-        torch.compiler.is_compiling()
-        or torch._C._functorch.peek_interpreter_stack() is not None
+        adam_kernels is None
+        or torch.compiler.is_compiling()
+        or running_transform() is not None
         or device.type not in ("cpu", "cuda")
         or not dtype.is_floating_point
         or True in [x.requires_grad for x in everything]
@@ -182,7 +184,7 @@ def adam(
             [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
             for xs in walked
         ]
-    kernel = torch._fused_adam_ if weight_decay == 0 else torch._fused_adamw_
+    kernel = adam_kernels[0] if weight_decay == 0 else adam_kernels[1]
     kernel(
         *walked,
         [],
@@ -198,12 +200,8 @@ def adam(
     return ws, (ms, vs)
 
 
-_clone = getattr(torch, "_foreach_clone", None)
-
-
 def _copies(xs: list[Any]) -> list[Any]:
-    # Multiplying by one takes a third longer; older versions of torch have no other way.
-    return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
+    return list(foreach_clone(xs))
 
 
 # The other rules, in operations over all leaves, are as fast here.

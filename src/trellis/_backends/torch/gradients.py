@@ -14,6 +14,7 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..exports import hand_on
 from ..interface import AuxFn, ListFn
+from ._private import running_transform
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
@@ -31,7 +32,7 @@ def _in_transform() -> bool:
     """Inside torch.compile or a torch.func transform, whose tensors cannot be asked to require
     gradients.
     """
-    return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
+    return torch.compiler.is_compiling() or running_transform() is not None
 
 
 def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:

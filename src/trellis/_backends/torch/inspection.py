@@ -4,16 +4,19 @@ from typing import Any
 
 import torch
 
+from ..._core.abilities import Abilities, capabilities
 from ..._core.dtypes import KINDS
 from ..exports import hand_on
 from ._helpers import NATIVE, default_complex, default_float
+
+ABILITIES = Abilities(has_compiler=True, has_fast_half=True)
 
 
 class Info:
     """The answers of `__array_namespace_info__()`."""
 
     def capabilities(self) -> dict[str, Any]:
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        return capabilities(ABILITIES)
 
     def default_device(self) -> Any:
         return torch.get_default_device()

@@ -1,25 +1,25 @@
 """The linear algebra extension."""
 
-import math
-from types import SimpleNamespace
+import sys
 from typing import Any
 
 import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import normal_axes
 from ..exports import hand_on
-from ..shared import norms
+from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
-from .elementwise import multiply
+from .elementwise import multiply  # type: ignore[attr-defined]  # made by the op table
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import all, any, max, min, sum
+from .reduction import sum
 from .tracing import is_concrete
 
 _HALVES = (torch.float16, torch.bfloat16)
+
+_xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Any) -> Any:
@@ -106,7 +106,7 @@ def eigh(x: Any, /) -> EighResult[Any]:
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return _back(norms.matrix_norm(_ops, _matrix(x), keepdims=keepdims, ord=ord), x)
+    return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
@@ -151,27 +151,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         x, axis = x[None], 0
     if ord in (1, 2, 0):
         return torch.linalg.vector_norm(x, ord, axis, keepdims)
-    return norms.vector_norm(_ops, x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-def _count(x: Any, axis: Any) -> int:
-    return math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
-
-
-_ops = SimpleNamespace(
-    abs=torch.abs,
-    all=all,
-    any=any,
-    cast_like=lambda x, like: x.to(like.dtype),
-    count=_count,
-    max=max,
-    min=min,
-    sqrt=torch.sqrt,
-    stop=torch.Tensor.detach,
-    sum=sum,
-    svdvals=svdvals,
-    where=torch.where,
-)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 hand_on(globals(), "linalg")

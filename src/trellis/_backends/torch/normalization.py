@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ..exports import hand_on
+from ._private import count_modes, forward_level, is_transforming
 from .gradients import compiling_inside
 
 
@@ -34,15 +35,12 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
 
 def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
     """Mean 0 and variance 1 for each channel, then times weight plus bias; and the moments."""
-    if (
-        torch._C._are_functorch_transforms_active()
-        or torch.autograd.forward_ad._current_level >= 0
-        or compiling_inside
-    ):
+    is_compiling = torch.compiler.is_compiling()  # which cannot trace the question for the level
+    if compiling_inside or is_transforming() or (not is_compiling and forward_level() >= 0):
         return None  # the kernel writes the moments into arrays, which transforms do not allow
     x = x if channel == 1 else x.movedim(channel, 1)
     done = None
-    if x.is_cpu and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack():
+    if x.is_cpu and not is_compiling and not count_modes():
         done = _normalised(x, weight, bias, epsilon)
         if not bool((done[1] * done[1] <= _NEAR * done[2]).all()):
             done = None

@@ -29,6 +29,7 @@ from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import as_device
+from ._private import gamma_slope
 from .tracing import is_concrete
 
 _SQRT2 = 2.0**0.5
@@ -493,7 +494,7 @@ def _gamma_vjp(ctx: Any, g: Any) -> tuple[Any, ...]:
     a, draws = ctx.saved_tensors
     x = torch.exp(draws) if ctx.log_space else draws
     x = torch.clamp(x, min=torch.finfo(x.dtype).tiny)
-    slope = torch._standard_gamma_grad(a, x)
+    slope = gamma_slope(a, x)
     return None, g * (slope / x if ctx.log_space else slope), None
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 
 from ..exports import hand_on
-from ._fused import Fused, differentiated, fastest, has_arguments
+from ._fused import Fused, differentiated, fastest
+from ._private import lstm_layer
 from .gradients import compiling_inside
 
 # `scan` over one step serves here.
@@ -45,22 +46,14 @@ def _fused_lstm(
 
 
 # oneDNN's LSTM and its backward pass, which `torch.lstm` calls on the CPU.
-_forward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer", None)
-_backward: Any = getattr(torch.ops.aten, "mkldnn_rnn_layer_backward", None)
+_forward, _backward, _is_enabled = lstm_layer or (None, None, lambda: False)
 _LSTM = 2  # among the kinds of layers
-
-
-_has_layer = (
-    torch.backends.mkldnn.is_available()
-    and has_arguments(_forward, 16)
-    and has_arguments(_backward, 23)
-)
 
 
 def _recorded_lstm(*xs: Any) -> Any:
     x = xs[0]
     is_served = x.is_cpu and x.dtype is torch.float32 and x.numel() > 0 and xs[1].numel() > 0
-    if _has_layer and is_served and torch._C._get_mkldnn_enabled():
+    if is_served and _is_enabled():
         return _Layer.apply(*xs)
     return Fused.apply(_fused_lstm, _lstm_formula, *xs)
 

@@ -6,6 +6,7 @@ import torch
 
 from ..._core import tracing
 from ..exports import hand_on
+from ._private import is_batched, is_wrapped
 
 # Asked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
@@ -21,7 +22,7 @@ def is_concrete(x: Any) -> bool:
     """Whether the values of `x` can be looked at now."""
     if torch.compiler.is_compiling() or x.device.type == "meta":
         return False
-    return not torch._C._functorch.is_batchedtensor(x)
+    return not is_batched(x)
 
 
 def lasts(x: Any) -> bool:
@@ -31,7 +32,7 @@ def lasts(x: Any) -> bool:
     # torch.compile cannot trace the other question.
     if torch.compiler.is_compiling() or tracing.is_pretended("torch"):
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(x)
+    return not is_wrapped(x)
 
 
 hand_on(globals())

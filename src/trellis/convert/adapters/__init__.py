@@ -1,9 +1,7 @@
-"""A model of ours inside the training loops of others: as a module of torch, a layer of Keras, a
-module of flax, a function of JAX.
-
-The arrays become those of the host, and move to its framework if the model is on another one; the
-model that was handed over stays as it is. `to_trellis()` of each gives a model of ours back, with
-the weights as they are then.
+"""A Trellis model inside the training loops of other libraries: as a torch module, a Keras layer, a
+flax module, a JAX function. The arrays are copied to the framework of that library (the host); the
+original model does not change. `to_trellis()` of each returns a Trellis model with the current
+weights.
 """
 
 from importlib.util import find_spec
@@ -21,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def as_torch_module(model: Module, /) -> "TorchModule":
-    """A real `torch.nn.Module` that computes what a model of ours computes.
+    """A real `torch.nn.Module` that computes what a Trellis model computes.
 
-    Its Parameters are the variables, under their key chains ("layers/v0/w"), its buffers the
+    Its Parameters are the variables, under their key paths ("layers/v0/w"), its buffers the
     buffers: optimizers, `state_dict`, `train()` and `eval()`, `deepcopy`, `torch.compile` and
-    DistributedDataParallel treat it as any other. What dropout draws comes from torch's generator,
-    `torch.manual_seed`, unless the call stands in a `with trellis.random.stream(key):`.
+    DistributedDataParallel treat it as any other. Dropout draws from torch's generator,
+    `torch.manual_seed`, unless the call is inside a `with trellis.random.stream(key):` block.
 
     >>> import torch, trellis
     >>> from trellis import convert
@@ -46,9 +44,9 @@ def as_torch_module(model: Module, /) -> "TorchModule":
 def as_jax(model: Module, /) -> "tuple[dict[str, Any], JaxFunction]":
     """A model as parameters and a pure function of JAX: `(params, fn)`, `y = fn(params, x)`.
 
-    `params` is a nest of plain dicts, for `jax.grad`, `jax.jit` and optax. Buffers, such as running
-    means, begin as `fn.buffers`; a call that changes them is given them and returns the new ones,
-    `y, buffers = fn(params, x, buffers=buffers)`. `key=` is the key from which dropout draws;
+    `params` is a pytree of plain dicts, for `jax.grad`, `jax.jit` and optax. The initial buffers,
+    such as running means, are `fn.buffers`; a call that updates them takes them and returns the new
+    ones, `y, buffers = fn(params, x, buffers=buffers)`. `key=` is the key from which dropout draws;
     `training=` chooses the mode, that of the model unless given. `fn.to_trellis(params)` is a model
     again.
 
@@ -67,7 +65,7 @@ def as_jax(model: Module, /) -> "tuple[dict[str, Any], JaxFunction]":
 
 
 def as_flax(model: Module, /, *, rngs: Any = None) -> "FlaxModule":
-    """A `flax.nnx.Module` that computes what a model of ours computes.
+    """A `flax.nnx.Module` that computes what a Trellis model computes.
 
     Its Params are the variables, in `module.v` by their names, its BatchStats the buffers;
     `module.train()` and `module.eval()` choose the mode. Dropout draws from the stream "dropout" of
@@ -92,7 +90,7 @@ def as_flax(model: Module, /, *, rngs: Any = None) -> "FlaxModule":
 def as_keras_layer(
     model: Module, /, *, seed: int | None = None, name: str | None = None
 ) -> "KerasLayer":
-    """A layer of Keras 3 that computes what a model of ours computes, on Keras' own backend.
+    """A layer of Keras 3 that computes what a Trellis model computes, on Keras' own backend.
 
     Its `trainable_weights` are the variables, its `non_trainable_weights` the buffers, called
     "layers__v0__w" and so on. The mode is Keras' argument `training`. Dropout draws from a

@@ -1,4 +1,4 @@
-"""A model of ours as a module of flax.nnx."""
+"""A Trellis model as a module of flax.nnx."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .jax_function import in_jax, nested
 
 
 class FlaxModule(nnx.Module):
-    """An `nnx.Module` that computes what a model of ours computes; see `as_flax`."""
+    """An `nnx.Module` that computes what a Trellis model computes; see `as_flax`."""
 
     def __init__(self, model: Any, rngs: nnx.Rngs | None = None):
         hollow = Hollow(model, "jax", "as_flax")
@@ -38,7 +38,7 @@ class FlaxModule(nnx.Module):
         return result
 
     def to_trellis(self, backend: str | None = None) -> Any:
-        """A model of ours with the weights as they are now."""
+        """A Trellis model with the weights as they are now."""
         v, kept = [[x[...] for x in _leaves(part)] for part in (self.v, self.buffers)]
         return self._hollow.filled(v, kept, backend).train(not self.deterministic)
 

@@ -1,4 +1,4 @@
-"""A model without its arrays: what an adapter keeps, while its host keeps the arrays."""
+"""A model without its arrays: an adapter keeps the model, its host the arrays."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ..._random.stream import _current, _while_followed, key_words, stream
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
 from ..module import ConvertedModule, has_64_bits
-from ..weights_given import check_model
+from ..weights.given import check_model
 
 _NARROW = {"int64": "int32", "uint64": "uint32"}
 
@@ -24,8 +24,8 @@ _NARROW = {"int64": "int32", "uint64": "uint32"}
 class Hollow:
     """The structure of a model, and its arrays apart, moved to the framework of the host.
 
-    `variables` and `buffers` are flat, by key chain; the host takes them and hands them back with
-    each call, as lists in that order.
+    `variables` and `buffers` are flat, by key path; the host keeps them and passes them to each
+    call, as lists in that order.
     """
 
     def __init__(self, model: Any, backend: str, function: str):
@@ -69,14 +69,14 @@ class Hollow:
         return result, [new[chain] for chain in new.key_chains()]
 
     def map_constants(self, fn: Callable[[Any], Any]) -> None:
-        """Replace the arrays that modules keep beside their variables: another device, say."""
+        """Replace the arrays that modules keep besides their variables: another device, say."""
         for model in (self.training, self.evaluating):
             for module in below(model):
                 for name, value in _arrays_in_attributes(module, self.host).items():
                     object.__setattr__(module, name, tree.map(fn, value))
 
     def filled(self, v: Sequence[Any], buffers: Sequence[Any], backend: str | None) -> Any:
-        """A model of ours with these arrays, by default on the framework that it came from."""
+        """A Trellis model with these arrays, by default on the framework that it came from."""
         name = self.origin if backend is None else backend
         model = copy.deepcopy(self.training)
         whole = []
@@ -131,7 +131,7 @@ def structure_of(nest: Container) -> Any:
 
 
 def assembled(structure: Any, leaves: Sequence[Any]) -> Container:
-    """The Container of that structure; leaves come in the order of its key chains."""
+    """The Container of that structure; leaves come in the order of its key paths."""
     remaining = list(leaves)
     remaining.reverse()
     return _assembled(structure, remaining)
@@ -150,7 +150,7 @@ def _assembled(structure: Any, remaining: list[Any]) -> Container:
 
 
 def _move_constants(model: Any, origin: str, backend: str) -> None:
-    """Arrays that modules keep beside their variables belong to the framework of these."""
+    """Arrays that modules keep besides their variables belong to the framework of these."""
     if origin == backend:
         return
     for module in below(model):
@@ -162,7 +162,7 @@ def _move_constants(model: Any, origin: str, backend: str) -> None:
 
 
 def _arrays_in_attributes(module: Any, backend: str) -> dict[str, Any]:
-    """Attributes that are arrays of that framework, or nests of nothing else."""
+    """Attributes that are arrays of that framework, or pytrees of nothing else."""
     found = {}
     for name, value in vars(module).items():
         leaves = tree.leaves(value) if tree.is_nest(value) else [value]
@@ -198,7 +198,7 @@ class HostStream(stream):
 
 
 def is_stream_open() -> bool:
-    """Whether the caller has said himself where keys come from: `with trellis.random.stream`."""
+    """Whether the caller has opened a `with trellis.random.stream` block."""
     if is_followed():
         return len(_while_followed) > 0
     here = _current.get()

@@ -1,4 +1,4 @@
-"""A model of ours as a pure function of JAX."""
+"""A Trellis model as a pure function of JAX."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -62,7 +62,7 @@ class JaxFunction:
         buffers: Mapping[str, Any] | None = None,
         backend: str | None = None,
     ) -> Any:
-        """A model of ours with these weights."""
+        """A Trellis model with these weights."""
         kept = self.buffers if buffers is None else buffers
         model = self._hollow.filled(_leaves(params), _leaves(kept), backend)
         return model.train(self._hollow.is_training)

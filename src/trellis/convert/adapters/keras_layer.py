@@ -1,4 +1,4 @@
-"""A model of ours as a layer of Keras 3, on whichever backend Keras runs."""
+"""A Trellis model as a layer of Keras 3, on whichever backend Keras runs."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _BACKENDS = ("tensorflow", "jax", "torch")
 
 
 class KerasLayer(keras.layers.Layer):
-    """A Keras layer that computes what a model of ours computes; see `as_keras_layer`."""
+    """A Keras layer that computes what a Trellis model computes; see `as_keras_layer`."""
 
     def __init__(self, model: Any, seed: int | None = None, **options: Any):
         super().__init__(**options)
@@ -63,7 +63,7 @@ class KerasLayer(keras.layers.Layer):
         return astype(self.seed_generator.next(), "uint32")
 
     def to_trellis(self, backend: str | None = None) -> Any:
-        """A model of ours with the weights as they are now."""
+        """A Trellis model with the weights as they are now."""
         v, kept = [[weight.numpy() for weight in part] for part in (self._v, self._kept)]
         return self._hollow.filled(v, kept, backend).train(self._hollow.is_training)
 

@@ -1,4 +1,4 @@
-"""A model of ours as a module of torch."""
+"""A Trellis model as a module of torch."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .hollow import Hollow, HostStream, is_stream_open
 
 
 class TorchModule(torch.nn.Module):
-    """A `torch.nn.Module` that computes what a model of ours computes; see `as_torch_module`."""
+    """A `torch.nn.Module` that computes what a Trellis model computes; see `as_torch_module`."""
 
     def __init__(self, model: Any):
         super().__init__()
@@ -56,7 +56,7 @@ class TorchModule(torch.nn.Module):
         return self
 
     def to_trellis(self, backend: str | None = None) -> Any:
-        """A model of ours with the weights as they are now."""
+        """A Trellis model with the weights as they are now."""
         v = [getattr(self, chain).detach() for chain in self._chains]
         kept = [getattr(self, chain).detach() for chain in self._kept]
         return self._hollow.filled(v, kept, backend).train(self.training)

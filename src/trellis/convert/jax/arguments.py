@@ -1,7 +1,7 @@
 """The arguments of a JAX function: which are arrays, and the paths that lead to them."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class Leaf:
         return "/".join([str(key) for key in self.path[1:]]) or str(self.path[0])
 
 
-def leaves_of(name: str, argument: Any) -> list[Leaf]:
+def leaves_of(name: str, argument: object) -> list[Leaf]:
     """The leaves of one argument in JAX's order."""
     if _is_plain(argument):
         return [Leaf((name,), argument, False)]
@@ -38,7 +38,7 @@ def leaves_of(name: str, argument: Any) -> list[Leaf]:
     return found
 
 
-def names_of(fn: Any, count: int, skipped: Sequence[int]) -> list[str]:
+def names_of(fn: Callable[..., Any], count: int, skipped: Sequence[int]) -> list[str]:
     """The names of positional arguments; those of `*args` are numbered."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
@@ -61,12 +61,12 @@ def array_of(leaf: Leaf) -> Any:
         return numpy_of(leaf.value)
     except TypeError:
         raise ArgumentTypeError(
-            f"from_jax() expects arrays, numbers, strings and nests of them in args, got "
+            f"from_jax() expects arrays, numbers, strings and pytrees of them in args, got "
             f"{type(leaf.value).__name__} at {leaf.chain}."
         ) from None
 
 
-def plain_structure(nest: Any) -> Any:
+def plain_structure(nest: object) -> Any:
     """Outputs as dicts, lists and tuples: dataclasses and flax's containers become dicts."""
     if isinstance(nest, Mapping):
         return {_plain_key(key): plain_structure(x) for key, x in nest.items()}
@@ -78,15 +78,15 @@ def plain_structure(nest: Any) -> Any:
     return nest
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: object) -> Any:
     return key if isinstance(key, (str, int)) else str(key)
 
 
-def _is_plain(x: Any) -> bool:
+def _is_plain(x: object) -> bool:
     return isinstance(x, (bool, int, float, complex, str)) and not isinstance(x, np.generic)
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> Any:
     for attribute in ("key", "idx", "name"):
         if hasattr(key, attribute):
             return getattr(key, attribute)

@@ -8,7 +8,7 @@ import ast
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,26 @@ class Spread:
     small: Value | Number
     shape: tuple[int | str, ...]
     dtype: str
+
+
+Operand: TypeAlias = Value | Spread | Number
+
+
+class Equation(Protocol):
+    """One call of a primitive in a program of JAX."""
+
+    primitive: Any
+    params: dict[str, Any]
+    invars: list[Any]
+    outvars: list[Any]
+    source_info: Any
+
+
+class Jaxpr(Protocol):
+    """A program of JAX, with its constants or without."""
+
+    @property
+    def eqns(self) -> Sequence[Equation]: ...
 
 
 @dataclass(frozen=True)
@@ -46,11 +66,11 @@ class JaxBuilder(TargetBuilder):
         self._sizes: dict[str, Value] = {}
         self._inline = inline
 
-    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: "Jaxpr", args: Sequence[Any]) -> list[Any]:
         """The equations of another program with these operands, in the place of a call of it."""
         return self._inline(jaxpr, args)
 
-    def array(self, x: Any, dtype: str | None = None) -> Value:
+    def array(self, x: Operand, dtype: str | None = None) -> Value:
         """An operand as an array of its whole shape."""
         if isinstance(x, Value):
             return x
@@ -92,7 +112,7 @@ class JaxBuilder(TargetBuilder):
         return shape if (1,) * new + shape == self.out[0].shape else None
 
     def reshape(self, x: Value, shape: Sequence[int | str]) -> Value:
-        """`x` in another shape; one open axis is left to be computed."""
+        """`x` in another shape; one dynamic axis is left to be computed."""
         is_open = [isinstance(n, str) for n in shape]
         if sum(is_open) == 1:
             sizes: Any = tuple([-1 if isinstance(n, str) else n for n in shape])

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
-from jax.extend import core
 
+from ..._backends.jax._private import Literal
 from ...graph import Value
 from ..rules import Rule, Rules, refuse_missing
 from ..target import number
-from .builder import JaxBuilder, Number, Result, Spread
+from .builder import Equation, JaxBuilder, Jaxpr, Number, Result, Spread
 from .rules_control import control_rules
 from .rules_elementwise import elementwise
 from .rules_indexing import indexing_rules
@@ -36,19 +37,19 @@ class Equations:
     def __init__(self, to: str):
         self.g = JaxBuilder(to, self.inline)
 
-    def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+    def inline(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         """The results of a program, whose equations are added where the builder stands."""
         consts = getattr(jaxpr, "consts", ())
-        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, [self._constant(x) for x in consts]))
-        known |= dict(zip(jaxpr.invars, args))
+        program: Any = getattr(jaxpr, "jaxpr", jaxpr)
+        known: dict[Any, Any] = dict(zip(program.constvars, [self._constant(x) for x in consts]))
+        known |= dict(zip(program.invars, args))
         outside = self.g.source, self.g.where, self.g.out, self.g.given
-        for equation in jaxpr.eqns:
+        for equation in program.eqns:
             self._add(equation, known)
         self.g.source, self.g.where, self.g.out, self.g.given = outside
-        return [_read(x, known) for x in jaxpr.outvars]
+        return [_read(x, known) for x in program.outvars]
 
-    def _add(self, equation: Any, known: dict[Any, Any]) -> None:
+    def _add(self, equation: Equation, known: dict[Any, Any]) -> None:
         g, name = self.g, equation.primitive.name
         args = [_read(x, known) for x in equation.invars]
         g.source = name
@@ -83,7 +84,7 @@ class Equations:
             return [*first, *args[count:]]
         return [g.array(x, r.dtype) for x, r in zip(args, g.given)]
 
-    def _constant(self, x: Any) -> Any:
+    def _constant(self, x: jax.Array) -> Any:
         array = numpy_of(x)
         if array.ndim == 0:
             return number(array)
@@ -98,7 +99,7 @@ def _rule(name: str) -> Rule | None:
     return None
 
 
-def refuse_unknown(jaxpr: Any) -> None:
+def refuse_unknown(jaxpr: Jaxpr) -> None:
     """Raise if there are primitives without a rule, all at once."""
     found = [
         (equation.primitive.name, line_of(equation))
@@ -108,7 +109,7 @@ def refuse_unknown(jaxpr: Any) -> None:
     refuse_missing("JAX", found)
 
 
-def all_equations(jaxpr: Any) -> Iterator[Any]:
+def all_equations(jaxpr: Jaxpr) -> Iterator[Equation]:
     """The equations of a program and of the programs inside it."""
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         yield equation
@@ -119,7 +120,7 @@ def all_equations(jaxpr: Any) -> Iterator[Any]:
                 yield from all_equations(inner)
 
 
-def line_of(equation: Any) -> str:
+def line_of(equation: Equation) -> str:
     """The file and line of the user's code that an equation comes from."""
     try:
         frames = equation.source_info.traceback.frames
@@ -132,14 +133,14 @@ def line_of(equation: Any) -> str:
     return str(equation.source_info.name_stack)
 
 
-def result_of(aval: Any) -> Result:
+def result_of(aval: jax.core.ShapedArray) -> Result:
     """Shape and data type as Trellis names them; open sizes are strings, keys a type of theirs."""
     is_key = jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
     shape = tuple([n if isinstance(n, int) else str(n) for n in aval.shape])
     return Result(shape, "key" if is_key else aval.dtype.name)
 
 
-def numpy_of(x: Any) -> np.ndarray[Any, Any]:
+def numpy_of(x: jax.Array) -> np.ndarray[Any, Any]:
     """A NumPy array; typed keys as the numbers in them."""
     if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
@@ -147,7 +148,7 @@ def numpy_of(x: Any) -> np.ndarray[Any, Any]:
 
 
 def _read(x: Any, known: dict[Any, Any]) -> Value | Spread | Number:
-    if isinstance(x, core.Literal):
+    if isinstance(x, Literal):
         array = numpy_of(x.val)
         if array.ndim == 0:
             return number(array)

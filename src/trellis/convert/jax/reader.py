@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError, ConversionError
-from ...graph import drop_unused
+from ...graph import Value, drop_unused
 from ...graph.passes import used_values
 from ..finish import finish
 from ..inputs import Inputs
@@ -15,6 +16,7 @@ from ..module import ConvertedModule
 from ..reading import Reading
 from . import flax
 from .arguments import Leaf, array_of, leaves_of, names_of, plain_structure
+from .builder import JaxBuilder
 from .equations import Equations, numpy_of, refuse_unknown, result_of
 
 Dynamic = Mapping[str, Mapping[int, str]]
@@ -33,7 +35,7 @@ def from_jax(
     """A function of JAX, or a model of flax, as a module of any framework.
 
     `args` are examples of its arguments; those numbered by `variables` become `v`, with the keys
-    of their nests as names. Python numbers and strings among them are fixed. `dynamic` keeps axes
+    of their pytrees as names. Python numbers and strings among them are fixed. `dynamic` keeps axes
     of inputs open: `{"x": {0: "batch"}}`. With linen, pass `module.apply`: all collections but
     `params` become buffers. A model of nnx is passed itself, after `model.eval()`:
     `from_jax(model, (x,))`; what it changes are updates of buffers.
@@ -66,8 +68,8 @@ def from_jax(
 
 def from_stateful(
     fn: Callable[..., Any],
-    trained: Any,
-    others: Any,
+    trained: Mapping[str, Any],
+    others: Mapping[str, Any],
     args: Sequence[Any],
     *,
     name: str,
@@ -87,7 +89,7 @@ class _Reader:
 
     def __init__(
         self,
-        fn: Any,
+        fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         variables: int | Sequence[int],
@@ -115,7 +117,7 @@ class _Reader:
         self.leaves = [leaves_of(name, x) for name, x in zip(self.names, self.args)]
 
     @staticmethod
-    def _names(fn: Any, args: tuple[Any, ...], stored: tuple[int, ...]) -> list[str]:
+    def _names(fn: Callable[..., Any], args: tuple[Any, ...], stored: tuple[int, ...]) -> list[str]:
         called = flax.signature_of(fn)
         if called is not fn:  # linen's apply takes the variables first
             return ["variables", *names_of(called, len(args) - 1, ())]
@@ -219,7 +221,7 @@ class _Reader:
         return "variable", chain
 
     def _shapes(self) -> list[Any]:
-        """What the function is traced with: shapes and types, with names for open axes."""
+        """What the function is traced with: shapes and types, with names for dynamic axes."""
         scope = jax.export.SymbolicScope()
         unused = set(self.dynamic)
         shapes = []
@@ -243,12 +245,12 @@ class _Reader:
             )
         return shapes
 
-    def _note_open_axes(self, g: Any, value: Any) -> None:
-        for axis, size in enumerate(value.shape):
+    def _note_open_axes(self, g: JaxBuilder, value: Value) -> None:
+        for axis, size in enumerate(value.shape or ()):
             if isinstance(size, str):
                 g.open_axis(size, g.s.size(value, axis))
 
-    def _on_arrays(self, *arrays: Any) -> Any:
+    def _on_arrays(self, *arrays: jax.Array) -> Any:
         """The function with its arrays in a row, everything else as in the example."""
         given = iter(arrays)
         groups = [

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...graph import Function, Value
 from ..rules import Rules
-from .builder import JaxBuilder
+from .builder import JaxBuilder, Jaxpr, Operand
 
 control_rules = Rules()
 
@@ -13,7 +13,7 @@ control_rules = Rules()
 @control_rules("pjit", "jit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
 @control_rules("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin")
 @control_rules("call", "composite", "custom_vmap_call", "eval_jaxpr")
-def call(g: JaxBuilder, *args: Any, **attributes: Any) -> Any:
+def call(g: JaxBuilder, *args: Operand, **attributes: Any) -> Any:
     """A derivative that the source defines by hand is not kept: the program's own is taken."""
     inner = next(
         attributes[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if key in attributes
@@ -29,7 +29,7 @@ def call(g: JaxBuilder, *args: Any, **attributes: Any) -> Any:
 
 @control_rules("custom_linear_solve")
 def custom_linear_solve(
-    g: JaxBuilder, *args: Any, const_lengths: Any, jaxprs: Any, **_: Any
+    g: JaxBuilder, *args: Operand, const_lengths: Any, jaxprs: Any, **_: object
 ) -> Any:
     """How the source solves; its derivative is that of these steps."""
     lengths = [const_lengths.matvec, const_lengths.vecmat, const_lengths.solve]
@@ -39,13 +39,13 @@ def custom_linear_solve(
 
 
 @control_rules("debug_callback", "debug_print", "shape_assertion")
-def nothing(g: JaxBuilder, *_: Any, **__: Any) -> Any:
+def nothing(g: JaxBuilder, *_: object, **__: object) -> Any:
     """Neither printing nor checking is part of what a model computes."""
     return ()
 
 
 @control_rules("platform_index")
-def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: Any) -> int:
+def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: object) -> int:
     """The branch that the source takes on a CPU."""
     for i, names in enumerate(platforms):
         if names is None or "cpu" in names:
@@ -54,7 +54,9 @@ def platform_index(g: JaxBuilder, *, platforms: Sequence[Any], **_: Any) -> int:
 
 
 @control_rules("cond")
-def cond(g: JaxBuilder, index: Any, *operands: Any, branches: Sequence[Any], **_: Any) -> Any:
+def cond(
+    g: JaxBuilder, index: Operand, *operands: Operand, branches: Sequence[Any], **_: object
+) -> Any:
     """The branch of a number; more than two of them are asked for one after the other."""
     if isinstance(index, (bool, int)):
         return tuple(g.inline(branches[min(max(int(index), 0), len(branches) - 1)], operands))
@@ -89,19 +91,19 @@ def cond(g: JaxBuilder, index: Any, *operands: Any, branches: Sequence[Any], **_
 @control_rules("while")
 def while_(
     g: JaxBuilder,
-    *args: Any,
-    cond_jaxpr: Any,
-    body_jaxpr: Any,
+    *args: Operand,
+    cond_jaxpr: Jaxpr,
+    body_jaxpr: Jaxpr,
     cond_nconsts: int,
     body_nconsts: int,
-    **_: Any,
+    **_: object,
 ) -> Any:
     outs = list(g.out)
     start = cond_nconsts + body_nconsts
     kept = g.given[start:]
     state = [g.array(x, known.dtype) for x, known in zip(args[start:], kept)]
 
-    def part(name: str, jaxpr: Any, consts: Sequence[Any]) -> Function:
+    def part(name: str, jaxpr: Jaxpr, consts: Sequence[Any]) -> Function:
         with g.function(name) as made:
             given = _inputs(g, "state", outs)
             results = g.inline(jaxpr, (*consts, *given))
@@ -120,13 +122,13 @@ def while_(
 @control_rules("scan")
 def scan(
     g: JaxBuilder,
-    *args: Any,
-    jaxpr: Any,
+    *args: Operand,
+    jaxpr: Jaxpr,
     num_consts: int,
     num_carry: int,
-    length: Any,
+    length: int | str,
     reverse: bool,
-    **_: Any,
+    **_: object,
 ) -> Any:
     outs, given = list(g.out), list(g.given)
     consts = args[:num_consts]

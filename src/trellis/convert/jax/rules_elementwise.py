@@ -2,86 +2,49 @@
 
 from typing import Any
 
+from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rules
-from .builder import JaxBuilder
+from ..rules import Rule, Rules
+from .builder import JaxBuilder, Number, Operand
 
 # The operands of these may be numbers, or smaller than the result: the functions broadcast.
 elementwise = Rules()
 
-_SAME = {
-    "abs": "abs", "acos": "acos", "acosh": "acosh", "add": "add", "add_any": "add",
-    "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2", "atanh": "atanh",
-    "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "erf": "erf",
-    "exp": "exp", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
-    "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p",
-    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
-    "neg": "negative", "nextafter": "nextafter", "pow": "pow", "real": "real", "rsqrt": "rsqrt",
-    "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
-    "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
-    "stop_gradient": "stop_gradient", "sub": "subtract", "tan": "tan", "tanh": "tanh",
-}  # fmt: skip
+
+def _named(op: Op) -> Rule:
+    def same(g: JaxBuilder, *args: Value | Number, **attributes: object) -> Value:
+        return g.named(op.name)(*args)
+
+    return same
 
 
-def _add_same(primitive: str, function: str) -> None:
-    @elementwise(primitive)
-    def same(g: JaxBuilder, *args: Any, **attributes: Any) -> Value:
-        return getattr(g.t, function)(*args)  # type: ignore[no-any-return]
-
-
-for _primitive, _function in _SAME.items():
-    _add_same(_primitive, _function)
-
-
-@elementwise("logistic")
-def logistic(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.F.sigmoid(x)
+elementwise.add_named("jax", "{}", _named)
 
 
 for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
 
     def _add_special(name: str) -> None:
         @elementwise(name)
-        def special(g: JaxBuilder, *args: Any, **_: Any) -> Value:
+        def special(g: JaxBuilder, *args: Value | Number, **_: object) -> Value:
             arrays = [g.array(x, g.out[0].dtype) for x in args]
             return getattr(g.s, name)(*arrays)  # type: ignore[no-any-return]
 
     _add_special(_special)
 
 
-@elementwise("erfc")
-def erfc(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.t.erfc(x)
-
-
-@elementwise("erf_inv")
-def erf_inv(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.t.erfinv(x)
-
-
 @elementwise("exp2")
-def exp2(g: JaxBuilder, x: Value, **_: Any) -> Value:
+def exp2(g: JaxBuilder, x: Value, **_: object) -> Value:
     return g.t.pow(2.0, x)
 
 
-@elementwise("cbrt")
-def cbrt(g: JaxBuilder, x: Value, **_: Any) -> Value:
-    return g.t.multiply(g.t.sign(x), g.t.pow(g.t.abs(x), 1 / 3))
-
-
 @elementwise("div")
-def div(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
+def div(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Integers are divided towards zero."""
     return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
 
 
-@elementwise("rem")
-def rem(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
-    return g.t.fmod(x, y)
-
-
 @elementwise("round")
-def round_(g: JaxBuilder, x: Value, *, rounding_method: Any = 0, **_: Any) -> Value:
+def round_(g: JaxBuilder, x: Value, *, rounding_method: int = 0, **_: object) -> Value:
     """Halves go to the even number (1) or away from zero (0)."""
     if int(rounding_method) == 1:
         return g.t.round(x)
@@ -89,7 +52,7 @@ def round_(g: JaxBuilder, x: Value, *, rounding_method: Any = 0, **_: Any) -> Va
 
 
 @elementwise("integer_pow")
-def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: Any) -> Value:
+def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: object) -> Value:
     if y == 2:
         return g.t.square(x)
     if y == -1:
@@ -98,7 +61,7 @@ def integer_pow(g: JaxBuilder, x: Value, *, y: int, **_: Any) -> Value:
 
 
 @elementwise("and", "or", "xor", "not")
-def logical(g: JaxBuilder, *args: Any, **_: Any) -> Value:
+def logical(g: JaxBuilder, *args: Value | Number, **_: object) -> Value:
     word = g.source
     if g.out[0].dtype == "bool":
         return getattr(g.t, f"logical_{word}")(*args)  # type: ignore[no-any-return]
@@ -107,7 +70,7 @@ def logical(g: JaxBuilder, *args: Any, **_: Any) -> Value:
 
 
 @elementwise("shift_right_logical")
-def shift_right_logical(g: JaxBuilder, x: Value, y: Any, **_: Any) -> Value:
+def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number, **_: object) -> Value:
     """Zeros come in from the left: what the shift of an unsigned number does."""
     dtype = g.out[0].dtype
     if dtype.startswith("u"):
@@ -119,7 +82,7 @@ def shift_right_logical(g: JaxBuilder, x: Value, y: Any, **_: Any) -> Value:
 
 
 @elementwise("lt_to", "le_to", "eq_to")
-def total_order(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
+def total_order(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Comparisons in which nan is the largest number."""
     return getattr(
         g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan"
@@ -127,23 +90,25 @@ def total_order(g: JaxBuilder, x: Any, y: Any, **_: Any) -> Value:
 
 
 @elementwise("complex")
-def complex_(g: JaxBuilder, real: Any, imag: Any, **_: Any) -> Value:
+def complex_(g: JaxBuilder, real: Value | Number, imag: Value | Number, **_: object) -> Value:
     return g.s.complex_of(real, imag)
 
 
 @elementwise("clamp")
-def clamp(g: JaxBuilder, low: Any, x: Any, high: Any, **_: Any) -> Value:
+def clamp(
+    g: JaxBuilder, low: Value | Number, x: Value | Number, high: Value | Number, **_: object
+) -> Value:
     return g.t.clip(x, low, high)
 
 
 @elementwise("select_n")
-def select_n(g: JaxBuilder, which: Value, *cases: Any, **_: Any) -> Value:
+def select_n(g: JaxBuilder, which: Value, *cases: Value | Number, **_: object) -> Value:
     """One case for each value of `which`, a bool or an index."""
     if len(cases) == 1:
         return cases[0] if isinstance(cases[0], Value) else g.array(cases[0], g.out[0].dtype)
     if which.dtype == "bool":
         return g.t.where(which, cases[1], cases[0])
-    result = cases[-1]
+    result: Any = cases[-1]
     for i in range(len(cases) - 2, -1, -1):
         result = g.t.where(g.t.less_equal(which, i), cases[i], result)
     return result  # type: ignore[no-any-return]
@@ -153,6 +118,6 @@ def select_n(g: JaxBuilder, which: Value, *cases: Any, **_: Any) -> Value:
 @elementwise(
     "device_put", "layout_constraint", "sharding_constraint", "mesh_cast", "reshard", "preventcse"
 )
-def unchanged(g: JaxBuilder, *args: Any, **_: Any) -> Any:
+def unchanged(g: JaxBuilder, *args: Operand, **_: object) -> Any:
     whole = [g.array(x, out.dtype) for x, out in zip(args, g.out)]
     return whole[0] if len(whole) == 1 else tuple(whole)

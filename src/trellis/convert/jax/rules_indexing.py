@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+
 from ...graph import Value
 from ..rules import Rules
-from .builder import JaxBuilder
+from .builder import JaxBuilder, Number
 
 indexing_rules = Rules()
 
@@ -14,7 +16,7 @@ def _axes(axes: Sequence[Any]) -> tuple[int, ...]:
     return tuple([int(i) for i in axes])
 
 
-def _mode(mode: Any) -> str:
+def _mode(mode: object) -> str:
     """What happens outside of the array: "clip", "fill" (drop, when writing) or "promise"."""
     text = str(mode).lower()
     if "promise" in text:
@@ -28,11 +30,11 @@ def gather(
     x: Value,
     indices: Value,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: jax.lax.GatherDimensionNumbers,
     slice_sizes: Sequence[int],
-    mode: Any,
-    fill_value: Any = None,
-    **_: Any,
+    mode: object,
+    fill_value: float | None = None,
+    **_: object,
 ) -> Value:
     """Whole slices along one axis are a `take`; everything else is XLA's gather."""
     numbers, sizes = dimension_numbers, _axes(slice_sizes)
@@ -63,7 +65,7 @@ def gather(
     )  # fmt: skip
 
 
-def _fill(value: Any) -> Any:
+def _fill(value: float | None) -> Any:
     return None if value is None else float(value)
 
 
@@ -75,9 +77,9 @@ def scatter(
     indices: Value,
     updates: Value,
     *,
-    dimension_numbers: Any,
-    mode: Any,
-    **_: Any,
+    dimension_numbers: jax.lax.ScatterDimensionNumbers,
+    mode: object,
+    **_: object,
 ) -> Value:
     numbers = dimension_numbers
     word = g.source.replace("_", "-").partition("-")[2]
@@ -97,11 +99,13 @@ def scatter(
 
 @indexing_rules("dynamic_slice")
 def dynamic_slice(
-    g: JaxBuilder, x: Value, *starts: Any, slice_sizes: Sequence[Any], **_: Any
+    g: JaxBuilder, x: Value, *starts: Value | Number, slice_sizes: Sequence[Any], **_: object
 ) -> Value:
     return g.s.dynamic_slice(x, list(starts), g.shape(slice_sizes))
 
 
 @indexing_rules("dynamic_update_slice")
-def dynamic_update_slice(g: JaxBuilder, x: Value, update: Value, *starts: Any, **_: Any) -> Value:
+def dynamic_update_slice(
+    g: JaxBuilder, x: Value, update: Value, *starts: Value | Number, **_: object
+) -> Value:
     return g.s.dynamic_update_slice(x, update, list(starts))

@@ -4,6 +4,8 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+
 from ...graph import Value
 from ..rules import Rules
 from .builder import JaxBuilder
@@ -17,8 +19,8 @@ def dot_general(
     x: Value,
     y: Value,
     *,
-    dimension_numbers: Any,
-    **_: Any,
+    dimension_numbers: Sequence[Any],
+    **_: object,
 ) -> Value:
     """A matrix product where it is one, else a tensordot or an einsum."""
     (x_axes, y_axes), (x_batch, y_batch) = [(tuple(a), tuple(b)) for a, b in dimension_numbers]
@@ -74,10 +76,10 @@ def conv_general_dilated(
     padding: Sequence[Any],
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],
-    dimension_numbers: Any,
+    dimension_numbers: jax.lax.ConvDimensionNumbers,
     feature_group_count: int,
     batch_group_count: int,
-    **_: Any,
+    **_: object,
 ) -> Value:
     """Axes are brought into one of Trellis' layouts; cutting (padding below zero) comes before."""
     kind = g.out[0].dtype
@@ -137,7 +139,7 @@ def _permuted(g: JaxBuilder, x: Value, axes: tuple[int, ...]) -> Value:
 
 
 @product_rules("cholesky")
-def cholesky(g: JaxBuilder, x: Value, *, symmetrize_input: bool = True, **_: Any) -> Value:
+def cholesky(g: JaxBuilder, x: Value, *, symmetrize_input: bool = True, **_: object) -> Value:
     if symmetrize_input:
         x = g.t.divide(g.t.add(x, g.t.conj(g.t.matrix_transpose(x))), 2.0)
     return g.linalg.cholesky(x)
@@ -154,7 +156,7 @@ def triangular_solve(
     transpose_a: bool,
     conjugate_a: bool,
     unit_diagonal: bool,
-    **_: Any,
+    **_: object,
 ) -> Value:
     return g.s.triangular_solve(
         a, b, left_side=left_side, lower=lower, transpose=transpose_a, conjugate=conjugate_a,
@@ -163,22 +165,22 @@ def triangular_solve(
 
 
 @product_rules("lu")
-def lu(g: JaxBuilder, x: Value, **_: Any) -> Any:
+def lu(g: JaxBuilder, x: Value, **_: object) -> Any:
     return g.items(g.s.lu(x), 3)
 
 
 @product_rules("lu_pivots_to_permutation")
-def lu_pivots(g: JaxBuilder, pivots: Value, *, permutation_size: int, **_: Any) -> Value:
+def lu_pivots(g: JaxBuilder, pivots: Value, *, permutation_size: int, **_: object) -> Value:
     return g.s.pivots_to_permutation(pivots, permutation_size)
 
 
 @product_rules("qr")
-def qr(g: JaxBuilder, x: Value, *, full_matrices: bool, **_: Any) -> Any:
+def qr(g: JaxBuilder, x: Value, *, full_matrices: bool, **_: object) -> Any:
     return g.items(g.linalg.qr(x, mode="complete" if full_matrices else "reduced"), 2)
 
 
 @product_rules("svd")
-def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool, **_: Any) -> Any:
+def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool, **_: object) -> Any:
     """JAX gives the singular values first."""
     if not compute_uv:
         return (g.linalg.svdvals(x),)
@@ -187,7 +189,7 @@ def svd(g: JaxBuilder, x: Value, *, full_matrices: bool, compute_uv: bool, **_: 
 
 
 @product_rules("eigh")
-def eigh(g: JaxBuilder, x: Value, *, lower: bool = True, **_: Any) -> Any:
+def eigh(g: JaxBuilder, x: Value, *, lower: bool = True, **_: object) -> Any:
     """JAX gives the vectors first; only one triangle of the matrix is read."""
     half = g.s.symmetric_from(x, lower=lower)
     values, vectors = g.items(g.linalg.eigh(half), 2)
@@ -195,7 +197,9 @@ def eigh(g: JaxBuilder, x: Value, *, lower: bool = True, **_: Any) -> Any:
 
 
 @product_rules("fft")
-def fft(g: JaxBuilder, x: Value, *, fft_type: Any, fft_lengths: Sequence[int], **_: Any) -> Value:
+def fft(
+    g: JaxBuilder, x: Value, *, fft_type: object, fft_lengths: Sequence[int], **_: object
+) -> Value:
     name = str(getattr(fft_type, "name", fft_type)).lower().split(".")[-1]
     lengths = tuple(fft_lengths)
     axes = tuple(range(-len(lengths), 0))

@@ -15,7 +15,7 @@ def _axes(axes: Sequence[int]) -> Any:
 
 
 @reduction_rules("reduce_sum", "reduce_prod")
-def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: Any) -> Value:
+def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
     """The data type stays, as it does for no small integer elsewhere."""
     if not axes:
         return x
@@ -27,7 +27,7 @@ def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: Any) -> Val
 
 
 @reduction_rules("reduce_max", "reduce_min", "reduce_and", "reduce_or")
-def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: Any) -> Value:
+def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
     if not axes:
         return x
     if x.dtype == "bool":
@@ -38,20 +38,22 @@ def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: Any) -> Val
 
 
 @reduction_rules("reduce_xor")
-def reduce_xor(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: Any) -> Value:
+def reduce_xor(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
     """Of truth values: whether an odd number of them holds."""
     counts = g.t.sum(g.t.astype(x, "int32"), axis=_axes(axes), dtype="int32")
     return g.t.equal(g.t.bitwise_and(counts, 1), 1)
 
 
 @reduction_rules("argmax", "argmin")
-def argmax(g: JaxBuilder, x: Value, *, axes: Sequence[int], index_dtype: Any, **_: Any) -> Value:
+def argmax(
+    g: JaxBuilder, x: Value, *, axes: Sequence[int], index_dtype: object, **_: object
+) -> Value:
     found = getattr(g.t, g.source)(x, axis=axes[0])
     return g.t.astype(found, g.dtype(g.out[0].dtype))
 
 
 @reduction_rules("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
-def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool, **_: Any) -> Value:
+def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool, **_: object) -> Value:
     name = {"cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}.get(g.source)
     if reverse:
         x = g.described(g.t.flip(x, axis=axis), x.shape, x.dtype)
@@ -65,7 +67,7 @@ def cumulative(g: JaxBuilder, x: Value, *, axis: int, reverse: bool, **_: Any) -
 
 
 @reduction_rules("sort")
-def sort(g: JaxBuilder, *xs: Value, dimension: int, num_keys: int, **_: Any) -> Any:
+def sort(g: JaxBuilder, *xs: Value, dimension: int, num_keys: int, **_: object) -> Any:
     """The first `num_keys` arrays decide about the order of all."""
     if len(xs) == 1:
         return g.t.sort(xs[0], axis=dimension)
@@ -78,7 +80,7 @@ def sort(g: JaxBuilder, *xs: Value, dimension: int, num_keys: int, **_: Any) -> 
 
 
 @reduction_rules("top_k", "approx_top_k")
-def top_k(g: JaxBuilder, x: Value, *, k: int, axis: int | None = None, **_: Any) -> Any:
+def top_k(g: JaxBuilder, x: Value, *, k: int, axis: int | None = None, **_: object) -> Any:
     pair = g.t.topk(x, k, axis=-1 if axis is None else axis)
     values, indices = g.items(pair, 2)
     return values, g.t.astype(indices, g.dtype(g.out[1].dtype))
@@ -95,7 +97,7 @@ def reduce_window(
     padding: Sequence[Any],
     base_dilation: Sequence[int],
     window_dilation: Sequence[int],
-    **_: Any,
+    **_: object,
 ) -> Value:
     """Maximum pooling where the first and the last axis are left alone; else any windows."""
     window, strides = tuple(window_dimensions), tuple(window_strides)
@@ -128,8 +130,8 @@ def select_and_scatter_add(
     window_dimensions: Sequence[int],
     window_strides: Sequence[int],
     padding: Sequence[Any],
-    select_prim: Any,
-    **_: Any,
+    select_prim: object,
+    **_: object,
 ) -> Value:
     pads = tuple([tuple(pair) for pair in padding])
     by = "max" if str(select_prim).startswith("g") else "min"

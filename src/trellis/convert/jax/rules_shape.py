@@ -6,7 +6,7 @@ from typing import Any
 
 from ...graph import Value
 from ..rules import Rules
-from .builder import JaxBuilder, Spread
+from .builder import JaxBuilder, Number, Operand, Spread
 
 shape_rules = Rules()
 
@@ -14,11 +14,11 @@ shape_rules = Rules()
 @shape_rules("broadcast_in_dim")
 def broadcast_in_dim(
     g: JaxBuilder,
-    x: Any,
-    *_: Any,
+    x: Operand,
+    *_: object,
     shape: Sequence[Any],
     broadcast_dimensions: Sequence[int],
-    **__: Any,
+    **__: object,
 ) -> Any:
     """Stays a `Spread`: only axes of size 1 are written down, where they stand inside."""
     out, axes = tuple(shape), tuple(broadcast_dimensions)
@@ -43,7 +43,7 @@ def broadcast_in_dim(
 
 
 @shape_rules("reshape")
-def reshape(g: JaxBuilder, x: Any, *_: Any, new_sizes: Sequence[Any], **__: Any) -> Any:
+def reshape(g: JaxBuilder, x: Operand, *_: object, new_sizes: Sequence[Any], **__: object) -> Any:
     new = tuple(new_sizes)
     if isinstance(x, Spread):
         if not isinstance(x.small, Value):
@@ -66,7 +66,7 @@ def reshape(g: JaxBuilder, x: Any, *_: Any, new_sizes: Sequence[Any], **__: Any)
 
 
 @shape_rules("transpose")
-def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int], **_: Any) -> Value:
+def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int], **_: object) -> Value:
     axes = tuple(permutation)
     rank = len(axes)
     if axes == tuple(range(rank)):
@@ -77,7 +77,7 @@ def transpose(g: JaxBuilder, x: Value, *, permutation: Sequence[int], **_: Any) 
 
 
 @shape_rules("squeeze")
-def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: Any) -> Value:
+def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
     axes = tuple(dimensions)
     if not axes:
         return x
@@ -85,40 +85,40 @@ def squeeze(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: Any) -> 
 
 
 @shape_rules("expand_dims")
-def expand_dims(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: Any) -> Value:
+def expand_dims(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
     return g.reshape(x, g.out[0].shape)
 
 
 @shape_rules("concatenate")
-def concatenate(g: JaxBuilder, *xs: Value, dimension: int, **_: Any) -> Value:
+def concatenate(g: JaxBuilder, *xs: Value, dimension: int, **_: object) -> Value:
     return xs[0] if len(xs) == 1 else g.t.concat(list(xs), axis=dimension)
 
 
 @shape_rules("stack")
-def stack(g: JaxBuilder, *xs: Value, **attributes: Any) -> Value:
+def stack(g: JaxBuilder, *xs: Value, **attributes: object) -> Value:
     axis = attributes.get("axis", attributes.get("dimension", 0))
     return g.t.stack(list(xs), axis=axis)
 
 
 @shape_rules("unstack")
-def unstack(g: JaxBuilder, x: Value, **attributes: Any) -> Any:
+def unstack(g: JaxBuilder, x: Value, **attributes: object) -> Any:
     axis = attributes.get("axis", attributes.get("dimension", 0))
     return g.items(g.t.unstack(x, axis=axis), len(g.out))
 
 
 @shape_rules("tile")
-def tile(g: JaxBuilder, x: Value, *, reps: Sequence[int], **_: Any) -> Value:
+def tile(g: JaxBuilder, x: Value, *, reps: Sequence[int], **_: object) -> Value:
     return g.t.tile(x, tuple(reps))
 
 
 @shape_rules("rev")
-def rev(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: Any) -> Value:
+def rev(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> Value:
     axes = tuple(dimensions)
     return g.t.flip(x, axis=axes[0] if len(axes) == 1 else axes)
 
 
 @shape_rules("split")
-def split(g: JaxBuilder, x: Value, *, sizes: Sequence[int], axis: int, **_: Any) -> Any:
+def split(g: JaxBuilder, x: Value, *, sizes: Sequence[int], axis: int, **_: object) -> Any:
     parts, start = [], 0
     for size in sizes:
         index = (slice(None),) * axis + (slice(start, start + size),)
@@ -135,7 +135,7 @@ def slice_(
     start_indices: Sequence[Any],
     limit_indices: Sequence[Any],
     strides: Sequence[int] | None,
-    **_: Any,
+    **_: object,
 ) -> Value:
     index: list[Any] = []
     steps = strides or (1,) * len(start_indices)
@@ -149,7 +149,9 @@ def slice_(
 
 
 @shape_rules("pad")
-def pad(g: JaxBuilder, x: Value, value: Any, *, padding_config: Sequence[Any], **_: Any) -> Value:
+def pad(
+    g: JaxBuilder, x: Value, value: Value | Number, *, padding_config: Sequence[Any], **_: object
+) -> Value:
     """Zeros, or another number, around an array and between its elements; below zero cuts."""
     config = tuple([tuple(c) for c in padding_config])
     if not any([any(c) for c in config]):
@@ -163,7 +165,7 @@ def pad(g: JaxBuilder, x: Value, value: Any, *, padding_config: Sequence[Any], *
 
 @shape_rules("iota")
 def iota(
-    g: JaxBuilder, *_: Any, dtype: Any, shape: Sequence[Any], dimension: int, **__: Any
+    g: JaxBuilder, *_: object, dtype: object, shape: Sequence[Any], dimension: int, **__: object
 ) -> Any:
     kind = g.out[0].dtype
     size = shape[dimension]
@@ -176,18 +178,18 @@ def iota(
 
 
 @shape_rules("dim_as_value")
-def dim_as_value(g: JaxBuilder, *, dim: Any, **_: Any) -> Any:
+def dim_as_value(g: JaxBuilder, *, dim: int | str, **_: object) -> Any:
     """An open size as a number that one can compute with."""
     return g.t.asarray(g.size(dim), dtype=g.dtype(g.out[0].dtype), backend=g.to)
 
 
 @shape_rules("empty", "empty2", "zeros_like")
-def empty(g: JaxBuilder, *_: Any, **__: Any) -> Spread:
+def empty(g: JaxBuilder, *_: object, **__: object) -> Spread:
     return Spread(False if g.out[0].dtype == "bool" else 0, g.out[0].shape, g.out[0].dtype)
 
 
 @shape_rules("convert_element_type")
-def convert_element_type(g: JaxBuilder, x: Any, *, new_dtype: Any, **_: Any) -> Any:
+def convert_element_type(g: JaxBuilder, x: Operand, *, new_dtype: object, **_: object) -> Any:
     kind = g.out[0].dtype
     if isinstance(x, Spread):
         if not isinstance(x.small, Value):
@@ -201,7 +203,7 @@ def convert_element_type(g: JaxBuilder, x: Any, *, new_dtype: Any, **_: Any) -> 
 
 
 @shape_rules("bitcast_convert_type")
-def bitcast_convert_type(g: JaxBuilder, x: Value, *, new_dtype: Any, **_: Any) -> Value:
+def bitcast_convert_type(g: JaxBuilder, x: Value, *, new_dtype: object, **_: object) -> Value:
     return g.s.bitcast(x, g.out[0].dtype)
 
 

@@ -62,7 +62,7 @@ class OnnxBuilder(Builder):
         known = self.ints(value)
         return self.s.integer(value) if known is None else known[0]
 
-    def number(self, value: Value | None, default: Any = None) -> Any:
+    def number(self, value: Value | None, default: float | None = None) -> Any:
         """A constant of one element as a Python number, otherwise the value itself."""
         if value is None:
             return default
@@ -88,12 +88,12 @@ class OnnxBuilder(Builder):
 
     # What is made.
 
-    def constant(self, array: Any, name: str = "constant") -> Value:
+    def constant(self, array: np.ndarray, name: str = "constant") -> Value:
         value = super().constant(array, name)
         self._arrays[value.name] = self.graph.constants[value.name]
         return value
 
-    def remember(self, value: Value, array: Any) -> None:
+    def remember(self, value: Value, array: np.ndarray) -> None:
         """The array of an initializer that is a variable."""
         self._arrays[value.name] = array
 

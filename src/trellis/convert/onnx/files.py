@@ -17,7 +17,7 @@ LARGEST_FILE = (1 << 31) - 1  # what the format itself allows
 DEEPEST = 16  # graphs inside graphs
 
 
-def loaded(source: Any) -> tuple[onnx.ModelProto, Path | None]:
+def loaded(source: object) -> tuple[onnx.ModelProto, Path | None]:
     """The model from a path, bytes or a model, and the folder that its external data lie in."""
     if isinstance(source, onnx.ModelProto):
         model = onnx.ModelProto()

@@ -16,7 +16,9 @@ _TINY = 1e-5
 class Oracle:
     """Runs the model as it came; `why` says in words why it could not."""
 
-    def __init__(self, source: Any, proto: onnx.ModelProto) -> None:
+    def __init__(
+        self, source: str | Path | bytes | onnx.ModelProto, proto: onnx.ModelProto
+    ) -> None:
         # A path keeps external data beside it; otherwise the bytes, before anything is changed.
         is_path = isinstance(source, (str, Path))
         self._source: Any = str(source) if is_path else proto.SerializeToString()
@@ -83,7 +85,9 @@ def excused(
 
 
 def _with_onnxruntime(
-    source: Any, example: Mapping[str, Any], optimized: bool = False
+    source: str | Path | bytes | onnx.ModelProto,
+    example: Mapping[str, Any],
+    optimized: bool = False,
 ) -> list[Any] | None:
     try:
         import onnxruntime  # type: ignore[import-untyped]
@@ -99,7 +103,9 @@ def _with_onnxruntime(
     return list(session.run(None, dict(example)))
 
 
-def _with_reference(source: Any, example: Mapping[str, Any]) -> list[Any]:
+def _with_reference(
+    source: str | Path | bytes | onnx.ModelProto, example: Mapping[str, Any]
+) -> list[Any]:
     from onnx.reference import ReferenceEvaluator
 
     return list(ReferenceEvaluator(source).run(None, dict(example)))

@@ -5,15 +5,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 
 from ..._array.interchange import to_numpy
-from ..._core.dispatch import current_backend
+from ..._core.dispatch import current_backend, load
 from ..._core.errors import ArgumentError, ConversionError, NotSupportedError, TrellisError
 from ..._core.tree import leaves
 from ...graph import Value
+from ...graph.graph import Shape, values_in
 from ...graph.graph import all_nodes as all_calls
-from ...graph.graph import values_in
 from .. import semantics
 from ..finish import finish
 from ..inputs import Inputs
@@ -74,7 +75,7 @@ def from_onnx(
     their own names, with `/` for `.`; integers and small constants stay part of the program.
     `args` are example inputs, in order or by name: with them the result is compared with
     onnxruntime, or with ONNX's own evaluator where that is not installed; without them inputs are
-    made up from the shapes that the file declares. Axes that the file leaves open stay open unless
+    generated from the shapes that the file declares. Dynamic axes of the file stay dynamic unless
     `dynamic` says which ones do: `{"x": {0: "batch"}}`, or `{}` for none. `train=True` converts
     dropout and batch normalization as they are while training.
 
@@ -220,7 +221,7 @@ class _Reader:
                 if tensor.elem_type:
                     scope.types[info.name] = (shape, dtype_name(tensor.elem_type))
 
-    def initializer(self, name: str, array: Any) -> Value:
+    def initializer(self, name: str, array: np.ndarray) -> Value:
         """An initializer at its first use: a variable, a buffer or a constant."""
         g = self.g
         if array.dtype.kind not in "fVc" or array.ndim == 0 or name in self.plain:
@@ -234,7 +235,7 @@ class _Reader:
         g.remember(value, array)
         return value
 
-    def local_array(self, name: str, array: Any) -> Value:
+    def local_array(self, name: str, array: np.ndarray) -> Value:
         """A constant, or an initializer of an inner graph: a variable if it stands for a weight."""
         is_weight = name in self.weights and array.ndim > 0 and array.size > 1
         return self.initializer(name, array) if is_weight else self.g.constant(array, name)
@@ -313,7 +314,7 @@ class _Reader:
         return Branch(self, value, scope) if isinstance(value, onnx.GraphProto) else value
 
     def _chain(self, name: str) -> str:
-        """A key chain for an initializer: `.` and `/` part its keys."""
+        """A key path for an initializer: `.` and `/` part its keys."""
         keys = [key for key in name.replace(".", "/").replace("::", "/").split("/") if key]
         chain = "/".join(keys) or "weight"
         taken = list(self.stored)
@@ -325,7 +326,7 @@ class _Reader:
 
     def _refuse_small_types(self) -> None:
         """Types of a few bits that are left after folding run on NumPy only."""
-        if self.g.to == "numpy":
+        if load(self.g.to).ABILITIES.has_small_types:
             return
         left = [value.dtype for value in self.inputs.values() if value.dtype in SMALL]
         left += [
@@ -367,11 +368,11 @@ def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]
     return kept, plain, weights
 
 
-def _is_known(g: OnnxBuilder, value: Any) -> bool:
+def _is_known(g: OnnxBuilder, value: object) -> bool:
     return isinstance(value, Value) and value.name in g.graph.constants
 
 
-def _is_closed(shape: Any) -> bool:
+def _is_closed(shape: Shape) -> bool:
     return all([isinstance(size, int) for size in shape])
 
 

@@ -1,24 +1,10 @@
 """Activations."""
 
 import math
-from typing import Any
 
 from ...graph import Value
 from .builder import OnnxBuilder
 from .table import rules
-
-_SIMPLE = {
-    "Sigmoid": "sigmoid", "Softplus": "softplus", "Softsign": "softsign", "Mish": "mish",
-    "HardSwish": "hard_swish",
-}  # fmt: skip
-
-
-def _simple(name: str) -> Any:
-    return lambda g, x: getattr(g.F, name)(x)
-
-
-for _op, _name in _SIMPLE.items():
-    rules(_op)(_simple(_name))
 
 
 @rules("Relu")

@@ -1,5 +1,6 @@
 """Convolutions and what is made of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..._core.errors import ArgumentError
@@ -40,8 +41,8 @@ def transposed(
     w: Value,
     b: Value | None = None,
     group: int = 1,
-    output_padding: Any = None,
-    output_shape: Any = None,
+    output_padding: Sequence[int] | None = None,
+    output_shape: Sequence[int] | None = None,
     **attributes: Any,
 ) -> Value:
     window = Window(**attributes)
@@ -97,9 +98,9 @@ def fold(
     x: Value,
     image_shape: Value,
     block_shape: Value,
-    dilations: Any = None,
-    pads: Any = None,
-    strides: Any = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
 ) -> Value:
     padding = Window(pads=pads).explicit(len(pads) // 2) if pads else 0
     return g.F.fold(

@@ -1,43 +1,24 @@
 """Element by element: arithmetic, comparisons, bits, types."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._core.errors import NotSupportedError
+from ..._ops.record import Op
 from ...graph import Value
+from ..rules import Rule
 from .builder import OnnxBuilder
 from .table import SMALL, TYPES, rules
 
-_UNARY = {
-    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh",
-    "Atan": "atan", "Atanh": "atanh", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
-    "Exp": "exp", "Floor": "floor", "IsNaN": "isnan", "Log": "log", "Neg": "negative",
-    "Not": "logical_not", "Reciprocal": "reciprocal", "Round": "round", "Sign": "sign",
-    "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
-    "BitwiseNot": "bitwise_invert",
-}  # fmt: skip
-_BINARY = {
-    "Add": "add", "Sub": "subtract", "Mul": "multiply", "And": "logical_and", "Or": "logical_or",
-    "Xor": "logical_xor", "Equal": "equal", "Greater": "greater",
-    "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal",
-    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-}  # fmt: skip
+
+def _named(op: Op) -> Rule:
+    return lambda g, *xs: g.named(op.name)(*xs)
 
 
-def _unary(name: str) -> Any:
-    return lambda g, x: getattr(g.t, name)(x)
-
-
-def _binary(name: str) -> Any:
-    return lambda g, x, y: getattr(g.t, name)(x, y)
-
-
-for _op, _name in _UNARY.items():
-    rules(_op)(_unary(_name))
-for _op, _name in _BINARY.items():
-    rules(_op)(_binary(_name))
+rules.add_named("onnx", "{}", _named)
 
 
 @rules("Identity")
@@ -94,11 +75,6 @@ for _op, _name in {"Max": "maximum", "Min": "minimum", "Sum": "add"}.items():
 @rules("Mean")
 def mean(g: OnnxBuilder, *xs: Value) -> Value:
     return g.t.divide(_folded("add")(g, *xs), float(len(xs)))
-
-
-@rules("Where")
-def where(g: OnnxBuilder, condition: Value, x: Value, y: Value) -> Value:
-    return g.t.where(condition, x, y)
 
 
 @rules("IsInf")
@@ -176,11 +152,11 @@ def bit_cast(g: OnnxBuilder, x: Value, to: int = 1) -> Value:
 @rules("Constant")
 def constant(
     g: OnnxBuilder,
-    value: Any = None,
+    value: np.ndarray | None = None,
     value_float: float | None = None,
-    value_floats: Any = None,
+    value_floats: Sequence[float] | None = None,
     value_int: int | None = None,
-    value_ints: Any = None,
+    value_ints: Sequence[float] | None = None,
     **other: Any,
 ) -> Value:
     if other:

@@ -1,7 +1,7 @@
 """Reading and writing by index."""
 
 import operator
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -94,11 +94,11 @@ def count_words(
     max_skip_count: int = 0,
     min_gram_length: int = 1,
     mode: str = "TF",
-    ngram_counts: Any = (),
-    ngram_indexes: Any = (),
-    pool_int64s: Any = (),
-    pool_strings: Any = None,
-    weights: Any = None,
+    ngram_counts: Sequence[int] = (),
+    ngram_indexes: Sequence[int] = (),
+    pool_int64s: Sequence[int] = (),
+    pool_strings: Sequence[str] | None = None,
+    weights: Sequence[float] | None = None,
 ) -> Value:
     from ..._core.errors import NotSupportedError
 

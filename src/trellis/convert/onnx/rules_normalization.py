@@ -1,6 +1,7 @@
 """Normalizations."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from ..._core.errors import NotSupportedError
@@ -140,7 +141,7 @@ def lp_norm(g: OnnxBuilder, x: Value, axis: int = -1, p: int = 2) -> Value:
 
 
 @rules("MeanVarianceNormalization")
-def mean_variance_norm(g: OnnxBuilder, x: Value, axes: Any = (0, 2, 3)) -> Value:
+def mean_variance_norm(g: OnnxBuilder, x: Value, axes: Sequence[int] = (0, 2, 3)) -> Value:
     options = {"axis": tuple(axes), "keepdims": True}
     spread = g.t.add(g.t.std(x, **options), 1e-9)
     return g.t.divide(g.t.subtract(x, g.t.mean(x, **options)), spread)

@@ -1,6 +1,7 @@
 """Pools."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from ..._core.errors import NotSupportedError
@@ -79,9 +80,9 @@ def max_unpool(
     x: Value,
     places: Value,
     shape: Value | None = None,
-    kernel_shape: Any = (),
-    pads: Any = None,
-    strides: Any = None,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
 ) -> Value:
     dims = len(kernel_shape)
     return g.s.max_unpool(

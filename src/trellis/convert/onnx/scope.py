@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import onnx
+
 from ..._core.errors import ArgumentError
+from ...graph import Value
 
 
 class Scope(dict[str, Any]):
@@ -35,12 +38,12 @@ class Scope(dict[str, Any]):
 class Branch:
     """A graph that is an attribute of a node: the body of a loop, a branch of a choice."""
 
-    def __init__(self, reader: Any, graph: Any, around: Scope) -> None:
+    def __init__(self, reader: Any, graph: "onnx.GraphProto", around: Scope) -> None:
         self._reader, self._graph, self._around = reader, graph, around
         self.inputs = [info.name for info in graph.input]
         self.outputs = [info.name for info in graph.output]
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: Value) -> list[Any]:
         """Read the graph on the given inputs into the function that is being filled."""
         from .tensors import array_of
 

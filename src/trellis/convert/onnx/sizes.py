@@ -1,4 +1,4 @@
-"""Shape arithmetic with open axes: what is done to sizes is done number by number.
+"""Shape arithmetic with dynamic axes: what is done to sizes is done number by number.
 
 Sizes that are known become constants at once; an open one is a number of the running program, so
 that compilers see shapes and not arrays.

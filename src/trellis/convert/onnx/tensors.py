@@ -45,7 +45,7 @@ def array_of(tensor: TensorProto) -> Any:
     return array
 
 
-def shape_of(info: Any) -> tuple[int | str | None, ...] | None:
+def shape_of(info: onnx.TypeProto.Tensor) -> tuple[int | str | None, ...] | None:
     """The shape of a tensor type: sizes, names of open axes, or None for nameless ones."""
     if not info.HasField("shape"):
         return None

@@ -6,13 +6,18 @@ converting; where an axis is open, its size is a value among numbers in an array
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import tensorflow as tf
 
 from ..._core.errors import ConversionError
 from ...graph import Value
 from ..target import TargetBuilder, number
+
+# A value, or an array that is known while converting.
+Operand: TypeAlias = Value | np.ndarray
+Size: TypeAlias = int | Value
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ def _unknown_function(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Resource:
-    """A variable of the source: its key chain, and whether it is a buffer."""
+    """A variable of the source: its key path, and whether it is a buffer."""
 
     chain: str
     is_buffer: bool
@@ -47,7 +52,9 @@ class TensorFlowBuilder(TargetBuilder):
         self._arrays: dict[int, tuple[Any, Value]] = {}  # each array with its constant
         self.graph_of: Callable[[str], Any] = _unknown_function
 
-    def inline(self, function: Any, args: Sequence[Any], outputs: Any = None) -> list[Any]:
+    def inline(
+        self, function: tf.Graph, args: Sequence[Any], outputs: Sequence[tf.Tensor] | None = None
+    ) -> list[Any]:
         """The operations of a function with these operands, in the place of a call of it; those
         that its outputs, or the given ones, need."""
         return self._inline(function, args, outputs)
@@ -57,7 +64,7 @@ class TensorFlowBuilder(TargetBuilder):
         """Whether calls go into the graph itself, not into a branch or a loop of it."""
         return len(self._functions) == 1
 
-    def array(self, x: Any) -> Value:
+    def array(self, x: Operand) -> Value:
         """An operand as an array."""
         if isinstance(x, Value):
             return x
@@ -79,7 +86,7 @@ class TensorFlowBuilder(TargetBuilder):
             ]
         return [self.array(x) if isinstance(x, np.ndarray) else x for x in found]
 
-    def ints(self, x: Any, what: str = "A shape") -> tuple[Any, ...]:
+    def ints(self, x: Operand, what: str = "A shape") -> tuple[Any, ...]:
         """A vector of numbers known while converting; among them may be open sizes."""
         if isinstance(x, Value):
             raise ConversionError(
@@ -88,7 +95,7 @@ class TensorFlowBuilder(TargetBuilder):
             )
         return tuple([n if isinstance(n, Value) else int(n) for n in np.asarray(x).ravel()])
 
-    def axis(self, x: Any) -> int:
+    def axis(self, x: Operand) -> int:
         """One number known while converting."""
         found: int = self.ints(x, "An axis")[0]
         return found
@@ -99,7 +106,7 @@ class TensorFlowBuilder(TargetBuilder):
         return size if isinstance(size, int) else self.s.size(x, axis)
 
     def reshape(self, x: Value, sizes: Sequence[Any]) -> Value:
-        """`x` in another shape; one open axis is left to be computed."""
+        """`x` in another shape; one dynamic axis is left to be computed."""
         is_open = [isinstance(n, Value) for n in sizes]
         if sum(is_open) == 1 and -1 not in [n for n in sizes if not isinstance(n, Value)]:
             sizes = [-1 if isinstance(n, Value) else n for n in sizes]

@@ -1,7 +1,7 @@
 """Keras models on TensorFlow: the graph of their call, with the paths of their variables."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -11,9 +11,12 @@ from ..finish import finish
 from ..module import ConvertedModule
 from .reader import parameter_names, read
 
+if TYPE_CHECKING:
+    import keras
+
 
 def from_keras_on_tensorflow(
-    model: Any,
+    model: "keras.Model",
     example: tuple[Any, ...],
     inputs: list[Any],
     *,
@@ -33,7 +36,7 @@ def from_keras_on_tensorflow(
     specs = [_spec(x, axes.get(name, {})) for name, x in zip(names, example)]
     options = {"training": train} if _takes_training(model) else {}
 
-    def call(*xs: Any) -> Any:
+    def call(*xs: tf.Tensor) -> Any:
         return model(*xs, **options)
 
     concrete = tf.function(call, autograph=False).get_concrete_function(*specs)
@@ -44,7 +47,7 @@ def from_keras_on_tensorflow(
     return finish(reading, to=to, with_verification=verify)
 
 
-def _variable_names(model: Any) -> dict[int, tuple[str, bool]]:
+def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:
     """The handle of each variable with its path, and whether it is a buffer."""
     trained = {id(v) for v in model.trainable_weights}
     statistics = {id(v) for v in _non_trainable(model)}
@@ -58,20 +61,20 @@ def _variable_names(model: Any) -> dict[int, tuple[str, bool]]:
     return found
 
 
-def _non_trainable(model: Any) -> list[Any]:
+def _non_trainable(model: "keras.Model") -> list[Any]:
     """Weights that no layer ever trains."""
     layers = list(model._flatten_layers()) if hasattr(model, "_flatten_layers") else [model]
     own = [v for layer in layers for v in getattr(layer, "_non_trainable_variables", [])]
     return own or list(model.non_trainable_weights)
 
 
-def _takes_training(model: Any) -> bool:
+def _takes_training(model: "keras.Model") -> bool:
     if hasattr(model, "_call_has_training_arg"):
         return bool(model._call_has_training_arg)
     return True
 
 
-def _names(model: Any, example: tuple[Any, ...], inputs: list[Any]) -> list[str]:
+def _names(model: "keras.Model", example: tuple[Any, ...], inputs: list[Any]) -> list[str]:
     """What the arguments are called."""
     if inputs and len(example) == 1:
         return ["x" if len(inputs) == 1 else "inputs"]
@@ -88,7 +91,7 @@ def _open_axes(names: list[str], inputs: list[Any]) -> dict[str, dict[int, str]]
     return axes
 
 
-def _spec(x: Any, open_axes: Mapping[int, str]) -> Any:
+def _spec(x: object, open_axes: Mapping[int, str]) -> Any:
     if isinstance(x, Mapping):
         return {key: _spec(item, open_axes) for key, item in x.items()}
     if isinstance(x, (tuple, list)):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from ..._core.errors import ConversionError
 from ...graph import Value
@@ -52,7 +53,7 @@ class CountedLoop:
     steps: Any  # how many; None if the lists say it
 
     @staticmethod
-    def found_in(cond: Any, body: Any, args: tuple[Any, ...]) -> "CountedLoop | None":
+    def found_in(cond: tf.Graph, body: tf.Graph, args: tuple[Any, ...]) -> "CountedLoop | None":
         """The loop as one that counts, or None if it is another."""
         names = [x.name for x in body.inputs]
         origins = [_origin(x) for x in body.outputs]
@@ -144,17 +145,17 @@ class CountedLoop:
         return self.steps if self.steps is not None else g.size(rows[0], 0)
 
 
-def _origin(x: Any) -> Any:
+def _origin(x: tf.Tensor) -> Any:
     while x.op.type == "Identity":
         x = x.op.inputs[0]
     return x
 
 
-def _is_static(x: Any) -> bool:
+def _is_static(x: object) -> bool:
     return isinstance(x, np.ndarray) and x.dtype != object and x.ndim == 0
 
 
-def _constant(x: Any) -> Any:
+def _constant(x: tf.Tensor) -> Any:
     """The number that a tensor of a graph always is, or None."""
     x = _origin(x)
     if x.op.type != "Const":
@@ -164,7 +165,7 @@ def _constant(x: Any) -> Any:
     return values[0] if len(values) == 1 else None
 
 
-def _counts_up(x: Any, name: str) -> bool:
+def _counts_up(x: tf.Tensor, name: str) -> bool:
     if x.op.type not in ("AddV2", "Add"):
         return False
     first, second = [_origin(y) for y in x.op.inputs]
@@ -173,7 +174,7 @@ def _counts_up(x: Any, name: str) -> bool:
     return first.name == name and _constant(second) == 1
 
 
-def _is_read_at(x: Any, counters: set[str]) -> bool:
+def _is_read_at(x: tf.Tensor, counters: set[str]) -> bool:
     return all(
         [
             op.type == "Identity"
@@ -183,7 +184,7 @@ def _is_read_at(x: Any, counters: set[str]) -> bool:
     )
 
 
-def _is_written_at(x: Any, name: str, counters: set[str]) -> bool:
+def _is_written_at(x: tf.Tensor, name: str, counters: set[str]) -> bool:
     if x.op.type != "TensorListSetItem":
         return False
     if _origin(x.op.inputs[0]).name != name:
@@ -192,7 +193,7 @@ def _is_written_at(x: Any, name: str, counters: set[str]) -> bool:
 
 
 def _steps(
-    cond: Any, counters: dict[int, int], invariant: set[int], args: tuple[Any, ...]
+    cond: tf.Graph, counters: dict[int, int], invariant: set[int], args: tuple[Any, ...]
 ) -> tuple[bool, int | None]:
     """Whether the condition only counts, and how many steps that makes, if that is known."""
     places = {x.name: i for i, x in enumerate(cond.inputs)}

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
 
+from ..._backends.tensorflow._private import functions_of
 from ...graph import Value
 from ..rules import Rule, refuse_missing
 from .builder import Resource, Result, TensorFlowBuilder
@@ -26,14 +26,13 @@ _HIDDEN = ("config", "config_proto", "executor_type", "parallel_iterations", "us
 class Operations:
     """Walks through a graph and adds its calls, those of inner functions in place."""
 
-    def __init__(self, to: str, graph: Any):
+    def __init__(self, to: str, graph: tf.Graph):
         self.g = TensorFlowBuilder(to, self.inline)
+        self._graph_of = functions_of(graph)
         self.g.graph_of = self._graph_of
-        self._graph = graph
-        self._library: dict[str, Any] = {}
 
     def inline(
-        self, graph: Any, args: Sequence[Any], outputs: Sequence[Any] | None = None
+        self, graph: tf.Graph, args: Sequence[Any], outputs: Sequence[Any] | None = None
     ) -> list[Any]:
         """The results of a graph, whose operations are added where the builder stands."""
         outputs = list(graph.outputs) if outputs is None else list(outputs)
@@ -45,14 +44,14 @@ class Operations:
         self.g.source, self.g.where, self.g.out = outside
         return [known[x.name] for x in outputs]
 
-    def refuse_unknown(self, graph: Any) -> None:
+    def refuse_unknown(self, graph: tf.Graph) -> None:
         """Raise if there are operations without a rule, all at once."""
         refuse_missing(
             "TensorFlow",
             [(op.type, _where(op)) for op in self._all(graph) if _rule(op.type) is None],
         )
 
-    def _all(self, graph: Any) -> Iterator[Any]:
+    def _all(self, graph: tf.Graph) -> Iterator[Any]:
         for op in needed(graph, list(graph.outputs)):
             if op.type not in ("Placeholder", "Const"):
                 yield op
@@ -62,7 +61,7 @@ class Operations:
                         if isinstance(name, _FunctionName):
                             yield from self._all(self._graph_of(name))
 
-    def _add(self, op: Any, known: dict[str, Any]) -> None:
+    def _add(self, op: tf.Operation, known: dict[str, Any]) -> None:
         g = self.g
         if op.type == "Const":
             known[op.outputs[0].name] = tf.make_ndarray(op.get_attr("value"))
@@ -79,7 +78,7 @@ class Operations:
                 x = g.described(x, about.shape, about.dtype)
             known[out.name] = x
 
-    def _results(self, op: Any, args: list[Any]) -> Any:
+    def _results(self, op: tf.Operation, args: list[Any]) -> Any:
         g, attributes = self.g, _attributes(op)
         is_static = bool(args) and all([isinstance(x, np.ndarray) for x in args])
         if is_static and sum([x.size for x in args]) <= 64:
@@ -95,18 +94,6 @@ class Operations:
         assert rule is not None  # all of them were looked up before
         return rule(g, *args, **attributes)
 
-    def _graph_of(self, name: str) -> Any:
-        """The graph of a function, by its name."""
-        try:
-            return self._graph._get_function(name).graph
-        except AttributeError:
-            pass
-        if not self._library:
-            definition = self._graph.as_graph_def()
-            self._library = {f.signature.name: f for f in definition.library.function}
-        with self._graph.as_default():
-            return function_def_to_graph(self._library[name])
-
 
 _ARRAY_FIRST = {
     "Shape", "Rank", "Size", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Unpack", "SplitV",
@@ -115,7 +102,7 @@ _ARRAY_FIRST = {
 }  # fmt: skip
 
 
-def _passes(op: Any, args: list[Any]) -> bool:
+def _passes(op: tf.Operation, args: list[Any]) -> bool:
     """Whether operands that are no arrays (variables, lists) are only handed on."""
     return op.type in ("Identity", "IdentityN") and any(
         [not isinstance(x, (Value, np.ndarray)) for x in args]
@@ -130,7 +117,7 @@ def _rule(name: str) -> Rule | None:
     return None
 
 
-def needed(graph: Any, outputs: Sequence[Any]) -> list[Any]:
+def needed(graph: tf.Graph, outputs: Sequence[Any]) -> list[Any]:
     """The operations that outputs and assignments depend on, in their order."""
     every = list(graph.get_operations())
     waiting = [x.op for x in outputs] + [op for op in every if op.type in _ASSIGNMENTS]
@@ -147,7 +134,7 @@ class _FunctionName(str):
     """The name of a function among the attributes of an operation."""
 
 
-def _attributes(op: Any) -> dict[str, Any]:
+def _attributes(op: tf.Operation) -> dict[str, Any]:
     found = {}
     for name in op.node_def.attr:
         if name.startswith("_") or name in _HIDDEN or op.type == "Const":
@@ -165,11 +152,11 @@ def _attributes(op: Any) -> dict[str, Any]:
     return found
 
 
-def _where(op: Any) -> str:
+def _where(op: tf.Operation) -> str:
     return op.name.rpartition("/")[0]  # type: ignore[no-any-return]
 
 
-def result_of(x: Any) -> Result:
+def result_of(x: tf.Tensor) -> Result:
     """Shape and type of a tensor as Trellis names them."""
     rank = x.shape.rank
     return Result(None if rank is None else tuple(x.shape.as_list()), x.dtype.name)

@@ -1,25 +1,26 @@
 """Functions of TensorFlow as modules: the graph of a concrete function, and a rule for each op."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from ..._backends.tensorflow._private import flat_call
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentError, ArgumentTypeError
 from ..finish import finish
 from ..inputs import Inputs, Path
 from ..module import ConvertedModule
 from ..reading import Reading
-from .builder import Resource
+from .builder import Resource, TensorFlowBuilder
 from .operations import Operations
 
-Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key chain, whether a buffer
+Names = Mapping[int, tuple[str, bool]]  # of a variable's handle: key path, whether a buffer
 
 
 def from_tensorflow(
-    fn: Any,
+    fn: Callable[..., Any],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -31,7 +32,7 @@ def from_tensorflow(
 
     `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
     plain function. Variables that it uses become `v` under their own names, those that are not
-    trainable become buffers. `args` are examples; axes stay open with
+    trainable become buffers. `args` are examples; axes are dynamic with
     `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
 
     >>> import tensorflow as tf
@@ -52,15 +53,14 @@ def from_tensorflow(
     return finish(reading, to=to, with_verification=verify)
 
 
-def concrete_function(
-    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Mapping[str, Any]
-) -> Any:
+def concrete_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                      dynamic: Mapping[str, Any]) -> Any:  # fmt: skip
     """`fn` traced for arguments like these."""
     if hasattr(fn, "structured_input_signature"):
         if dynamic:
             raise ArgumentError(
                 "from_tensorflow() got a concrete function, whose shapes are fixed: pass the "
-                "tf.function itself to keep axes open."
+                "tf.function itself to make axes dynamic."
             )
         return fn
     if not callable(fn):
@@ -82,7 +82,7 @@ def concrete_function(
 
 
 def read(
-    concrete: Any,
+    concrete: tf.types.experimental.ConcreteFunction,
     given: tuple[tuple[Any, ...], dict[str, Any]],
     to: str,
     name: str,
@@ -131,7 +131,9 @@ def read(
     )
 
 
-def _captures(g: Any, concrete: Any, names: Names) -> tuple[dict[str, Any], Any, Any]:
+def _captures(
+    g: TensorFlowBuilder, concrete: tf.types.experimental.ConcreteFunction, names: Names
+) -> tuple[dict[str, Any], Any, Any]:
     """What the function takes from outside: variables as resources, tensors as constants."""
     by_handle = {id(v.handle): v for v in concrete.graph.variables}
     captured: dict[str, Any] = {}
@@ -155,7 +157,8 @@ def _captures(g: Any, concrete: Any, names: Names) -> tuple[dict[str, Any], Any,
     return captured, stored, kept
 
 
-def _paths(concrete: Any, inputs: list[Any], argument_names: Sequence[str]) -> list[Path]:
+def _paths(concrete: tf.types.experimental.ConcreteFunction, inputs: list[Any],
+           argument_names: Sequence[str]) -> list[Path]:  # fmt: skip
     """Where in the arguments of a call each input of the graph is found."""
     signature = concrete.structured_input_signature
     names = list(argument_names) or list(concrete.function_type.parameters)
@@ -170,7 +173,7 @@ def _paths(concrete: Any, inputs: list[Any], argument_names: Sequence[str]) -> l
     return paths
 
 
-def _paths_in(spec: Any, path: Path) -> list[Path]:
+def _paths_in(spec: object, path: Path) -> list[Path]:
     if isinstance(spec, Mapping):
         return [p for key in sorted(spec) for p in _paths_in(spec[key], (*path, key))]
     if isinstance(spec, (tuple, list)):
@@ -194,16 +197,18 @@ def _leaves(given: tuple[tuple[Any, ...], dict[str, Any]], paths: list[Path]) ->
     return found
 
 
-def _run(concrete: Any, inputs: list[Any], example: list[Any]) -> Any:
+def _run(
+    concrete: tf.types.experimental.ConcreteFunction, inputs: list[Any], example: list[Any]
+) -> Any:
     tensors = [tf.constant(x, dtype=spec.dtype) for x, spec in zip(example, inputs)]
     before = [(v, v.value()) for v in concrete.graph.variables]
-    out = tf.nest.flatten(concrete._call_flat(tensors, concrete.captured_inputs))
+    out = tf.nest.flatten(flat_call(concrete)(tensors))
     for variable, value in before:  # a comparison leaves the source as it was
         variable.assign(value)
     return _structure(concrete.structured_outputs, iter([x.numpy() for x in out]))
 
 
-def _structure(nest: Any, flat: Any) -> Any:
+def _structure(nest: object, flat: Iterator[Any]) -> Any:
     """A nest of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
     if isinstance(nest, Mapping):
         found = {key: _structure(nest[key], flat) for key in sorted(nest)}
@@ -214,7 +219,7 @@ def _structure(nest: Any, flat: Any) -> Any:
     return None if nest is None else next(flat)
 
 
-def parameter_names(fn: Any, count: int) -> list[str]:
+def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     """The names of the positional arguments of a function."""
     import inspect
 
@@ -228,7 +233,7 @@ def parameter_names(fn: Any, count: int) -> list[str]:
     return [*names, *[f"x{i}" for i in range(len(names), count)]][:count]
 
 
-def _spec(x: Any, name: str, open_axes: Mapping[int, str]) -> Any:
+def _spec(x: object, name: str, open_axes: Mapping[int, str]) -> Any:
     """What a function is traced with: shape and type, with open axes."""
     if isinstance(x, Mapping):
         return {key: _spec(item, name, open_axes) for key, item in x.items()}
@@ -238,8 +243,8 @@ def _spec(x: Any, name: str, open_axes: Mapping[int, str]) -> Any:
         return x
     if isinstance(x, tf.TensorSpec):
         return x
-    x = tf.convert_to_tensor(x)
-    sizes: list[Any] = list(x.shape)
+    tensor = tf.convert_to_tensor(x)
+    sizes: list[Any] = list(tensor.shape)
     for axis in open_axes:
         sizes[axis] = None
-    return tf.TensorSpec(sizes, x.dtype, name=name)
+    return tf.TensorSpec(sizes, tensor.dtype, name=name)

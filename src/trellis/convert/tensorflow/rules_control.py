@@ -2,41 +2,44 @@
 `while_loop`."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from ..._core.errors import ConversionError
 from ...graph import Function, Value
 from ..rules import Rules
-from .builder import TensorFlowBuilder
+from .builder import Operand, TensorFlowBuilder
 from .loops import CountedLoop, TensorList
 
 control_rules = Rules()
 
 
 @control_rules("PartitionedCall", "StatefulPartitionedCall")
-def call(g: TensorFlowBuilder, *args: Any, f: str, **_: Any) -> Any:
+def call(g: TensorFlowBuilder, *args: Operand, f: str, **_: object) -> Any:
     return tuple(g.inline(g.graph_of(f), args))
 
 
 @control_rules("SymbolicGradient")
-def gradient(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
+def gradient(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
     raise ConversionError("Gradients inside a TensorFlow graph are not read. Convert the forward "
                           "function and use trellis.value_and_grad.")  # fmt: skip
 
 
 @control_rules("If", "StatelessIf")
-def if_(
-    g: TensorFlowBuilder, holds: Any, *args: Any, then_branch: str, else_branch: str, **_: Any
-) -> Any:
+def if_(g: TensorFlowBuilder, holds: Operand, *args: Operand, then_branch: str, else_branch: str,
+        **_: object) -> Any:  # fmt: skip
     if not isinstance(holds, Value) and holds.dtype != object:
         return tuple(g.inline(g.graph_of(then_branch if holds.item() else else_branch), args))
     return _chosen(g, g.array(holds), _branch(g, then_branch, args), _branch(g, else_branch, args))
 
 
 @control_rules("Case", "StatelessCase")
-def case(g: TensorFlowBuilder, index: Any, *args: Any, branches: Any, **_: Any) -> Any:
+def case(
+    g: TensorFlowBuilder, index: Operand, *args: Operand, branches: Sequence[str], **_: object
+) -> Any:
     """The branch of a number; the last one stands for all others."""
     names = list(branches)
     number = g.array(index)
@@ -55,7 +58,7 @@ def case(g: TensorFlowBuilder, index: Any, *args: Any, branches: Any, **_: Any) 
     return _chosen(g, g.t.equal(number, 0), _branch(g, names[0], args), otherwise(1))
 
 
-def _branch(g: TensorFlowBuilder, name: str, args: Any) -> Function:
+def _branch(g: TensorFlowBuilder, name: str, args: Sequence[Any]) -> Function:
     with g.function("branch") as made:
         found = [g.array(x) for x in g.inline(g.graph_of(name), args)]
         made.outputs = found[0] if len(found) == 1 else tuple(found)
@@ -69,7 +72,7 @@ def _chosen(g: TensorFlowBuilder, holds: Value, first: Function, second: Functio
 
 
 @control_rules("While", "StatelessWhile")
-def while_(g: TensorFlowBuilder, *args: Any, cond: str, body: str, **_: Any) -> Any:
+def while_(g: TensorFlowBuilder, *args: Operand, cond: str, body: str, **_: object) -> Any:
     """A loop that counts and reads and writes one row at each step is a scan."""
     graphs = g.graph_of(cond), g.graph_of(body)
     loop = CountedLoop.found_in(*graphs, args)
@@ -78,7 +81,9 @@ def while_(g: TensorFlowBuilder, *args: Any, cond: str, body: str, **_: Any) -> 
     return tuple(_while_loop(g, *graphs, args))
 
 
-def _while_loop(g: TensorFlowBuilder, cond: Any, body: Any, args: Any) -> list[Any]:
+def _while_loop(
+    g: TensorFlowBuilder, cond: tf.Graph, body: tf.Graph, args: Sequence[Any]
+) -> list[Any]:
     names = [x.name for x in body.inputs]
     same = [_origin(x).name == name for x, name in zip(body.outputs, names)]
     state = [i for i in range(len(args)) if not same[i]]
@@ -87,7 +92,7 @@ def _while_loop(g: TensorFlowBuilder, cond: Any, body: Any, args: Any) -> list[A
     ]
     is_list = [isinstance(args[i], TensorList) for i in state]
 
-    def part(name: str, graph: Any) -> Function:
+    def part(name: str, graph: tf.Graph) -> Function:
         with g.function(name) as made:
             packed = g.input("state")
             items = g.items(packed, len(state)) if len(state) > 1 else (packed,)
@@ -112,20 +117,20 @@ def _while_loop(g: TensorFlowBuilder, cond: Any, body: Any, args: Any) -> list[A
     return after
 
 
-def _origin(x: Any) -> Any:
+def _origin(x: tf.Tensor) -> Any:
     while x.op.type == "Identity":
         x = x.op.inputs[0]
     return x
 
 
 @control_rules("TensorListFromTensor")
-def list_from_tensor(g: TensorFlowBuilder, x: Any, *_: Any, **__: Any) -> TensorList:
+def list_from_tensor(g: TensorFlowBuilder, x: Operand, *_: object, **__: object) -> TensorList:
     return TensorList(g.array(x))
 
 
 @control_rules("TensorListReserve", "EmptyTensorList")
 def reserve(
-    g: TensorFlowBuilder, shape: Any, count: Any, *, element_dtype: str, **_: Any
+    g: TensorFlowBuilder, shape: Operand, count: Operand, *, element_dtype: str, **_: object
 ) -> TensorList:
     sizes = np.asarray(shape) if not isinstance(shape, Value) else np.asarray(-1)
     known = None if sizes.ndim == 0 else tuple(sizes.tolist())
@@ -133,12 +138,12 @@ def reserve(
 
 
 @control_rules("TensorListStack")
-def stack(g: TensorFlowBuilder, xs: TensorList, *_: Any, **__: Any) -> Value:
+def stack(g: TensorFlowBuilder, xs: TensorList, *_: object, **__: object) -> Value:
     return xs.stacked(g)
 
 
 @control_rules("TensorListLength")
-def length(g: TensorFlowBuilder, xs: TensorList, **_: Any) -> Any:
+def length(g: TensorFlowBuilder, xs: TensorList, **_: object) -> Any:
     n = g.size(xs.rows, 0) if xs.rows is not None else xs.count
     made = np.empty((), object)
     made[()] = n
@@ -146,7 +151,7 @@ def length(g: TensorFlowBuilder, xs: TensorList, **_: Any) -> Any:
 
 
 @control_rules("TensorListGetItem")
-def get_item(g: TensorFlowBuilder, xs: TensorList, i: Any, *_: Any, **__: Any) -> Value:
+def get_item(g: TensorFlowBuilder, xs: TensorList, i: Operand, *_: object, **__: object) -> Value:
     if xs.row is not None:
         return xs.row
     if isinstance(i, Value):
@@ -155,7 +160,9 @@ def get_item(g: TensorFlowBuilder, xs: TensorList, i: Any, *_: Any, **__: Any) -
 
 
 @control_rules("TensorListSetItem")
-def set_item(g: TensorFlowBuilder, xs: TensorList, i: Any, value: Any, **_: Any) -> TensorList:
+def set_item(
+    g: TensorFlowBuilder, xs: TensorList, i: Operand, value: Operand, **_: object
+) -> TensorList:
     value = g.array(value)
     if xs.is_written_by_scan:
         return TensorList(None, row=value, is_written_by_scan=True)

@@ -2,60 +2,45 @@
 
 from typing import Any
 
+from ..._core.typing import Scalar
+from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rules
+from ..rules import Rule, Rules
 from .builder import TensorFlowBuilder
 
 elementwise = Rules()
-
-_SAME = {
-    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Add": "add", "AddV2": "add", "Asin": "asin",
-    "Asinh": "asinh", "Atan": "atan", "Atan2": "atan2", "Atanh": "atanh",
-    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-    "Ceil": "ceil", "Conj": "conj", "Cos": "cos", "Cosh": "cosh", "Equal": "equal", "Erf": "erf",
-    "Exp": "exp", "Expm1": "expm1", "Floor": "floor", "FloorDiv": "floor_divide",
-    "FloorMod": "remainder", "Greater": "greater", "GreaterEqual": "greater_equal",
-    "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
-    "IsInf": "isinf", "IsNan": "isnan", "LeftShift": "bitwise_left_shift", "Less": "less",
-    "LessEqual": "less_equal", "Log": "log", "Log1p": "log1p", "LogicalAnd": "logical_and",
-    "LogicalNot": "logical_not", "LogicalOr": "logical_or", "Maximum": "maximum",
-    "Minimum": "minimum", "Mul": "multiply", "Neg": "negative", "NotEqual": "not_equal",
-    "OnesLike": "ones_like", "Pow": "pow", "Real": "real", "RealDiv": "divide",
-    "Reciprocal": "reciprocal", "RightShift": "bitwise_right_shift", "Rint": "round",
-    "Round": "round", "Rsqrt": "rsqrt", "SelectV2": "where", "Sign": "sign", "Sin": "sin",
-    "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "StopGradient": "stop_gradient",
-    "Sub": "subtract", "Tan": "tan", "Tanh": "tanh", "TruncateDiv": "truncate_divide",
-    "TruncateMod": "fmod", "Mod": "fmod", "ZerosLike": "zeros_like", "Erfc": "erfc",
-    "Erfinv": "erfinv",
-}  # fmt: skip
-
-_LAYERS = {
-    "Elu": "elu", "Relu": "relu", "Relu6": "relu6", "Selu": "selu", "Sigmoid": "sigmoid",
-    "Softplus": "softplus", "Softsign": "softsign",
-}  # fmt: skip
 
 _SPECIAL = {"Lgamma": "lgamma", "Digamma": "digamma",
             "Polygamma": "polygamma", "Betainc": "regularized_incomplete_beta"}  # fmt: skip
 
 
-def _add_same(operation: str, place: str, function: str) -> None:
+def _named(op: Op) -> Rule:
+    def same(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
+        return g.named(op.name)(*args)
+
+    return same
+
+
+elementwise.add_named("tensorflow", "{}", _named)
+
+
+def _add_special(operation: str, function: str) -> None:
     @elementwise(operation)
-    def same(g: TensorFlowBuilder, *args: Any, **attributes: Any) -> Value:
-        return getattr(getattr(g, place), function)(*args)  # type: ignore[no-any-return]
+    def special(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
+        return getattr(g.s, function)(*args)  # type: ignore[no-any-return]
 
 
-for _place, _names in (("t", _SAME), ("F", _LAYERS), ("s", _SPECIAL)):
-    for _operation, _function in _names.items():
-        _add_same(_operation, _place, _function)
+for _operation, _function in _SPECIAL.items():
+    _add_special(_operation, _function)
 
 
 @elementwise("Div")
-def div(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def div(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     return g.t.truncate_divide(x, y) if "int" in g.out[0].dtype else g.t.divide(x, y)
 
 
 @elementwise("DivNoNan", "MulNoNan")
-def without_nan(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def without_nan(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     """Zero where the second operand is zero."""
     is_zero = g.t.equal(y, 0)
     if g.source == "MulNoNan":
@@ -64,7 +49,7 @@ def without_nan(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
 
 
 @elementwise("Xlogy", "Xdivy")
-def xlogy(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def xlogy(g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object) -> Value:
     is_zero = g.t.equal(x, 0)
     safe = g.t.where(is_zero, 1.0, y)
     if g.source == "Xdivy":
@@ -73,40 +58,43 @@ def xlogy(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
 
 
 @elementwise("SquaredDifference")
-def squared_difference(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Value:
+def squared_difference(
+    g: TensorFlowBuilder, x: Value | Scalar, y: Value | Scalar, **_: object
+) -> Value:
     return g.t.square(g.t.subtract(x, y))
 
 
 @elementwise("LeakyRelu")
-def leaky_relu(g: TensorFlowBuilder, x: Value, *, alpha: float = 0.2, **_: Any) -> Value:
+def leaky_relu(g: TensorFlowBuilder, x: Value, *, alpha: float = 0.2, **_: object) -> Value:
     return g.F.leaky_relu(x, negative_slope=_short(alpha))
 
 
 @elementwise("ClipByValue")
-def clip(g: TensorFlowBuilder, x: Value, low: Any, high: Any, **_: Any) -> Value:
+def clip(
+    g: TensorFlowBuilder, x: Value, low: Value | Scalar, high: Value | Scalar, **_: object
+) -> Value:
     return g.t.clip(x, low, high)
 
 
 @elementwise("AddN", "AccumulateNV2")
-def add_n(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Value:
-    total = xs[0]
+def add_n(g: TensorFlowBuilder, *xs: Value | Scalar, **_: object) -> Value:
+    total: Any = xs[0]
     for x in xs[1:]:
         total = g.t.add(total, x)
     return total  # type: ignore[no-any-return]
 
 
 @elementwise("Complex")
-def complex_(g: TensorFlowBuilder, real: Any, imag: Any, **_: Any) -> Value:
+def complex_(
+    g: TensorFlowBuilder, real: Value | Scalar, imag: Value | Scalar, **_: object
+) -> Value:
     return g.s.complex_of(real, imag)
 
 
-@elementwise("ComplexAbs")
-def complex_abs(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
-    return g.t.abs(x)
-
-
 @elementwise("Select")
-def select(g: TensorFlowBuilder, condition: Value, x: Any, y: Any, **_: Any) -> Value:
+def select(
+    g: TensorFlowBuilder, condition: Value, x: Value | Scalar, y: Value | Scalar, **_: object
+) -> Value:
     """The old form: a vector chooses whole rows."""
     rank = len(g.out[0].shape or ())
     if condition.shape is not None and len(condition.shape) == 1 and rank > 1:
@@ -116,7 +104,7 @@ def select(g: TensorFlowBuilder, condition: Value, x: Any, y: Any, **_: Any) -> 
 
 @elementwise("Identity", "PreventGradient", "EnsureShape", "Snapshot", "CheckNumerics")
 @elementwise("PlaceholderWithDefault", "IdentityN", "ShapeN_")
-def unchanged(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+def unchanged(g: TensorFlowBuilder, *xs: Value | Scalar, **_: object) -> Any:
     return xs[0] if len(xs) == 1 else tuple(xs)
 
 

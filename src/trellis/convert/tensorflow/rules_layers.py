@@ -7,14 +7,14 @@ import numpy as np
 
 from ...graph import Value
 from ..rules import Rules
-from .builder import TensorFlowBuilder
+from .builder import Operand, TensorFlowBuilder
 
 layer_rules = Rules()
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 @layer_rules("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
-def matmul(g: TensorFlowBuilder, x: Any, y: Any, **options: Any) -> Value:
+def matmul(g: TensorFlowBuilder, x: Operand, y: Operand, **options: bool) -> Value:
     """Adjoint matrices (`adj_x`) are conjugated too; real ones are not."""
     x, y = g.array(x), g.array(y)
     if options.get("transpose_a") or options.get("adj_x"):
@@ -31,7 +31,7 @@ def _adjoint(g: TensorFlowBuilder, x: Value) -> Value:
 
 
 @layer_rules("Einsum")
-def einsum(g: TensorFlowBuilder, *xs: Any, equation: str, **_: Any) -> Value:
+def einsum(g: TensorFlowBuilder, *xs: Operand, equation: str, **_: object) -> Value:
     arrays = [g.array(x) for x in xs]
     if "..." in equation:
         equation = _spelled(equation, [len(x.shape or ()) for x in arrays])
@@ -54,7 +54,7 @@ def _spelled(equation: str, ranks: list[int]) -> str:
 
 @layer_rules("BiasAdd", "BiasAddV1")
 def bias_add(
-    g: TensorFlowBuilder, x: Value, bias: Any, *, data_format: str = "NHWC", **_: Any
+    g: TensorFlowBuilder, x: Value, bias: Operand, *, data_format: str = "NHWC", **_: object
 ) -> Value:
     bias = g.array(bias)
     rank = len(x.shape or ())
@@ -74,7 +74,7 @@ class _Window:
         data_format: str,
         dilations: Sequence[int] = (),
         explicit_paddings: Sequence[int] = (),
-        **_: Any,
+        **_: object,
     ):
         self.data_format, self.is_first = data_format, data_format.startswith("NC")
         self.strides = self.spatial(strides)
@@ -90,7 +90,7 @@ class _Window:
 
 
 @layer_rules("Conv2D", "Conv3D")
-def conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any) -> Value:
+def conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attributes: Any) -> Value:
     x, filters = g.array(x), g.array(filters)
     n = len(filters.shape or ()) - 2
     window = _Window(**attributes)
@@ -112,7 +112,7 @@ def conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any) -> Value
 
 
 @layer_rules("DepthwiseConv2dNative")
-def depthwise_conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any) -> Value:
+def depthwise_conv(g: TensorFlowBuilder, x: Operand, filters: Operand, **attributes: Any) -> Value:
     x, filters = g.array(x), g.array(filters)
     filter_shape: Any = filters.shape
     height, width, channels, times = filter_shape
@@ -132,7 +132,7 @@ def depthwise_conv(g: TensorFlowBuilder, x: Any, filters: Any, **attributes: Any
 
 @layer_rules("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def conv_transpose(
-    g: TensorFlowBuilder, size: Any, filters: Any, x: Any, **attributes: Any
+    g: TensorFlowBuilder, size: Operand, filters: Operand, x: Operand, **attributes: Any
 ) -> Value:
     """The gradient of a convolution: `size` is the shape that it was applied to."""
     x, filters = g.array(x), g.array(filters)
@@ -160,15 +160,15 @@ def pool(g: TensorFlowBuilder, x: Value, *, ksize: Sequence[int], **attributes: 
 def batch_norm(
     g: TensorFlowBuilder,
     x: Value,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    scale: Operand,
+    offset: Operand,
+    mean: Operand,
+    variance: Operand,
     *,
     epsilon: float,
     data_format: str = "NHWC",
     is_training: bool = True,
-    **_: Any,
+    **_: object,
 ) -> Any:
     axis = 1 if data_format.startswith("NC") else -1
     scale, offset = g.array(scale), g.array(offset)
@@ -186,12 +186,12 @@ def batch_norm(
 
 
 @layer_rules("Softmax", "LogSoftmax")
-def softmax(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def softmax(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     return g.F.softmax(x) if g.source == "Softmax" else g.F.log_softmax(x)
 
 
 @layer_rules("L2Loss")
-def l2_loss(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def l2_loss(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     return g.t.multiply(g.t.sum(g.t.square(x)), 0.5)
 
 
@@ -202,7 +202,9 @@ _REDUCTIONS = {
 
 
 @layer_rules(*_REDUCTIONS, "EuclideanNorm")
-def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, **_: Any) -> Value:
+def reduce(
+    g: TensorFlowBuilder, x: Operand, axes: Operand, *, keep_dims: bool = False, **_: object
+) -> Value:
     x = g.array(x)
     found = g.ints(axes, "An axis")
     rank = len(x.shape or ())
@@ -225,14 +227,14 @@ def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, 
 
 
 @layer_rules("ArgMax", "ArgMin")
-def argmax(g: TensorFlowBuilder, x: Value, axis: Any, **_: Any) -> Value:
+def argmax(g: TensorFlowBuilder, x: Value, axis: Operand, **_: object) -> Value:
     fn = g.t.argmax if g.source == "ArgMax" else g.t.argmin
     return g.t.astype(fn(x, axis=g.axis(axis)), g.dtype(g.out[0].dtype))
 
 
 @layer_rules("Cumsum", "Cumprod", "CumulativeLogsumexp")
 def cumulative(
-    g: TensorFlowBuilder, x: Value, axis: Any, *, exclusive: bool, reverse: bool, **_: Any
+    g: TensorFlowBuilder, x: Value, axis: Operand, *, exclusive: bool, reverse: bool, **_: object
 ) -> Value:
     along = g.axis(axis) % len(x.shape or ())
     if g.source == "CumulativeLogsumexp":
@@ -254,7 +256,7 @@ def cumulative(
 
 
 @layer_rules("TopKV2", "TopK")
-def top_k(g: TensorFlowBuilder, x: Value, k: Any = None, **attributes: Any) -> Any:
+def top_k(g: TensorFlowBuilder, x: Value, k: Operand | None = None, **attributes: object) -> Any:
     count = g.axis(k) if k is not None else attributes["k"]
     values, indices = g.items(g.t.topk(x, count), 2)
     return values, g.t.astype(indices, g.dtype(g.out[1].dtype))
@@ -264,11 +266,11 @@ def top_k(g: TensorFlowBuilder, x: Value, k: Any = None, **attributes: Any) -> A
 def resize(
     g: TensorFlowBuilder,
     x: Value,
-    size: Any,
+    size: Operand,
     *,
     align_corners: bool = False,
     half_pixel_centers: bool = False,
-    **_: Any,
+    **_: object,
 ) -> Value:
     return g.s.resize_images(
         x, g.ints(size), method=g.source.removeprefix("Resize").lower(),
@@ -277,7 +279,9 @@ def resize(
 
 
 @layer_rules("SpaceToBatchND", "BatchToSpaceND")
-def space_to_batch(g: TensorFlowBuilder, x: Value, block: Any, edges: Any, **_: Any) -> Value:
+def space_to_batch(
+    g: TensorFlowBuilder, x: Value, block: Operand, edges: Operand, **_: object
+) -> Value:
     fn = g.s.space_to_batch if g.source == "SpaceToBatchND" else g.s.batch_to_space
     flat = g.ints(edges)
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
@@ -285,26 +289,26 @@ def space_to_batch(g: TensorFlowBuilder, x: Value, block: Any, edges: Any, **_: 
 
 
 @layer_rules("DepthToSpace", "SpaceToDepth")
-def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: Any) -> Value:
+def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: object) -> Value:
     fn = g.s.depth_to_space if g.source == "DepthToSpace" else g.s.space_to_depth
     return fn(x, block_size, channel_last=True)
 
 
 @layer_rules("Cholesky", "MatrixInverse", "MatrixDeterminant")
-def linear_algebra(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def linear_algebra(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     name = {"Cholesky": "cholesky", "MatrixInverse": "inv", "MatrixDeterminant": "det"}[g.source]
     return getattr(g.linalg, name)(x)  # type: ignore[no-any-return]
 
 
 @layer_rules("MatrixSolve")
 def matrix_solve(
-    g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: Any
+    g: TensorFlowBuilder, a: Value, b: Value, *, adjoint: bool = False, **_: object
 ) -> Value:
     return g.linalg.solve(_adjoint(g, a) if adjoint else a, b)
 
 
 @layer_rules("MatrixTriangularSolve")
 def triangular_solve(
-    g: TensorFlowBuilder, a: Value, b: Value, *, lower: bool, adjoint: bool, **_: Any
+    g: TensorFlowBuilder, a: Value, b: Value, *, lower: bool, adjoint: bool, **_: object
 ) -> Value:
     return g.s.triangular_solve(a, b, lower=lower, transpose=adjoint)

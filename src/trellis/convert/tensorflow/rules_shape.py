@@ -8,14 +8,14 @@ import numpy as np
 
 from ...graph import Value
 from ..rules import Rules
-from .builder import TensorFlowBuilder
+from .builder import Operand, TensorFlowBuilder
 from .statics import index_of
 
 shape_rules = Rules()
 
 
 @shape_rules("Shape")
-def shape(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
+def shape(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
     """Known while converting, but for open axes."""
     sizes = [g.size(x, i) for i in range(len(x.shape or ()))]
     if all([isinstance(n, int) for n in sizes]):
@@ -26,12 +26,12 @@ def shape(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
 
 
 @shape_rules("Rank")
-def rank(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
+def rank(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
     return np.asarray(len(x.shape or ()), "int32")
 
 
 @shape_rules("Size")
-def size(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
+def size(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
     total: Any = 1
     for i in range(len(x.shape or ())):
         n = g.size(x, i)
@@ -46,7 +46,7 @@ def size(g: TensorFlowBuilder, x: Value, **_: Any) -> Any:
 
 
 @shape_rules("Reshape")
-def reshape(g: TensorFlowBuilder, x: Value, new: Any, **_: Any) -> Value:
+def reshape(g: TensorFlowBuilder, x: Value, new: Operand, **_: object) -> Value:
     sizes = g.ints(new)
     if sizes == x.shape:
         return x
@@ -54,7 +54,9 @@ def reshape(g: TensorFlowBuilder, x: Value, new: Any, **_: Any) -> Value:
 
 
 @shape_rules("Squeeze")
-def squeeze(g: TensorFlowBuilder, x: Value, *, squeeze_dims: Sequence[int] = (), **_: Any) -> Value:
+def squeeze(
+    g: TensorFlowBuilder, x: Value, *, squeeze_dims: Sequence[int] = (), **_: object
+) -> Value:
     axes = tuple(squeeze_dims) or tuple([i for i, n in enumerate(x.shape or ()) if n == 1])
     if not axes:
         return x
@@ -62,12 +64,12 @@ def squeeze(g: TensorFlowBuilder, x: Value, *, squeeze_dims: Sequence[int] = (),
 
 
 @shape_rules("ExpandDims")
-def expand_dims(g: TensorFlowBuilder, x: Value, axis: Any, **_: Any) -> Value:
+def expand_dims(g: TensorFlowBuilder, x: Value, axis: Operand, **_: object) -> Value:
     return g.t.expand_dims(x, axis=g.axis(axis))
 
 
 @shape_rules("Transpose")
-def transpose(g: TensorFlowBuilder, x: Value, axes: Any, **_: Any) -> Value:
+def transpose(g: TensorFlowBuilder, x: Value, axes: Operand, **_: object) -> Value:
     order = g.ints(axes, "An order of axes")
     n = len(order)
     if order == tuple(range(n)):
@@ -78,23 +80,23 @@ def transpose(g: TensorFlowBuilder, x: Value, axes: Any, **_: Any) -> Value:
 
 
 @shape_rules("ConcatV2")
-def concat(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Value:
+def concat(g: TensorFlowBuilder, *xs: Operand, **_: object) -> Value:
     arrays = [g.array(x) for x in xs[:-1]]
     return arrays[0] if len(arrays) == 1 else g.t.concat(arrays, axis=g.axis(xs[-1]))
 
 
 @shape_rules("Pack")
-def pack(g: TensorFlowBuilder, *xs: Any, axis: int = 0, **_: Any) -> Value:
+def pack(g: TensorFlowBuilder, *xs: Operand, axis: int = 0, **_: object) -> Value:
     return g.t.stack([g.array(x) for x in xs], axis=axis)
 
 
 @shape_rules("Unpack")
-def unpack(g: TensorFlowBuilder, x: Value, *, num: int, axis: int = 0, **_: Any) -> Any:
+def unpack(g: TensorFlowBuilder, x: Value, *, num: int, axis: int = 0, **_: object) -> Any:
     return g.items(g.t.unstack(x, axis=axis), num)
 
 
 @shape_rules("Split")
-def split(g: TensorFlowBuilder, axis: Any, x: Value, *, num_split: int, **_: Any) -> Any:
+def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int, **_: object) -> Any:
     along = g.axis(axis)
     n = (x.shape or ())[along]
     if not isinstance(n, int):
@@ -103,7 +105,7 @@ def split(g: TensorFlowBuilder, axis: Any, x: Value, *, num_split: int, **_: Any
 
 
 @shape_rules("SplitV")
-def split_v(g: TensorFlowBuilder, x: Value, sizes: Any, axis: Any, **_: Any) -> Any:
+def split_v(g: TensorFlowBuilder, x: Value, sizes: Operand, axis: Operand, **_: object) -> Any:
     counts, along = list(g.ints(sizes)), g.axis(axis)
     if -1 in counts:
         rest = (x.shape or ())[along] - sum([n for n in counts if n != -1])  # type: ignore[operator]
@@ -123,7 +125,7 @@ def _parts(g: TensorFlowBuilder, x: Value, sizes: list[int], axis: int) -> Any:
 
 @shape_rules("StridedSlice")
 def strided_slice(
-    g: TensorFlowBuilder, x: Value, begin: Any, end: Any, strides: Any, **masks: Any
+    g: TensorFlowBuilder, x: Value, begin: Operand, end: Operand, strides: Operand, **masks: int
 ) -> Value:
     bounds = [np.array(g.ints(a, "A slice"), object) for a in (begin, end, strides)]
     index = index_of(*bounds, **masks)
@@ -139,7 +141,7 @@ def strided_slice(
 
 
 @shape_rules("Slice")
-def slice_(g: TensorFlowBuilder, x: Value, begin: Any, size: Any, **_: Any) -> Value:
+def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand, **_: object) -> Value:
     if isinstance(begin, Value):
         starts = [g.call(operator.getitem, begin, i) for i in range(len(x.shape or ()))]
         counts = [(x.shape or ())[i] if n == -1 else n for i, n in enumerate(g.ints(size))]
@@ -155,7 +157,9 @@ def slice_(g: TensorFlowBuilder, x: Value, begin: Any, size: Any, **_: Any) -> V
 
 
 @shape_rules("Pad", "PadV2", "MirrorPad")
-def pad(g: TensorFlowBuilder, x: Value, widths: Any, value: Any = None, **attributes: Any) -> Value:
+def pad(
+    g: TensorFlowBuilder, x: Value, widths: Operand, value: Operand | None = None, **attributes: str
+) -> Value:
     flat = g.ints(widths, "A padding")
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
     if g.source == "MirrorPad":
@@ -169,17 +173,17 @@ def pad(g: TensorFlowBuilder, x: Value, widths: Any, value: Any = None, **attrib
 
 
 @shape_rules("Tile")
-def tile(g: TensorFlowBuilder, x: Any, counts: Any, **_: Any) -> Value:
+def tile(g: TensorFlowBuilder, x: Operand, counts: Operand, **_: object) -> Value:
     return g.t.tile(g.array(x), g.ints(counts))
 
 
 @shape_rules("BroadcastTo")
-def broadcast_to(g: TensorFlowBuilder, x: Any, new: Any, **_: Any) -> Value:
+def broadcast_to(g: TensorFlowBuilder, x: Operand, new: Operand, **_: object) -> Value:
     return g.t.broadcast_to(g.array(x), g.ints(new))
 
 
 @shape_rules("Fill")
-def fill(g: TensorFlowBuilder, new: Any, value: Any, **_: Any) -> Value:
+def fill(g: TensorFlowBuilder, new: Operand, value: Operand, **_: object) -> Value:
     sizes = g.ints(new)
     if isinstance(value, Value):
         return g.t.broadcast_to(value, sizes)
@@ -187,43 +191,49 @@ def fill(g: TensorFlowBuilder, new: Any, value: Any, **_: Any) -> Value:
 
 
 @shape_rules("Range")
-def range_(g: TensorFlowBuilder, start: Any, stop: Any, step: Any, **_: Any) -> Value:
+def range_(
+    g: TensorFlowBuilder, start: Operand, stop: Operand, step: Operand, **_: object
+) -> Value:
     ends = [g.ints(x, "A range")[0] for x in (start, stop, step)]
     return g.t.arange(*ends, dtype=g.dtype(g.out[0].dtype), backend=g.to)
 
 
 @shape_rules("LinSpace")
-def linspace(g: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) -> Value:
+def linspace(
+    g: TensorFlowBuilder, start: Operand, stop: Operand, num: Operand, **_: object
+) -> Value:
     ends = [float(np.asarray(x).item()) for x in (start, stop)]
     return g.t.linspace(*ends, g.axis(num), dtype=g.out[0].dtype, backend=g.to)
 
 
 @shape_rules("ReverseV2")
-def reverse(g: TensorFlowBuilder, x: Value, axes: Any, **_: Any) -> Value:
+def reverse(g: TensorFlowBuilder, x: Value, axes: Operand, **_: object) -> Value:
     found = g.ints(axes)
     return g.t.flip(x, axis=found[0] if len(found) == 1 else found)
 
 
 @shape_rules("Roll")
-def roll(g: TensorFlowBuilder, x: Value, shift: Any, axis: Any, **_: Any) -> Value:
+def roll(g: TensorFlowBuilder, x: Value, shift: Operand, axis: Operand, **_: object) -> Value:
     shifts, axes = g.ints(shift), g.ints(axis)
     return g.t.roll(x, shifts, axis=axes)
 
 
 @shape_rules("Cast")
-def cast(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def cast(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     kind = g.out[0].dtype
     g.notes.casts[f"{x.dtype} to {kind}"] += x.dtype != kind
     return g.cast(x, kind)
 
 
 @shape_rules("Bitcast")
-def bitcast(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def bitcast(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     return g.s.bitcast(x, g.out[0].dtype)
 
 
 @shape_rules("MatrixBandPart")
-def band_part(g: TensorFlowBuilder, x: Any, lower: Any, upper: Any, **_: Any) -> Value:
+def band_part(
+    g: TensorFlowBuilder, x: Operand, lower: Operand, upper: Operand, **_: object
+) -> Value:
     below, above = g.axis(lower), g.axis(upper)
     x = g.array(x)
     if below >= 0:
@@ -232,13 +242,13 @@ def band_part(g: TensorFlowBuilder, x: Any, lower: Any, upper: Any, **_: Any) ->
 
 
 @shape_rules("MatrixDiagPartV3", "MatrixDiagPart")
-def diagonal(g: TensorFlowBuilder, x: Value, *rest: Any, **_: Any) -> Value:
+def diagonal(g: TensorFlowBuilder, x: Value, *rest: Operand, **_: object) -> Value:
     offset = g.axis(rest[0]) if rest else 0
     return g.linalg.diagonal(x, offset=offset)
 
 
 @shape_rules("MatrixDiagV3", "MatrixDiag", "Diag")
-def matrix_diag(g: TensorFlowBuilder, x: Value, *rest: Any, **_: Any) -> Value:
+def matrix_diag(g: TensorFlowBuilder, x: Value, *rest: Operand, **_: object) -> Value:
     """The vector on the diagonal of a square matrix."""
     n = (x.shape or ())[-1]
     eye = g.t.eye(n, dtype=g.dtype(g.out[0].dtype), backend=g.to)
@@ -246,9 +256,8 @@ def matrix_diag(g: TensorFlowBuilder, x: Value, *rest: Any, **_: Any) -> Value:
 
 
 @shape_rules("GatherV2", "Gather")
-def gather(
-    g: TensorFlowBuilder, x: Any, indices: Any, axis: Any = None, *, batch_dims: int = 0, **_: Any
-) -> Value:
+def gather(g: TensorFlowBuilder, x: Operand, indices: Operand, axis: Operand | None = None, *,
+           batch_dims: int = 0, **_: object) -> Value:  # fmt: skip
     along = 0 if axis is None else g.axis(axis)
     x, indices = g.array(x), g.array(indices)
     if batch_dims == 0:
@@ -257,27 +266,30 @@ def gather(
 
 
 @shape_rules("GatherNd")
-def gather_nd(g: TensorFlowBuilder, x: Any, indices: Any, **_: Any) -> Value:
+def gather_nd(g: TensorFlowBuilder, x: Operand, indices: Operand, **_: object) -> Value:
     return g.s.gathered_points(g.array(x), g.array(indices))
 
 
 @shape_rules("ScatterNd")
-def scatter_nd(g: TensorFlowBuilder, indices: Any, updates: Any, new: Any, **_: Any) -> Value:
+def scatter_nd(
+    g: TensorFlowBuilder, indices: Operand, updates: Operand, new: Operand, **_: object
+) -> Value:
     zeros = g.full(g.ints(new), 0, g.out[0].dtype)
     return g.s.scattered_points(zeros, g.array(indices), g.array(updates), reduce="add")
 
 
 @shape_rules("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
-def tensor_scatter(g: TensorFlowBuilder, x: Any, indices: Any, updates: Any, **_: Any) -> Value:
+def tensor_scatter(
+    g: TensorFlowBuilder, x: Operand, indices: Operand, updates: Operand, **_: object
+) -> Value:
     word = g.source.removeprefix("TensorScatter").lower()
     reduce = "set" if word == "update" else word
     return g.s.scattered_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
 
 
 @shape_rules("OneHot")
-def one_hot(
-    g: TensorFlowBuilder, indices: Any, depth: Any, on: Any, off: Any, *, axis: int = -1, **_: Any
-) -> Value:
+def one_hot(g: TensorFlowBuilder, indices: Operand, depth: Operand, on: Operand, off: Operand, *,
+            axis: int = -1, **_: object) -> Value:  # fmt: skip
     kind, high, low = g.out[0].dtype, np.asarray(on).item(), np.asarray(off).item()
     made = g.t.one_hot(g.array(indices), g.axis(depth), dtype=g.dtype(kind), axis=axis)
     if (high, low) == (1, 0):
@@ -286,16 +298,16 @@ def one_hot(
 
 
 @shape_rules("InvertPermutation")
-def invert_permutation(g: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+def invert_permutation(g: TensorFlowBuilder, x: Operand, **_: object) -> Any:
     return np.argsort(np.asarray(g.ints(x))).astype("int32")
 
 
 @shape_rules("BroadcastArgs")
-def broadcast_args(g: TensorFlowBuilder, a: Any, b: Any, **_: Any) -> Any:
+def broadcast_args(g: TensorFlowBuilder, a: Operand, b: Operand, **_: object) -> Any:
     return np.asarray(np.broadcast_shapes(g.ints(a), g.ints(b)), "int32")
 
 
 @shape_rules("Where")
-def where(g: TensorFlowBuilder, x: Value, **_: Any) -> Value:
+def where(g: TensorFlowBuilder, x: Value, **_: object) -> Value:
     places = g.items(g.t.nonzero(x), len(x.shape or ()))
     return g.t.stack(list(places), axis=-1)

@@ -7,13 +7,13 @@ import numpy as np
 from ..._core.errors import ConversionError
 from ...graph import Value
 from ..rules import Rules
-from .builder import Resource, TensorFlowBuilder
+from .builder import Operand, Resource, TensorFlowBuilder
 
 state_rules = Rules()
 
 
 @state_rules("ReadVariableOp")
-def read(g: TensorFlowBuilder, resource: Resource, **_: Any) -> Value:
+def read(g: TensorFlowBuilder, resource: Resource, **_: object) -> Value:
     if resource.chain in g.state:
         return g.state[resource.chain]  # type: ignore[no-any-return]
     place = g.graph.buffers if resource.is_buffer else g.graph.variables
@@ -21,17 +21,21 @@ def read(g: TensorFlowBuilder, resource: Resource, **_: Any) -> Value:
 
 
 @state_rules("ResourceGather")
-def resource_gather(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
+def resource_gather(
+    g: TensorFlowBuilder, resource: Resource, indices: Operand, **_: object
+) -> Value:
     return g.t.take(read(g, resource), g.array(indices), axis=0)
 
 
 @state_rules("ResourceGatherNd")
-def resource_gather_nd(g: TensorFlowBuilder, resource: Resource, indices: Any, **_: Any) -> Value:
+def resource_gather_nd(
+    g: TensorFlowBuilder, resource: Resource, indices: Operand, **_: object
+) -> Value:
     return g.s.gathered_points(read(g, resource), g.array(indices))
 
 
 @state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
-def assign(g: TensorFlowBuilder, resource: Resource, value: Any, **_: Any) -> Any:
+def assign(g: TensorFlowBuilder, resource: Resource, value: Operand, **_: object) -> Any:
     """From here on the variable is another value, which the buffer has after the call."""
     if not g.at_top:
         raise ConversionError(
@@ -51,7 +55,7 @@ def assign(g: TensorFlowBuilder, resource: Resource, value: Any, **_: Any) -> An
 
 @state_rules("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2")
 @state_rules("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2")
-def draw(g: TensorFlowBuilder, shape: Any, *_: Any, **__: Any) -> Value:
+def draw(g: TensorFlowBuilder, shape: Operand, *_: object, **__: object) -> Value:
     """Trellis draws numbers of its own, from `trellis.random.stream`."""
     g.is_random = True
     drawn = g.s.random_normal if "Normal" in g.source else g.s.random_uniform
@@ -60,12 +64,12 @@ def draw(g: TensorFlowBuilder, shape: Any, *_: Any, **__: Any) -> Value:
 
 @state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterV2")
 @state_rules("StatelessRandomGetKey", "StatelessRandomGetAlg", "StatelessRandomGetCounter")
-def seeds(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
+def seeds(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
     """Seeds of the source are not used."""
     made = [np.zeros([n or 1 for n in out.shape or ()], "int32") for out in g.out]
     return made[0] if len(made) == 1 else tuple(made)
 
 
 @state_rules("NoOp", "Assert", "PrintV2", "Print", "VarIsInitializedOp")
-def nothing(g: TensorFlowBuilder, *_: Any, **__: Any) -> Any:
+def nothing(g: TensorFlowBuilder, *_: object, **__: object) -> Any:
     return ()

@@ -4,49 +4,50 @@ Each function gets NumPy arrays, of integers or of objects that are integers and
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...graph import Value
 from ..rules import Rules
-from .builder import TensorFlowBuilder
+from .builder import Size, TensorFlowBuilder
 
 static_rules = Rules()
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
 @static_rules("Identity", "StopGradient", "PreventGradient", "EnsureShape", "Snapshot")
-def identity(g: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+def identity(g: TensorFlowBuilder, x: np.ndarray, **_: object) -> Any:
     return x
 
 
 @static_rules("Cast")
-def cast(g: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+def cast(g: TensorFlowBuilder, x: np.ndarray, **_: object) -> Any:
     return x if x.dtype == object else x.astype(g.out[0].dtype)
 
 
 @static_rules("Pack")
-def pack(g: TensorFlowBuilder, *xs: Any, axis: int = 0, **_: Any) -> Any:
+def pack(g: TensorFlowBuilder, *xs: np.ndarray, axis: int = 0, **_: object) -> Any:
     return np.stack(xs, axis=axis)
 
 
 @static_rules("ConcatV2")
-def concat(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+def concat(g: TensorFlowBuilder, *xs: np.ndarray, **_: object) -> Any:
     return np.concatenate(xs[:-1], axis=int(xs[-1]))
 
 
 @static_rules("StridedSlice")
-def strided_slice(
-    g: TensorFlowBuilder, x: Any, begin: Any, end: Any, strides: Any, **masks: Any
-) -> Any:
+def strided_slice(g: TensorFlowBuilder, x: np.ndarray, begin: np.ndarray, end: np.ndarray,
+                  strides: np.ndarray, **masks: int) -> Any:  # fmt: skip
     if any([a.dtype == object for a in (begin, end, strides)]):
         return None
     return np.asarray(x[index_of(begin, end, strides, **masks)], x.dtype)
 
 
-def index_of(begin: Any, end: Any, strides: Any, **masks: Any) -> tuple[Any, ...]:
+def index_of(
+    begin: np.ndarray, end: np.ndarray, strides: np.ndarray, /, **masks: int
+) -> tuple[Any, ...]:
     """What stands between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
     starts, stops, steps = [list(np.asarray(a).tolist()) for a in (begin, end, strides)]
     found: list[Any] = []
@@ -66,41 +67,49 @@ def index_of(begin: Any, end: Any, strides: Any, **masks: Any) -> tuple[Any, ...
 
 
 @static_rules("GatherV2")
-def gather(g: TensorFlowBuilder, x: Any, indices: Any, axis: Any, **_: Any) -> Any:
+def gather(
+    g: TensorFlowBuilder, x: np.ndarray, indices: np.ndarray, axis: np.ndarray, **_: object
+) -> Any:
     return np.take(x, indices.astype("int64"), axis=int(axis))
 
 
 @static_rules("Reshape")
-def reshape(g: TensorFlowBuilder, x: Any, shape: Any, **_: Any) -> Any:
+def reshape(g: TensorFlowBuilder, x: np.ndarray, shape: np.ndarray, **_: object) -> Any:
     return None if shape.dtype == object else x.reshape(shape)
 
 
 @static_rules("ExpandDims")
-def expand_dims(g: TensorFlowBuilder, x: Any, axis: Any, **_: Any) -> Any:
+def expand_dims(g: TensorFlowBuilder, x: np.ndarray, axis: np.ndarray, **_: object) -> Any:
     return np.expand_dims(x, int(axis))
 
 
 @static_rules("Squeeze")
-def squeeze(g: TensorFlowBuilder, x: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
+def squeeze(
+    g: TensorFlowBuilder, x: np.ndarray, *, squeeze_dims: Sequence[int] = (), **_: object
+) -> Any:
     return np.squeeze(x, tuple(squeeze_dims) or None)
 
 
 @static_rules("Range")
-def range_(g: TensorFlowBuilder, start: Any, stop: Any, step: Any, **_: Any) -> Any:
+def range_(
+    g: TensorFlowBuilder, start: np.ndarray, stop: np.ndarray, step: np.ndarray, **_: object
+) -> Any:
     if any([x.dtype == object for x in (start, stop, step)]):
         return None
     return np.arange(start.item(), stop.item(), step.item(), dtype=start.dtype)
 
 
 @static_rules("Fill")
-def fill(g: TensorFlowBuilder, shape: Any, value: Any, **_: Any) -> Any:
+def fill(g: TensorFlowBuilder, shape: np.ndarray, value: np.ndarray, **_: object) -> Any:
     if shape.dtype == object or int(np.prod(shape)) > 64:
         return None
     return np.full(tuple(shape), value)
 
 
 @static_rules("Prod", "Max", "Min", "Sum")
-def reduce(g: TensorFlowBuilder, x: Any, axes: Any, *, keep_dims: bool = False, **_: Any) -> Any:
+def reduce(
+    g: TensorFlowBuilder, x: np.ndarray, axes: np.ndarray, *, keep_dims: bool = False, **_: object
+) -> Any:
     if x.dtype != object:
         fn: Any = {"Prod": np.prod, "Max": np.max, "Min": np.min, "Sum": np.sum}[g.source]
         if axes.size == 0:
@@ -122,7 +131,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
 
 
 @static_rules(*_BINARY)
-def binary(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+def binary(g: TensorFlowBuilder, x: np.ndarray, y: np.ndarray, **_: object) -> Any:
     if x.dtype.kind == "f" or y.dtype.kind == "f":
         return None
     fn = _BINARY[g.source]
@@ -136,7 +145,7 @@ def binary(g: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
     return made.reshape(pairs.shape)
 
 
-def _join(g: TensorFlowBuilder, fn: Callable[..., Any], a: Any, b: Any) -> Any:
+def _join(g: TensorFlowBuilder, fn: Callable[..., Any], a: Size, b: Size) -> Any:
     if fn is operator.mul and 1 in [n for n in (a, b) if not isinstance(n, Value)]:
         return b if not isinstance(a, Value) and a == 1 else a
     if not isinstance(a, Value) and not isinstance(b, Value):
@@ -144,7 +153,7 @@ def _join(g: TensorFlowBuilder, fn: Callable[..., Any], a: Any, b: Any) -> Any:
     return g.call(fn, *[n if isinstance(n, Value) else int(n) for n in (a, b)])
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: Size) -> Any:
     if not isinstance(x, Value):
         return np.asarray(x, "int32")
     made = np.empty((), object)
@@ -154,7 +163,7 @@ def _scalar(x: Any) -> Any:
 
 @static_rules("Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd")
 @static_rules("LogicalOr", "LogicalNot")
-def compare(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
+def compare(g: TensorFlowBuilder, *xs: np.ndarray, **_: object) -> Any:
     if any([x.dtype == object for x in xs]):
         return None
     names = {
@@ -166,5 +175,7 @@ def compare(g: TensorFlowBuilder, *xs: Any, **_: Any) -> Any:
 
 
 @static_rules("SelectV2", "Select")
-def select(g: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
+def select(
+    g: TensorFlowBuilder, condition: np.ndarray, x: np.ndarray, y: np.ndarray, **_: object
+) -> Any:
     return None if condition.dtype == object else np.where(condition, x, y)

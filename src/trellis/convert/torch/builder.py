@@ -1,14 +1,37 @@
 """The builder that the rules for torch get: it knows the target, and the types torch recorded."""
 
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..._core.dtypes import COMPLEX, FLOATING, PROMOTION
+from ..._core.typing import Scalar
 from ...graph import Builder, Value
+from ...graph.graph import Shape
 from .. import semantics
 from ..module import has_64_bits
 from ..reading import Notes
+
+if TYPE_CHECKING:
+
+    class Tensor(Value):
+        """A value of which torch recorded the shape and the data type. Only type checkers tell it
+        from the others: those that a rule makes have neither until they are noted."""
+
+        shape: tuple[int | str, ...]
+        dtype: str
+
+
+else:
+    Tensor = Value
+
+T = TypeVar("T")
+# A size that is known now, or the value that has it when the model runs.
+Size: TypeAlias = int | Value
+Operand: TypeAlias = Value | Scalar
+# One number, or one for each axis.
+Dims: TypeAlias = int | Sequence[int]
 
 _NARROW = {"int64": "int32", "uint64": "uint32"}
 
@@ -42,14 +65,14 @@ class TorchBuilder(Builder):
         self.notes.narrowed += 1
         return _NARROW[name]
 
-    def cast(self, x: Any, dtype: str | None) -> Any:
+    def cast(self, x: T, dtype: str | None) -> Any:
         """An array in that type; plain numbers, and arrays that have it, stay as they are."""
         if not isinstance(x, Value) or dtype is None or x.dtype in (None, dtype):
             return x
         self.notes.casts[f"{x.dtype} to {dtype}"] += 1
         return self.noted(self.t.astype(x, self.dtype(dtype)), x.shape, dtype)
 
-    def noted(self, value: Any, shape: Any, dtype: str | None) -> Any:
+    def noted(self, value: Value, shape: Shape | None, dtype: str | None) -> Any:
         """The value with its shape and type, noted at its call where that is the last one."""
         value = replace(value, shape=shape, dtype=dtype)
         nodes = self._functions[-1].nodes
@@ -57,11 +80,11 @@ class TorchBuilder(Builder):
             nodes[-1].result = value
         return value
 
-    def item(self, x: Value, key: Any) -> Value:
+    def item(self, x: Value, key: int | slice | tuple[Any, ...]) -> Value:
         """`x[key]`: an element of a tuple, or a plain slice of an array."""
         return self.call(operator.getitem, x, key)
 
-    def alike(self, *xs: Any, dtype: str | None = None) -> tuple[Any, ...]:
+    def alike(self, *xs: Operand, dtype: str | None = None) -> tuple[Any, ...]:
         """The arguments of an elementwise operation, cast where torch's promotion to `dtype`
         (that of the result if None) is not what Trellis would do."""
         wanted = dtype or self.out.dtype
@@ -73,7 +96,7 @@ class TorchBuilder(Builder):
             return xs
         return tuple([self.cast(x, wanted) for x in xs])
 
-    def promoted(self, *xs: Any) -> str | None:
+    def promoted(self, *xs: Operand) -> str | None:
         """The type in which torch computes with these: arrays with axes decide before those
         without, and these before plain numbers; within one kind."""
         best: str | None = None
@@ -98,7 +121,7 @@ class TorchBuilder(Builder):
         return {"dtype": self.dtype(self.out.dtype), "backend": self.to}
 
 
-def _by_rank(xs: Any) -> list[list[str]]:
+def _by_rank(xs: Sequence[Operand]) -> list[list[str]]:
     """Data types of arrays with axes, of arrays without, of plain numbers."""
     groups: list[list[str]] = [[], [], []]
     for x in xs:

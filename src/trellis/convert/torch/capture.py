@@ -26,7 +26,7 @@ class Captured:
     names: tuple[str, ...]  # of the arguments
     tensors: list[tuple[Path, torch.Tensor]]  # one for each input of the program
     fixed: list[tuple[Path, Any]]
-    structure: Any  # of the outputs: nests with positions of the program's outputs
+    structure: Any  # of the outputs: pytrees with positions of the program's outputs
     prefix: str = ""  # what stands before the names of variables and modules
     left_out: list[str] = field(default_factory=list)
     axes: dict[str, str] = field(default_factory=dict)  # symbols of the program, by their names
@@ -42,7 +42,7 @@ class _Found:
 class Flat(torch.nn.Module):  # type: ignore[misc]
     """The module with tensors alone going in and out; the rest is fixed."""
 
-    def __init__(self, module: torch.nn.Module, args: Any, kwargs: Any):
+    def __init__(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]):
         super().__init__()
         self.module = module
         self._given = (args, kwargs)
@@ -91,7 +91,7 @@ def capture(
     )  # fmt: skip
 
 
-def captured(program: Any) -> Captured:
+def captured(program: torch.export.ExportedProgram) -> Captured:
     """The same for a program that somebody else exported."""
     given: Any = program.example_inputs or ((), {})
     args, kwargs = tuple(given[0]), dict(given[1] or {})
@@ -111,15 +111,13 @@ def captured(program: Any) -> Captured:
     left_out: list[str] = []
     count = [0]
 
-    def keep(_: Any) -> Position:
+    def keep(_: object) -> Position:
         count[0] += 1
         return Position(count[0] - 1)
 
     spec = program.call_spec.out_spec
     with torch.no_grad():
-        marks = torch.utils._pytree.tree_unflatten(
-            [torch.zeros(()) for _ in range(spec.num_leaves)], spec
-        )
+        marks = spec.unflatten([torch.zeros(()) for _ in range(spec.num_leaves)])
     structure = simplified(marks, keep, left_out)
     run = program.module(check_guards=False) if given != ((), {}) else None
     return Captured(
@@ -127,7 +125,7 @@ def captured(program: Any) -> Captured:
     )
 
 
-def _named(module: Any, args: Any, kwargs: Any) -> Any:
+def _named(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The names of the arguments in order, where tensors are in them, and the plain values."""
     try:
         parameters = list(inspect.signature(module.forward).parameters.values())
@@ -145,7 +143,9 @@ def _named(module: Any, args: Any, kwargs: Any) -> Any:
     return (*positional, *others), paths, fixed
 
 
-def _open_axes(paths: Any, dynamic: Mapping[str, Mapping[int, str]]) -> tuple[Any, dict[str, str]]:
+def _open_axes(
+    paths: Sequence[tuple[Path, torch.Tensor]], dynamic: Mapping[str, Mapping[int, str]]
+) -> tuple[Any, dict[str, str]]:
     """What `torch.export` calls dynamic_shapes, for each tensor; axes of one name are one size."""
     names = {_written(path) for path, _ in paths}
     for name in dynamic:
@@ -169,7 +169,7 @@ def _written(path: Path) -> str:
     return str(path[0]) + "".join([f"[{key!r}]" for key in path[1:]])
 
 
-def _exported(flat: Flat, tensors: Any, shapes: Any) -> Any:
+def _exported(flat: Flat, tensors: tuple[torch.Tensor, ...], shapes: tuple[Any, ...] | None) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -178,7 +178,7 @@ def _exported(flat: Flat, tensors: Any, shapes: Any) -> Any:
             raise _explained(error, flat.module) from error
 
 
-def _explained(error: Exception, module: Any) -> ConversionError:
+def _explained(error: Exception, module: torch.nn.Module) -> ConversionError:
     """What torch.export found, with the line of the user's code."""
     text = str(error)
     name = type(error).__name__

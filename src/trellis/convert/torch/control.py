@@ -1,10 +1,18 @@
 """Operations that hold graphs of their own: modes are read through, branches and loops become those
 of Trellis."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch.fx import GraphModule, Node
+
+from ...graph import Value
+
+if TYPE_CHECKING:
+    from .translate import Translator
 
 
-def _inlined(translator: Any, node: Any, owner: Any, at: int) -> Any:
+def _inlined(translator: "Translator", node: Node, owner: GraphModule, at: int) -> Any:
     """The body in the place of the call: argument `at` is the graph, what follows goes into it."""
     body = getattr(owner, str(node.args[at].target))
     inputs = [x for x in body.graph.nodes if x.op == "placeholder"]
@@ -12,7 +20,7 @@ def _inlined(translator: Any, node: Any, owner: Any, at: int) -> Any:
     return translator.read(body.graph, body, dict(zip(inputs, given)))
 
 
-def grad_mode(translator: Any, node: Any, owner: Any) -> Any:
+def grad_mode(translator: "Translator", node: Node, owner: GraphModule) -> Any:
     """`torch.no_grad()`: no gradient flows into what comes out."""
     out = _inlined(translator, node, owner, 1)
     if node.args[0]:
@@ -27,15 +35,15 @@ def grad_mode(translator: Any, node: Any, owner: Any) -> Any:
     return tuple(results) if isinstance(out, (tuple, list)) else results[0]
 
 
-def autocast(translator: Any, node: Any, owner: Any) -> Any:
+def autocast(translator: "Translator", node: Node, owner: GraphModule) -> Any:
     return _inlined(translator, node, owner, 4)
 
 
-def checkpoint(translator: Any, node: Any, owner: Any) -> Any:
+def checkpoint(translator: "Translator", node: Node, owner: GraphModule) -> Any:
     return _inlined(translator, node, owner, 0)
 
 
-def cond(translator: Any, node: Any, owner: Any) -> Any:
+def cond(translator: "Translator", node: Node, owner: GraphModule) -> Any:
     pred, true_graph, false_graph, operands = node.args
     g = translator.g
     functions = []
@@ -46,7 +54,7 @@ def cond(translator: Any, node: Any, owner: Any) -> Any:
     return _items(translator, out, node)
 
 
-def _items(translator: Any, out: Any, node: Any) -> tuple[Any, ...]:
+def _items(translator: "Translator", out: Value, node: Node) -> tuple[Any, ...]:
     """What a branch or loop gives, one by one, with what torch recorded of them."""
     g = translator.g
     found = []
@@ -55,7 +63,7 @@ def _items(translator: Any, out: Any, node: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _function(translator: Any, body: Any, operands: Any) -> Any:
+def _function(translator: "Translator", body: GraphModule, operands: Sequence[Node]) -> Any:
     """A branch as a function without arguments: it takes what it needs from outside."""
     inputs = [x for x in body.graph.nodes if x.op == "placeholder"]
     given = [translator.argument(x) for x in operands]
@@ -65,7 +73,7 @@ def _function(translator: Any, body: Any, operands: Any) -> Any:
     return made
 
 
-def while_loop(translator: Any, node: Any, owner: Any) -> Any:
+def while_loop(translator: "Translator", node: Node, owner: GraphModule) -> Any:
     cond_graph, body_graph, state, others = node.args
     g = translator.g
     init = tuple([translator.argument(x) for x in state])

@@ -9,13 +9,27 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from ..._backends.torch._private import schema_of
+
+OpOverload = type(torch.ops.aten.add.Tensor)
+
+
+def is_inplace(target: Any) -> bool:
+    """Whether an operation writes into its first argument, by its name: `aten.add_.Tensor`."""
+    if not isinstance(target, OpOverload):
+        return False
+    name = str(target).split(".")[1]
+    return name.endswith("_") and (not name.startswith("__") or name.startswith("__i"))
+
 
 def needs_functionalization(graph: torch.fx.Graph) -> bool:
     """Whether some operation writes into a tensor that others see through a view."""
+    if schema_of is None:
+        return any([is_inplace(node.target) for node in graph.nodes])
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        schema = getattr(node.target, "_schema", None)
+        schema = schema_of(node.target)
         if schema is None or not schema.is_mutable:
             continue
         if not schema.name.endswith("_") or not node.args or not isinstance(node.args[0], Node):
@@ -35,7 +49,7 @@ def is_view(node: Node) -> bool:
     name = str(node.target)
     if "getitem" in name:
         return isinstance(node.args[0], Node) and is_view(node.args[0])
-    schema: Any = getattr(node.target, "_schema", None)
+    schema = None if schema_of is None else schema_of(node.target)
     if schema is None:
         return False
     if any([word in name for word in (".reshape", ".contiguous", ".to.", ".flatten", ".chunk",

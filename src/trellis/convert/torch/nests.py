@@ -2,15 +2,18 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Path = tuple[Any, ...]
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 
-def tensors_in(nest: Any, path: Path = ()) -> list[tuple[Path, torch.Tensor]]:
+def tensors_in(nest: object, path: Path = ()) -> list[tuple[Path, torch.Tensor]]:
     """The tensors of a nest with where they are in it."""
     if isinstance(nest, torch.Tensor):
         return [(path, nest)]
@@ -20,7 +23,7 @@ def tensors_in(nest: Any, path: Path = ()) -> list[tuple[Path, torch.Tensor]]:
     return found
 
 
-def plain_in(nest: Any, path: Path = ()) -> list[tuple[Path, Any]]:
+def plain_in(nest: object, path: Path = ()) -> list[tuple[Path, Any]]:
     """The plain values of a nest with where they are in it."""
     if isinstance(nest, _PLAIN):
         return [(path, nest)]
@@ -30,7 +33,7 @@ def plain_in(nest: Any, path: Path = ()) -> list[tuple[Path, Any]]:
     return found
 
 
-def with_tensors(nest: Any, tensors: list[Any]) -> Any:
+def with_tensors(nest: object, tensors: list[Any]) -> Any:
     """The nest with other tensors in the places of its own; used up from the front."""
     if isinstance(nest, torch.Tensor):
         return tensors.pop(0)
@@ -45,7 +48,7 @@ def with_tensors(nest: Any, tensors: list[Any]) -> Any:
     return nest
 
 
-def simplified(nest: Any, keep: Callable[[torch.Tensor], Any], left_out: list[str]) -> Any:
+def simplified(nest: object, keep: Callable[[torch.Tensor], Any], left_out: list[str]) -> Any:
     """Outputs as tuples, lists and dicts, with `keep(tensor)` for each tensor. Dataclasses and
     other mappings become dicts; entries of None are left out of them, as Hugging Face does. What
     holds no tensors in a way that we know is named in `left_out`."""
@@ -75,7 +78,7 @@ def simplified(nest: Any, keep: Callable[[torch.Tensor], Any], left_out: list[st
     return None
 
 
-def _items(nest: Any) -> list[tuple[Any, Any]] | None:
+def _items(nest: object) -> list[tuple[Any, Any]] | None:
     if isinstance(nest, Mapping):
         return list(nest.items())
     if isinstance(nest, (tuple, list)):
@@ -83,5 +86,5 @@ def _items(nest: Any) -> list[tuple[Any, Any]] | None:
     return None
 
 
-def _fields(nest: Any) -> list[tuple[str, Any]]:
+def _fields(nest: "DataclassInstance") -> list[tuple[str, Any]]:
     return [(field.name, getattr(nest, field.name)) for field in dataclasses.fields(nest)]

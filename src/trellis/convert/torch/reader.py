@@ -1,10 +1,11 @@
 """Reading models of PyTorch."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.fx import GraphModule, Node
 
 from ..._core.dispatch import current_backend
 from ..._core.errors import ArgumentTypeError, ConversionError
@@ -20,7 +21,7 @@ from .builder import TorchBuilder
 from .capture import Captured, Position, capture, captured
 from .control import CONTROL
 from .inplace import needs_functionalization
-from .nests import simplified
+from .nests import Path, simplified
 from .translate import (
     Translator,
     as_numpy,
@@ -34,7 +35,7 @@ from .translate import (
 
 
 def from_torch(
-    module: Any,
+    module: torch.nn.Module | torch.export.ExportedProgram,
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -46,7 +47,7 @@ def from_torch(
     """A `torch.nn.Module`, or a `torch.export.ExportedProgram`, as a module of any framework.
 
     `args` and `kwargs` are example arguments: their shapes, and all that are not tensors, are
-    fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` keeps axes open, by the name of the
+    fixed. `dynamic={"ids": {0: "batch", 1: "length"}}` makes axes dynamic, by the name of the
     argument. `to` is the framework of the variables, the default one if None. With `train` dropout
     and batch normalisation behave as in training while `model.training`; otherwise the model is as
     in evaluation. `verify` compares the outputs for the example with torch's.
@@ -88,11 +89,11 @@ def from_torch(
     return model
 
 
-def _name(module: Any) -> str:
+def _name(module: torch.nn.Module | torch.export.ExportedProgram) -> str:
     return "ExportedProgram" if not isinstance(module, torch.nn.Module) else type(module).__name__
 
 
-def _readable(program: Any) -> Any:
+def _readable(program: torch.export.ExportedProgram) -> Any:
     """The program with operations that there are rules for: where there are none torch may take
     them apart, and where views are written into it makes them new ones."""
     missing = _missing(program.graph_module)
@@ -115,7 +116,7 @@ def _readable(program: Any) -> Any:
     return decomposed
 
 
-def _missing(graph_module: Any) -> list[tuple[Any, Any]]:
+def _missing(graph_module: GraphModule) -> list[tuple[Any, Any]]:
     found = []
     for each in graph_module.modules():
         if not hasattr(each, "graph"):
@@ -130,11 +131,11 @@ def _missing(graph_module: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _any_graph(graph_module: Any, holds: Any) -> bool:
+def _any_graph(graph_module: GraphModule, holds: Callable[[torch.fx.Graph], bool]) -> bool:
     return any([holds(x.graph) for x in graph_module.modules() if hasattr(x, "graph")])
 
 
-def _place(node: Any) -> str:
+def _place(node: Node) -> str:
     stack = node.meta.get("nn_module_stack") or {}
     path = [value[0] for value in stack.values()][-1:]
     return " ".join([*path, source_line(node)]).strip()
@@ -143,7 +144,7 @@ def _place(node: Any) -> str:
 class _Reader:
     """One program on its way into a graph."""
 
-    def __init__(self, found: Captured, g: TorchBuilder, dynamic: Any):
+    def __init__(self, found: Captured, g: TorchBuilder, dynamic: Mapping[str, Mapping[int, str]]):
         self._found, self._g, self._dynamic = found, g, dynamic
         self._program = found.program
         self._variables: dict[str, Any] = {}
@@ -222,7 +223,7 @@ class _Reader:
             return program.state_dict[name]
         return program.constants[name]
 
-    def _input(self, node: Any, path: Any) -> Value:
+    def _input(self, node: Node, path: Path) -> Value:
         recorded = described(node.meta["val"])
         words = self._dynamic.get(str(path[0]) + "".join([f"[{k!r}]" for k in path[1:]]), {})
         ndim = len(recorded.shape or ())
@@ -234,8 +235,8 @@ class _Reader:
         for axis, word in words.items():
             if isinstance(shape[axis], int):
                 raise ConversionError(
-                    f"from_torch() cannot keep axis {axis} ({word}) of {path[0]} open: the model "
-                    f"works for size {shape[axis]} alone."
+                    f"from_torch() cannot make axis {axis} ({word}) of {path[0]} dynamic: the "
+                    f"model works for size {shape[axis]} only."
                 )
         value = self._g.input(_hint(path), shape, recorded.dtype)
         self._inputs.append(value)
@@ -283,7 +284,7 @@ class _Reader:
         found: dict[str, Any] = {}
 
         class Watch(torch.fx.Interpreter):  # type: ignore[misc]
-            def run_node(self, n: Any) -> Any:
+            def run_node(self, n: Node) -> Any:
                 result = super().run_node(n)
                 name = translator.seen.get(n.name)
                 if name is not None and isinstance(result, torch.Tensor):
@@ -302,11 +303,11 @@ def _identity(tensor: torch.Tensor) -> Any:
     return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
 
 
-def _hint(path: Any) -> str:
+def _hint(path: Path) -> str:
     return "_".join([str(key) for key in path])
 
 
-def _placed(structure: Any, values: list[Any]) -> Any:
+def _placed(structure: object, values: list[Any]) -> Any:
     if isinstance(structure, Position):
         return values[structure.index]
     if isinstance(structure, dict):

@@ -3,70 +3,55 @@
 from typing import Any
 
 from ..._core.errors import NotSupportedError
-from .builder import TorchBuilder
+from .builder import Tensor, TorchBuilder
 from .table import rule
-
-_PLAIN = {
-    "relu": "relu", "sigmoid": "sigmoid", "special_expit": "sigmoid", "silu": "silu",
-    "swish": "silu", "hardsigmoid": "hard_sigmoid", "hardswish": "hard_swish", "relu6": "relu6",
-    "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid", "softsign": "softsign",
-}  # fmt: skip
-
-
-def _of_one(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Any) -> Any:
-        return getattr(g.F, name)(g.cast(x, g.out.dtype))
-
-    return convert
-
-
-for _source, _name in _PLAIN.items():
-    rule(f"aten.{_source}")(_of_one(_name))
 
 
 @rule("aten.gelu")
-def gelu(g: TorchBuilder, x: Any, approximate: str = "none") -> Any:
+def gelu(g: TorchBuilder, x: Tensor, approximate: str = "none") -> Any:
     return g.F.gelu(x, approximate=True) if approximate == "tanh" else g.F.gelu(x)
 
 
 @rule("aten.log_sigmoid_forward")
-def log_sigmoid_forward(g: TorchBuilder, x: Any) -> Any:
+def log_sigmoid_forward(g: TorchBuilder, x: Tensor) -> Any:
     return g.F.log_sigmoid(x), None
 
 
 @rule("aten.hardtanh")
-def hardtanh(g: TorchBuilder, x: Any, min_val: Any = -1, max_val: Any = 1) -> Any:
+def hardtanh(g: TorchBuilder, x: Tensor, min_val: float = -1, max_val: float = 1) -> Any:
     if (min_val, max_val) == (0, 6):
         return g.F.relu6(x)
     return g.F.hard_tanh(x, low=float(min_val), high=float(max_val))
 
 
 @rule("aten.elu")
-def elu(g: TorchBuilder, x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    x = x if input_scale == 1 else g.t.multiply(x, input_scale)
-    y = g.F.elu(x, alpha=float(alpha))
+def elu(
+    g: TorchBuilder, x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1
+) -> Any:
+    scaled = x if input_scale == 1 else g.t.multiply(x, input_scale)
+    y = g.F.elu(scaled, alpha=float(alpha))
     return y if scale == 1 else g.t.multiply(y, scale)
 
 
 @rule("aten.celu")
-def celu(g: TorchBuilder, x: Any, alpha: Any = 1.0) -> Any:
+def celu(g: TorchBuilder, x: Tensor, alpha: float = 1.0) -> Any:
     return g.t.multiply(g.F.elu(g.t.divide(x, alpha)), alpha)
 
 
 @rule("aten.leaky_relu")
-def leaky_relu(g: TorchBuilder, x: Any, negative_slope: Any = 0.01) -> Any:
+def leaky_relu(g: TorchBuilder, x: Tensor, negative_slope: float = 0.01) -> Any:
     return g.F.leaky_relu(x, negative_slope=float(negative_slope))
 
 
 @rule("aten.prelu", "aten._prelu_kernel")
-def prelu(g: TorchBuilder, x: Any, weight: Any) -> Any:
+def prelu(g: TorchBuilder, x: Tensor, weight: Tensor) -> Any:
     if "_prelu_kernel" in g.source:
         return g.t.where(g.t.greater(x, 0), x, g.t.multiply(weight, x))
     return g.F.prelu(x, weight, axis=1 if len(x.shape) > 1 else -1)
 
 
 @rule("aten.softplus")
-def softplus(g: TorchBuilder, x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+def softplus(g: TorchBuilder, x: Tensor, beta: float = 1, threshold: float = 20) -> Any:
     # Above the threshold torch takes x itself: there the two differ by less than rounding does,
     # unless the threshold is a small one.
     y = g.F.softplus(x) if beta == 1 else g.F.softplus(x, beta=float(beta))
@@ -76,45 +61,45 @@ def softplus(g: TorchBuilder, x: Any, beta: Any = 1, threshold: Any = 20) -> Any
 
 
 @rule("aten.glu")
-def glu(g: TorchBuilder, x: Any, dim: int = -1) -> Any:
+def glu(g: TorchBuilder, x: Tensor, dim: int = -1) -> Any:
     return g.F.glu(x, axis=dim)
 
 
 @rule("aten.softmax", "aten._softmax", "aten.special_softmax", "aten._safe_softmax")
-def softmax(g: TorchBuilder, x: Any, dim: int, *_: Any, **__: Any) -> Any:
+def softmax(g: TorchBuilder, x: Tensor, dim: int, *_: object, **__: object) -> Any:
     return g.F.softmax(g.cast(x, g.out.dtype), axis=dim)
 
 
 @rule("aten.log_softmax", "aten._log_softmax", "aten.special_log_softmax")
-def log_softmax(g: TorchBuilder, x: Any, dim: int, *_: Any, **__: Any) -> Any:
+def log_softmax(g: TorchBuilder, x: Tensor, dim: int, *_: object, **__: object) -> Any:
     return g.F.log_softmax(g.cast(x, g.out.dtype), axis=dim)
 
 
 @rule("aten.hardshrink", "aten.softshrink")
-def shrink(g: TorchBuilder, x: Any, lambd: Any = 0.5) -> Any:
+def shrink(g: TorchBuilder, x: Tensor, lambd: float = 0.5) -> Any:
     if "hard" in g.source:
         return g.t.where(g.t.greater(g.t.abs(x), lambd), x, 0.0)
     return g.t.multiply(g.t.sign(x), g.F.relu(g.t.subtract(g.t.abs(x), lambd)))
 
 
 @rule("aten.tanhshrink")
-def tanhshrink(g: TorchBuilder, x: Any) -> Any:
+def tanhshrink(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.subtract(x, g.t.tanh(x))
 
 
 @rule("aten.threshold")
-def threshold(g: TorchBuilder, x: Any, threshold: Any, value: Any) -> Any:
+def threshold(g: TorchBuilder, x: Tensor, threshold: float, value: float) -> Any:
     return g.t.where(g.t.greater(x, threshold), x, value)
 
 
 @rule("aten.logit", "aten.special_logit")
-def logit(g: TorchBuilder, x: Any, eps: float | None = None) -> Any:
-    x = x if eps is None else g.t.clip(x, eps, 1 - eps)
-    return g.t.subtract(g.t.log(x), g.t.log1p(g.t.negative(x)))
+def logit(g: TorchBuilder, x: Tensor, eps: float | None = None) -> Any:
+    inner = x if eps is None else g.t.clip(x, eps, 1 - eps)
+    return g.t.subtract(g.t.log(inner), g.t.log1p(g.t.negative(inner)))
 
 
 @rule("aten.dropout", "aten.feature_dropout")
-def dropout(g: TorchBuilder, x: Any, p: float, train: bool) -> Any:
+def dropout(g: TorchBuilder, x: Tensor, p: float, train: bool) -> Any:
     if not (train and g.train) or p == 0 or x.dtype is None:
         return x
     options = {}
@@ -124,12 +109,12 @@ def dropout(g: TorchBuilder, x: Any, p: float, train: bool) -> Any:
 
 
 @rule("aten.native_dropout")
-def native_dropout(g: TorchBuilder, x: Any, p: float, train: bool | None) -> Any:
+def native_dropout(g: TorchBuilder, x: Tensor, p: float, train: bool | None) -> Any:
     return dropout(g, x, p, bool(train)), None
 
 
 @rule("aten.alpha_dropout", "aten.feature_alpha_dropout")
-def alpha_dropout(g: TorchBuilder, x: Any, p: float, train: bool) -> Any:
+def alpha_dropout(g: TorchBuilder, x: Tensor, p: float, train: bool) -> Any:
     if train and p > 0:
         raise NotSupportedError(
             "from_torch() knows AlphaDropout in evaluation mode only. Convert with train=False, or "

@@ -1,15 +1,16 @@
 """Convolution."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..._core.errors import NotSupportedError
-from .builder import TorchBuilder
+from .builder import Dims, Tensor, TorchBuilder
 from .table import rule
 
 LETTERS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def each(value: Any, dims: int) -> tuple[int, ...]:
+def each(value: Dims, dims: int) -> tuple[int, ...]:
     """One number for each axis."""
     values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     return values * dims if len(values) == 1 else values
@@ -20,7 +21,9 @@ def short(values: tuple[int, ...]) -> Any:
     return values[0] if len(set(values)) == 1 else values
 
 
-def padding_of(padding: Any, dims: int, kernel: Any, dilation: Any) -> Any:
+def padding_of(
+    padding: Dims | str, dims: int, kernel: Sequence[Any], dilation: Sequence[int]
+) -> Any:
     if isinstance(padding, str):
         if padding == "valid":
             return 0
@@ -31,8 +34,8 @@ def padding_of(padding: Any, dims: int, kernel: Any, dilation: Any) -> Any:
 
 
 @rule("aten.conv1d", "aten.conv2d", "aten.conv3d")
-def conv(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-         dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+def conv(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Dims = 1,
+         padding: Dims | str = 0, dilation: Dims = 1, groups: int = 1) -> Any:  # fmt: skip
     dims = len(weight.shape) - 2
     if len(x.shape) == dims + 1:  # without a batch axis
         y = conv(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight, bias,
@@ -57,16 +60,16 @@ def conv(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1
 @rule("aten.convolution", "aten._convolution")
 def convolution(
     g: TorchBuilder,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Dims,
+    padding: Dims | str,
+    dilation: Dims,
     transposed: bool,
-    output_padding: Any,
+    output_padding: Dims,
     groups: int,
-    *_: Any,
+    *_: object,
 ) -> Any:
     if transposed:
         return conv_transpose(
@@ -76,9 +79,9 @@ def convolution(
 
 
 @rule("aten.conv_transpose1d", "aten.conv_transpose2d", "aten.conv_transpose3d")
-def conv_transpose(g: TorchBuilder, x: Any, weight: Any, bias: Any = None, stride: Any = 1,
-                   padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-                   dilation: Any = 1) -> Any:  # fmt: skip
+def conv_transpose(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None,
+                   stride: Dims = 1, padding: Dims = 0, output_padding: Dims = 0, groups: int = 1,
+                   dilation: Dims = 1) -> Any:  # fmt: skip
     dims = len(weight.shape) - 2
     if len(x.shape) == dims + 1:  # without a batch axis
         y = conv_transpose(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight,

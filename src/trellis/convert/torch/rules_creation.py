@@ -1,12 +1,13 @@
 """Arrays made out of nothing."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from .builder import TorchBuilder
+from .builder import Operand, Size, Tensor, TorchBuilder
 from .table import rule
 
 
-def _shape(g: TorchBuilder, sizes: Any) -> Any:
+def _shape(g: TorchBuilder, sizes: Sequence[Size]) -> Any:
     """The recorded shape where it is known, otherwise the sizes of the call."""
     known = g.out.shape
     if known is not None and all([isinstance(size, int) for size in known]):
@@ -15,61 +16,63 @@ def _shape(g: TorchBuilder, sizes: Any) -> Any:
 
 
 @rule("aten.arange")
-def arange(g: TorchBuilder, *bounds: Any, **_: Any) -> Any:
+def arange(g: TorchBuilder, *bounds: Size | float, **_: object) -> Any:
     return g.t.arange(*bounds, **g.created())
 
 
 @rule("aten.linspace")
-def linspace(g: TorchBuilder, start: Any, end: Any, steps: int, **_: Any) -> Any:
+def linspace(
+    g: TorchBuilder, start: Size | float, end: Size | float, steps: int, **_: object
+) -> Any:
     return g.t.linspace(start, end, steps, **g.created())
 
 
 @rule("aten.zeros", "aten.empty", "aten.empty_permuted", "aten.empty_strided")
-def zeros(g: TorchBuilder, size: Any, *_: Any, **__: Any) -> Any:
+def zeros(g: TorchBuilder, size: Sequence[Size], *_: object, **__: object) -> Any:
     return g.t.zeros(_shape(g, size), **g.created())
 
 
 @rule("aten.ones")
-def ones(g: TorchBuilder, size: Any, **_: Any) -> Any:
+def ones(g: TorchBuilder, size: Sequence[Size], **_: object) -> Any:
     return g.t.ones(_shape(g, size), **g.created())
 
 
 @rule("aten.full")
-def full(g: TorchBuilder, size: Any, value: Any, **_: Any) -> Any:
+def full(g: TorchBuilder, size: Sequence[Size], value: Operand, **_: object) -> Any:
     return g.t.full(_shape(g, size), value, **g.created())
 
 
 @rule("aten.new_zeros", "aten.new_empty", "aten.new_empty_strided")
-def new_zeros(g: TorchBuilder, x: Any, size: Any, *_: Any, **__: Any) -> Any:
+def new_zeros(g: TorchBuilder, x: Tensor, size: Sequence[Size], *_: object, **__: object) -> Any:
     return g.t.zeros(_shape(g, size), **g.created())
 
 
 @rule("aten.new_ones")
-def new_ones(g: TorchBuilder, x: Any, size: Any, **_: Any) -> Any:
+def new_ones(g: TorchBuilder, x: Tensor, size: Sequence[Size], **_: object) -> Any:
     return g.t.ones(_shape(g, size), **g.created())
 
 
 @rule("aten.new_full")
-def new_full(g: TorchBuilder, x: Any, size: Any, value: Any, **_: Any) -> Any:
+def new_full(g: TorchBuilder, x: Tensor, size: Sequence[Size], value: Operand, **_: object) -> Any:
     return g.t.full(_shape(g, size), value, **g.created())
 
 
 @rule("aten.zeros_like", "aten.empty_like")
-def zeros_like(g: TorchBuilder, x: Any, **_: Any) -> Any:
+def zeros_like(g: TorchBuilder, x: Tensor, **_: object) -> Any:
     return _like(g, x, 0, "zeros")
 
 
 @rule("aten.ones_like")
-def ones_like(g: TorchBuilder, x: Any, **_: Any) -> Any:
+def ones_like(g: TorchBuilder, x: Tensor, **_: object) -> Any:
     return _like(g, x, 1, "ones")
 
 
 @rule("aten.full_like")
-def full_like(g: TorchBuilder, x: Any, value: Any, **_: Any) -> Any:
+def full_like(g: TorchBuilder, x: Tensor, value: Operand, **_: object) -> Any:
     return _like(g, x, value, "full")
 
 
-def _like(g: TorchBuilder, x: Any, value: Any, name: str) -> Any:
+def _like(g: TorchBuilder, x: Tensor, value: Operand, name: str) -> Any:
     """Of a known shape: a constant, which does not have to wait for `x`."""
     if all([isinstance(size, int) for size in g.out.shape]):
         given = (value,) if name == "full" else ()
@@ -80,23 +83,23 @@ def _like(g: TorchBuilder, x: Any, value: Any, name: str) -> Any:
 
 
 @rule("aten.scalar_tensor")
-def scalar_tensor(g: TorchBuilder, value: Any, **_: Any) -> Any:
+def scalar_tensor(g: TorchBuilder, value: Operand, **_: object) -> Any:
     return g.t.full((), value, **g.created())
 
 
 @rule("aten.eye")
-def eye(g: TorchBuilder, n: Any, m: Any = None, **_: Any) -> Any:
+def eye(g: TorchBuilder, n: Size, m: Size | None = None, **_: object) -> Any:
     return g.t.eye(n, m, **g.created())
 
 
 @rule("aten.tril", "aten.triu")
-def triangle(g: TorchBuilder, x: Any, diagonal: int = 0) -> Any:
+def triangle(g: TorchBuilder, x: Tensor, diagonal: int = 0) -> Any:
     call = g.t.tril if "tril" in g.source else g.t.triu
     return call(x, k=diagonal) if diagonal else call(x)
 
 
 @rule("aten.tril_indices", "aten.triu_indices")
-def triangle_indices(g: TorchBuilder, rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
+def triangle_indices(g: TorchBuilder, rows: int, columns: int, offset: int = 0, **_: object) -> Any:
     ones = g.t.ones((rows, columns), dtype="bool", backend=g.to)
     kept = (g.t.tril if "tril" in g.source else g.t.triu)(ones, k=offset)
     found = g.t.nonzero(kept)
@@ -104,14 +107,14 @@ def triangle_indices(g: TorchBuilder, rows: int, columns: int, offset: int = 0, 
 
 
 @rule("aten.hann_window", "aten.hamming_window")
-def window(g: TorchBuilder, length: int, *_: Any, **__: Any) -> Any:
+def window(g: TorchBuilder, length: int, *_: object, **__: object) -> Any:
     name = "hann_window" if "hann" in g.source else "hamming_window"
     return getattr(g.s, name)(length, **g.created())
 
 
 @rule("aten.rand", "aten.rand_like", "aten.randn", "aten.randn_like", "aten.uniform",
       "aten.normal_functional")  # fmt: skip
-def random(g: TorchBuilder, x: Any, *bounds: Any, **_: Any) -> Any:
+def random(g: TorchBuilder, x: Tensor | list[Size], *bounds: Size | float, **_: object) -> Any:
     """Other numbers than torch's: from the stream of Trellis."""
     sizes = x if isinstance(x, list) else [g.s.size(x, i) for i in range(len(g.out.shape))]
     options = {"shape": _shape(g, sizes), "dtype": g.dtype(g.out.dtype)}
@@ -124,7 +127,7 @@ def random(g: TorchBuilder, x: Any, *bounds: Any, **_: Any) -> Any:
 
 
 @rule("aten.bernoulli")
-def bernoulli(g: TorchBuilder, x: Any, p: Any = None) -> Any:
+def bernoulli(g: TorchBuilder, x: Tensor, p: Operand | None = None) -> Any:
     drawn = g.t.random_uniform(shape=_shape(g, ()), dtype="float32")
     kept = g.t.less(g.t.to_backend(drawn, g.to), x if p is None else p)
     return g.t.astype(kept, g.dtype(g.out.dtype))

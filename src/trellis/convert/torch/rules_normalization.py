@@ -1,25 +1,30 @@
 """Normalisation."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from .builder import TorchBuilder
+from .builder import Size, Tensor, TorchBuilder
 from .table import rule
 
+# Of a layer that has none, None.
+Weights: TypeAlias = Tensor | None
 
-def _affine(weight: Any, bias: Any) -> dict[str, Any]:
+
+def _affine(weight: Weights, bias: Weights) -> dict[str, Any]:
     return {k: v for k, v in {"weight": weight, "bias": bias}.items() if v is not None}
 
 
 @rule("aten.layer_norm", "aten.native_layer_norm")
-def layer_norm(g: TorchBuilder, x: Any, shape: Any, weight: Any = None, bias: Any = None,
-               eps: float = 1e-5, *_: Any) -> Any:  # fmt: skip
+def layer_norm(g: TorchBuilder, x: Tensor, shape: Sequence[int], weight: Weights = None,
+               bias: Weights = None, eps: float = 1e-5, *_: object) -> Any:  # fmt: skip
     axes = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     y = g.F.layer_norm(x, axis=axes, epsilon=eps, **_affine(weight, bias))
     return (y, None, None) if "native" in g.source else y
 
 
 @rule("aten.rms_norm", "aten._fused_rms_norm")
-def rms_norm(g: TorchBuilder, x: Any, shape: Any, weight: Any = None, eps: Any = None) -> Any:
+def rms_norm(g: TorchBuilder, x: Tensor, shape: Sequence[int], weight: Weights = None,
+             eps: float | None = None) -> Any:  # fmt: skip
     axes = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     limits = {"float16": 0.0009765625, "bfloat16": 0.0078125, "float64": 2.220446049250313e-16}
     eps = limits.get(x.dtype, 1.1920928955078125e-07) if eps is None else eps
@@ -28,28 +33,30 @@ def rms_norm(g: TorchBuilder, x: Any, shape: Any, weight: Any = None, eps: Any =
 
 
 @rule("aten.group_norm")
-def group_norm(g: TorchBuilder, x: Any, groups: int, weight: Any = None, bias: Any = None,
-               eps: float = 1e-5, *_: Any) -> Any:  # fmt: skip
+def group_norm(g: TorchBuilder, x: Tensor, groups: int, weight: Weights = None,
+               bias: Weights = None, eps: float = 1e-5, *_: object) -> Any:  # fmt: skip
     return g.F.group_norm(x, groups, epsilon=eps, channel_axis=1, **_affine(weight, bias))
 
 
 @rule("aten.native_group_norm")
-def native_group_norm(g: TorchBuilder, x: Any, weight: Any, bias: Any, n: Any, c: Any, hw: Any,
-                      groups: int, eps: float) -> Any:  # fmt: skip
+def native_group_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, n: Size, c: Size,
+                      hw: Size, groups: int, eps: float) -> Any:  # fmt: skip
     return group_norm(g, x, groups, weight, bias, eps), None, None
 
 
 @rule("aten.instance_norm")
-def instance_norm(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean: Any, var: Any,
-                  use_input_stats: bool, momentum: float, eps: float, *_: Any) -> Any:  # fmt: skip
+def instance_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
+                  var: Tensor, use_input_stats: bool, momentum: float, eps: float,
+                  *_: object) -> Any:  # fmt: skip
     if use_input_stats:
         return g.F.instance_norm(x, epsilon=eps, channel_axis=1, **_affine(weight, bias))
     return batch_norm(g, x, weight, bias, mean, var, False, momentum, eps)
 
 
 @rule("aten.batch_norm")
-def batch_norm(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean: Any, var: Any,
-               training: bool, momentum: float, eps: float, *_: Any) -> Any:  # fmt: skip
+def batch_norm(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
+               var: Tensor, training: bool, momentum: float, eps: float,
+               *_: object) -> Any:  # fmt: skip
     channels = x.shape[1]
     if mean is None:  # statistics of the batch, in evaluation too
         zeros = g.t.zeros((channels,), dtype=x.dtype, backend=g.to)
@@ -69,14 +76,15 @@ def batch_norm(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean: Any, var: 
 
 
 @rule("aten._native_batch_norm_legit_no_training")
-def batch_norm_evaluated(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean: Any, var: Any,
-                         momentum: float, eps: float) -> Any:  # fmt: skip
+def batch_norm_evaluated(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
+                         var: Tensor, momentum: float, eps: float) -> Any:  # fmt: skip
     return batch_norm(g, x, weight, bias, mean, var, False, momentum, eps), None, None
 
 
 @rule("aten._native_batch_norm_legit_functional")
-def batch_norm_functional(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean: Any, var: Any,
-                          training: bool, momentum: float, eps: float) -> Any:  # fmt: skip
+def batch_norm_functional(g: TorchBuilder, x: Tensor, weight: Weights, bias: Weights, mean: Tensor,
+                          var: Tensor, training: bool, momentum: float,
+                          eps: float) -> Any:  # fmt: skip
     options: dict[str, Any] = _affine(weight, bias)
     if training:
         options |= {"training": g.training, "momentum": momentum}
@@ -85,7 +93,7 @@ def batch_norm_functional(g: TorchBuilder, x: Any, weight: Any, bias: Any, mean:
 
 
 @rule("aten._weight_norm", "aten._weight_norm_interface")
-def weight_norm(g: TorchBuilder, v: Any, size: Any, dim: int = 0) -> Any:
+def weight_norm(g: TorchBuilder, v: Tensor, size: Tensor, dim: int = 0) -> Any:
     axes = tuple([axis for axis in range(len(v.shape)) if axis != dim % len(v.shape)])
     norm = g.linalg.vector_norm(v, axis=axes, keepdims=True)
     y = g.t.multiply(v, g.t.divide(size, norm))
@@ -93,5 +101,7 @@ def weight_norm(g: TorchBuilder, v: Any, size: Any, dim: int = 0) -> Any:
 
 
 @rule("aten.local_response_norm")
-def local_response_norm(g: TorchBuilder, x: Any, size: int, alpha: Any, beta: Any, k: Any) -> Any:
+def local_response_norm(
+    g: TorchBuilder, x: Tensor, size: int, alpha: float, beta: float, k: float
+) -> Any:
     return g.F.local_response_norm(x, size=size, alpha=alpha, beta=beta, k=k, channel_axis=1)

@@ -1,16 +1,17 @@
 """Pooling."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from .builder import TorchBuilder
+from .builder import Dims, Tensor, TorchBuilder
 from .rules_convolution import LETTERS, each, padding_of, short
 from .table import rule
 
 
 @rule("aten.max_pool1d", "aten.max_pool2d", "aten.max_pool3d", "aten.max_pool1d_with_indices",
       "aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")  # fmt: skip
-def max_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: Any = 0,
-             dilation: Any = 1, ceil_mode: bool = False) -> Any:  # fmt: skip
+def max_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), padding: Dims = 0,
+             dilation: Dims = 1, ceil_mode: bool = False) -> Any:  # fmt: skip
     dims = int(g.source.partition("pool")[2][0])
     window = each(kernel, dims)
     strides = each(stride, dims) if stride else window
@@ -22,7 +23,7 @@ def max_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: An
     with_indices = "with_indices" in g.source
     if with_indices:
         options["return_indices"] = True
-    pads = padding_of(padding, dims, window, 1)
+    pads = padding_of(padding, dims, window, (1,) * dims)
     batched = len(x.shape) == dims + 2
     y = getattr(g.F, f"max_pool{dims}d")(
         x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
@@ -34,13 +35,13 @@ def max_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: An
 
 
 @rule("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
-def avg_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: Any = 0,
+def avg_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), padding: Dims = 0,
              ceil_mode: bool = False, count_include_pad: bool = True,
              divisor_override: int | None = None) -> Any:  # fmt: skip
     dims = int(g.source.partition("pool")[2][0])
     window = each(kernel, dims)
     strides = each(stride, dims) if stride else window
-    pads = padding_of(padding, dims, window, 1)
+    pads = padding_of(padding, dims, window, (1,) * dims)
     options: dict[str, Any] = {"data_format": LETTERS[dims]}
     if (count_include_pad and pads != 0) or divisor_override:
         options["count_include_pad"] = True
@@ -61,7 +62,7 @@ def avg_pool(g: TorchBuilder, x: Any, kernel: Any, stride: Any = (), padding: An
 
 @rule("aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d",
       "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")  # fmt: skip
-def adaptive_avg_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
+def adaptive_avg_pool(g: TorchBuilder, x: Tensor, output_size: Sequence[int]) -> Any:
     dims = len(output_size)
     if set(output_size) == {1}:
         return g.t.mean(x, axis=tuple(range(-dims, 0)), keepdims=True)
@@ -74,7 +75,7 @@ def adaptive_avg_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
 
 
 @rule("aten.adaptive_max_pool1d", "aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
-def adaptive_max_pool(g: TorchBuilder, x: Any, output_size: Any) -> Any:
+def adaptive_max_pool(g: TorchBuilder, x: Tensor, output_size: Sequence[int]) -> Any:
     dims = len(output_size)
     batched = len(x.shape) == dims + 2
     found = g.F.adaptive_max_pool(

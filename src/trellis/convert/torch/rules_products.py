@@ -1,13 +1,15 @@
 """Products of matrices, attention, linear algebra."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from .builder import TorchBuilder
+from ..._core.typing import Scalar
+from .builder import Tensor, TorchBuilder
 from .table import rule
 
 
 @rule("aten.linear")
-def linear(g: TorchBuilder, x: Any, weight: Any, bias: Any = None) -> Any:
+def linear(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     if len(weight.shape) == 1:
         y = g.t.matmul(x, weight)
         return y if bias is None else g.t.add(y, bias)
@@ -16,12 +18,14 @@ def linear(g: TorchBuilder, x: Any, weight: Any, bias: Any = None) -> Any:
 
 @rule("aten.matmul", "aten.mm", "aten.bmm", "aten.dot", "aten.mv", "aten.__matmul__",
       "aten.linalg_matmul", "aten.vdot", "aten.inner")  # fmt: skip
-def matmul(g: TorchBuilder, x: Any, y: Any) -> Any:
+def matmul(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.t.matmul(x, y)
 
 
 @rule("aten.addmm", "aten.baddbmm", "aten.addmv")
-def addmm(g: TorchBuilder, x: Any, y: Any, z: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(
+    g: TorchBuilder, x: Tensor, y: Tensor, z: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+) -> Any:
     product = g.t.matmul(y, z)
     if alpha != 1:
         product = g.t.multiply(product, alpha)
@@ -31,52 +35,60 @@ def addmm(g: TorchBuilder, x: Any, y: Any, z: Any, beta: Any = 1, alpha: Any = 1
 
 
 @rule("aten.addbmm")
-def addbmm(g: TorchBuilder, x: Any, y: Any, z: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(
+    g: TorchBuilder, x: Tensor, y: Tensor, z: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+) -> Any:
     product = g.t.sum(g.t.matmul(y, z), axis=0)
     return g.t.add(g.t.multiply(x, beta), g.t.multiply(product, alpha))
 
 
 @rule("aten.outer", "aten.ger")
-def outer(g: TorchBuilder, x: Any, y: Any) -> Any:
+def outer(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.t.multiply(g.t.expand_dims(x, axis=1), y)
 
 
 @rule("aten.einsum")
-def einsum(g: TorchBuilder, equation: str, xs: Any, **_: Any) -> Any:
+def einsum(g: TorchBuilder, equation: str, xs: Sequence[Tensor], **_: object) -> Any:
     return g.t.einsum(equation.replace(" ", ""), *xs)
 
 
 @rule("aten.tensordot")
-def tensordot(g: TorchBuilder, x: Any, y: Any, dims_x: Any, dims_y: Any) -> Any:
+def tensordot(
+    g: TorchBuilder, x: Tensor, y: Tensor, dims_x: Sequence[int], dims_y: Sequence[int]
+) -> Any:
     return g.t.tensordot(x, y, axes=(tuple(dims_x), tuple(dims_y)))
 
 
 @rule("aten.bilinear")
-def bilinear(g: TorchBuilder, x: Any, y: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(
+    g: TorchBuilder, x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Any:
     out = g.t.einsum("...i,oij,...j->...o", x, weight, y)
     return out if bias is None else g.t.add(out, bias)
 
 
 @rule("aten.cdist", "aten._cdist_forward")
-def cdist(g: TorchBuilder, x: Any, y: Any, p: float = 2.0, *_: Any) -> Any:
+def cdist(g: TorchBuilder, x: Tensor, y: Tensor, p: float = 2.0, *_: object) -> Any:
     gaps = g.t.subtract(g.t.expand_dims(x, axis=-2), g.t.expand_dims(y, axis=-3))
     return g.linalg.vector_norm(gaps, axis=-1, ord=float(p))
 
 
 @rule("aten.cosine_similarity")
-def cosine_similarity(g: TorchBuilder, x: Any, y: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(
+    g: TorchBuilder, x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8
+) -> Any:
     return g.F.cosine_similarity(x, y, axis=dim, epsilon=eps)
 
 
 @rule("aten.cross", "aten.linalg_cross")
-def cross(g: TorchBuilder, x: Any, y: Any, dim: int = -1) -> Any:
+def cross(g: TorchBuilder, x: Tensor, y: Tensor, dim: int = -1) -> Any:
     return g.linalg.cross(x, y, axis=dim)
 
 
 @rule("aten.scaled_dot_product_attention")
-def attention(g: TorchBuilder, query: Any, key: Any, value: Any, attn_mask: Any = None,
-              dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-              enable_gqa: bool = False) -> Any:  # fmt: skip
+def attention(g: TorchBuilder, query: Tensor, key: Tensor, value: Tensor,
+              attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+              scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     options: dict[str, Any] = {}
     if attn_mask is not None:
         options["mask"] = attn_mask
@@ -90,33 +102,26 @@ def attention(g: TorchBuilder, query: Any, key: Any, value: Any, attn_mask: Any 
 
 
 @rule("transformers.grouped_mm_fallback", "aten._grouped_mm")
-def grouped_matmul(g: TorchBuilder, x: Any, weight: Any, offsets: Any, *_: Any, **__: Any) -> Any:
+def grouped_matmul(
+    g: TorchBuilder, x: Tensor, weight: Tensor, offsets: Tensor, *_: object, **__: object
+) -> Any:
     """Rows up to offsets[0] with the first matrix, those up to offsets[1] with the second, ..."""
     first = g.t.zeros((1,), dtype=g.dtype(offsets.dtype), backend=g.to)
     return g.F.grouped_matmul(x, weight, g.t.diff(offsets, prepend=first))
 
 
-_LINALG = {
-    "linalg_inv": "inv", "inverse": "inv", "linalg_det": "det", "det": "det",
-    "linalg_cholesky": "cholesky", "cholesky": "cholesky", "linalg_pinv": "pinv", "trace": "trace",
-    "linalg_eigvalsh": "eigvalsh", "linalg_svdvals": "svdvals",
-}  # fmt: skip
-for _source, _name in _LINALG.items():
-    rule(f"aten.{_source}")(lambda g, x, _name=_name: getattr(g.linalg, _name)(x))
-
-
 @rule("aten.linalg_solve")
-def solve(g: TorchBuilder, x: Any, y: Any) -> Any:
+def solve(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.linalg.solve(x, y)
 
 
 @rule("aten.linalg_matrix_power", "aten.matrix_power")
-def matrix_power(g: TorchBuilder, x: Any, n: int) -> Any:
+def matrix_power(g: TorchBuilder, x: Tensor, n: int) -> Any:
     return g.linalg.matrix_power(x, n)
 
 
 @rule("aten.linalg_qr", "aten.linalg_slogdet", "aten.linalg_eigh")
-def pairs(g: TorchBuilder, x: Any, *_: Any) -> Any:
+def pairs(g: TorchBuilder, x: Tensor, *_: object) -> Any:
     name = g.source.partition("linalg_")[2].partition(".")[0]
     found = getattr(g.linalg, name)(x)
     return g.item(found, 0), g.item(found, 1)
@@ -124,14 +129,17 @@ def pairs(g: TorchBuilder, x: Any, *_: Any) -> Any:
 
 @rule("aten.fft_fft", "aten.fft_ifft", "aten.fft_rfft", "aten.fft_irfft", "aten.fft_hfft",
       "aten.fft_ihfft")  # fmt: skip
-def fft(g: TorchBuilder, x: Any, n: Any = None, dim: int = -1, norm: Any = None) -> Any:
+def fft(
+    g: TorchBuilder, x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
+) -> Any:
     name = g.source.partition("fft_")[2].partition(".")[0]
     return getattr(g.fft, name)(x, n=n, axis=dim, norm=norm or "backward")
 
 
 @rule("aten.fft_fftn", "aten.fft_ifftn", "aten.fft_rfftn", "aten.fft_irfftn", "aten.fft_fft2",
       "aten.fft_ifft2", "aten.fft_rfft2", "aten.fft_irfft2")  # fmt: skip
-def fftn(g: TorchBuilder, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
+def fftn(g: TorchBuilder, x: Tensor, s: Sequence[int] | None = None,
+         dim: Sequence[int] | None = None, norm: str | None = None) -> Any:  # fmt: skip
     name = g.source.partition("fft_")[2].partition(".")[0]
     dim = (-2, -1) if dim is None and name.endswith("2") else dim
     options = {"s": s if s is None else tuple(s), "axes": dim if dim is None else tuple(dim)}

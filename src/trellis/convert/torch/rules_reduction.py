@@ -3,13 +3,13 @@
 import operator
 from typing import Any
 
-from .builder import TorchBuilder
+from .builder import Dims, Size, Tensor, TorchBuilder
 from .rules_elementwise import as_bool
 from .rules_shapes import axes_of
 from .table import rule
 
 
-def _axes(x: Any, dim: Any) -> Any:
+def _axes(x: Tensor, dim: Dims | None) -> Any:
     """torch's `dim` as `axis`: no axis at all means all of them."""
     if dim is None or dim == [] or dim == ():
         return None
@@ -18,13 +18,17 @@ def _axes(x: Any, dim: Any) -> Any:
 
 
 def _reduced(name: str) -> Any:
-    def convert(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
+    def convert(
+        g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False, **_: object
+    ) -> Any:
         return _call(g, name, g.cast(x, g.out.dtype), dim, keepdim)
 
     return convert
 
 
-def _call(g: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, **options: Any) -> Any:
+def _call(
+    g: TorchBuilder, name: str, x: Tensor, dim: Dims | None, keepdim: bool, **options: Any
+) -> Any:
     if not x.shape:
         dim = None
     if keepdim:
@@ -37,23 +41,30 @@ def _call(g: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, **options
 
 for _source, _name in {
     "sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "prod": "prod",
-    "logsumexp": "logsumexp", "special_logsumexp": "logsumexp", "nansum": "sum",
+    "logsumexp": "logsumexp", "special_logsumexp": "logsumexp",
 }.items():  # fmt: skip
     rule(f"aten.{_source}")(_reduced(_name))
 
 
+@rule("aten.nansum")
+def nansum(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False,
+           **_: object) -> Any:  # fmt: skip
+    x = g.cast(x, g.out.dtype)
+    return _call(g, "sum", g.t.where(g.t.isnan(x), 0, x), dim, keepdim)
+
+
 @rule("aten.any", "aten.all")
-def any_or_all(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def any_or_all(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False) -> Any:
     return _call(g, "any" if "any" in g.source else "all", as_bool(g, x), dim, keepdim)
 
 
 @rule("aten.argmax", "aten.argmin")
-def arg_extreme(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def arg_extreme(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False) -> Any:
     return _call(g, "argmax" if "argmax" in g.source else "argmin", x, dim, keepdim)
 
 
 @rule("aten.max", "aten.min")
-def extreme(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def extreme(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False) -> Any:
     name = "max" if "aten.max" in g.source else "min"
     values = _call(g, name, x, dim, keepdim)
     if dim is None:
@@ -62,52 +73,53 @@ def extreme(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> 
 
 
 @rule("aten.aminmax")
-def aminmax(g: TorchBuilder, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(g: TorchBuilder, x: Tensor, dim: Dims | None = None, keepdim: bool = False) -> Any:
     return _call(g, "min", x, dim, keepdim), _call(g, "max", x, dim, keepdim)
 
 
 @rule("aten.var", "aten.std", "aten.var_mean", "aten.std_mean")
-def variance(g: TorchBuilder, x: Any, dim: Any = None, unbiased: Any = True, keepdim: Any = False,
-             correction: Any = None) -> Any:  # fmt: skip
+def variance(g: TorchBuilder, x: Tensor, dim: Dims | bool | None = None, unbiased: bool = True,
+             keepdim: bool = False, correction: float | None = None) -> Any:  # fmt: skip
     if isinstance(dim, bool):  # var(x, unbiased)
-        dim, unbiased = None, dim
+        unbiased, dim = dim, None
     correction = (1 if unbiased else 0) if correction is None else correction
     name = "std" if "std" in g.source else "var"
     found = _call(g, name, x, dim, keepdim, correction=float(correction))
     return (found, _call(g, "mean", x, dim, keepdim)) if "_mean" in g.source else found
 
 
-@rule("aten.norm", "aten.linalg_vector_norm", "aten.frobenius_norm")
-def norm(
-    g: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any
-) -> Any:
+@rule("aten.frobenius_norm")
+def frobenius_norm(g: TorchBuilder, x: Tensor, dim: Dims = (), keepdim: bool = False) -> Any:
+    return norm(g, x, 2, dim, keepdim)
+
+
+@rule("aten.norm", "aten.linalg_vector_norm")
+def norm(g: TorchBuilder, x: Tensor, ord: float | str | None = 2, dim: Dims | None = None,
+         keepdim: bool = False, **_: object) -> Any:  # fmt: skip
     x = g.cast(x, g.out.dtype)
-    if "frobenius" in g.source:
-        ord, dim, keepdim = 2, ord, dim or False
     options: dict[str, Any] = {"keepdims": True} if keepdim else {}
     axis = _axes(x, dim)
     if axis is not None:
         options["axis"] = axis
-    if ord not in (None, 2):
+    if ord is not None and ord != 2:
         options["ord"] = float(ord)
     return g.linalg.vector_norm(x, **options)
 
 
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
-def linalg_norm(
-    g: TorchBuilder, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False
-) -> Any:
+def linalg_norm(g: TorchBuilder, x: Tensor, ord: float | str | None = None,
+                dim: Dims | None = None, keepdim: bool = False) -> Any:  # fmt: skip
     dims = axes_of(dim, len(x.shape)) if dim is not None else tuple(range(len(x.shape)))
     if ord is None or len(dims) == 1:
         return norm(g, x, ord, dim, keepdim)
-    if dims != (len(x.shape) - 2, len(x.shape) - 1):
-        x = g.t.moveaxis(x, dims, (-2, -1))
-    y = g.linalg.matrix_norm(x, ord=ord, keepdims=keepdim)
+    are_last = dims == (len(x.shape) - 2, len(x.shape) - 1)
+    moved = x if are_last else g.t.moveaxis(x, dims, (-2, -1))
+    y = g.linalg.matrix_norm(moved, ord=ord, keepdims=keepdim)
     return g.t.moveaxis(y, (-2, -1), dims) if keepdim else y
 
 
 @rule("aten.cumsum", "aten.cumprod")
-def cumulative(g: TorchBuilder, x: Any, dim: int, **_: Any) -> Any:
+def cumulative(g: TorchBuilder, x: Tensor, dim: int, **_: object) -> Any:
     x = g.cast(x, g.out.dtype)
     if not x.shape:
         return x
@@ -116,27 +128,25 @@ def cumulative(g: TorchBuilder, x: Any, dim: int, **_: Any) -> Any:
 
 
 @rule("aten.logcumsumexp")
-def logcumsumexp(g: TorchBuilder, x: Any, dim: int) -> Any:
-    largest = g.t.stop_gradient(g.t.max(x, axis=dim, keepdims=True))
-    total = g.t.cumulative_sum(g.t.exp(g.t.subtract(x, largest)), axis=dim)
-    return g.t.add(g.t.log(total), largest)
+def logcumsumexp(g: TorchBuilder, x: Tensor, dim: int) -> Any:
+    return g.s.accumulate(x, axis=dim, by="logsumexp") if x.shape else x
 
 
 @rule("aten.cummax", "aten.cummin")
-def cummax(g: TorchBuilder, x: Any, dim: int) -> Any:
+def cummax(g: TorchBuilder, x: Tensor, dim: int) -> Any:
     found = g.s.running_extreme(x, axis=dim, is_largest="max" in g.source)
     return g.call(operator.getitem, found, 0), g.call(operator.getitem, found, 1)
 
 
 @rule("aten.diff")
-def diff(g: TorchBuilder, x: Any, n: int = 1, dim: int = -1, prepend: Any = None,
-         append: Any = None) -> Any:  # fmt: skip
+def diff(g: TorchBuilder, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+         append: Tensor | None = None) -> Any:  # fmt: skip
     options = {"prepend": prepend, "append": append}
     return g.t.diff(x, n=n, axis=dim, **{k: v for k, v in options.items() if v is not None})
 
 
 @rule("aten.sort")
-def sort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+def sort(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
     order = argsort(g, x, *args, **options)
     return g.t.take_along_axis(x, order, axis=_dim(args, options)), order
 
@@ -148,7 +158,7 @@ def _dim(args: tuple[Any, ...], options: dict[str, Any]) -> int:
 
 
 @rule("aten.argsort")
-def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+def argsort(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
     flags = [a for a in args if type(a) is bool]
     descending = options.get("descending", flags[-1] if flags else False)
     return g.t.argsort(x, axis=_dim(args, options), descending=descending)
@@ -156,17 +166,17 @@ def argsort(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
 
 @rule("aten.topk")
 def topk(
-    g: TorchBuilder, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+    g: TorchBuilder, x: Tensor, k: Size, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     found = g.t.topk(x, k, axis=dim, largest=largest)
     return g.item(found, 0), g.item(found, 1)
 
 
 @rule("aten.kthvalue", "aten.median.dim")
-def kthvalue(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
+def kthvalue(g: TorchBuilder, x: Tensor, *args: int | bool, **options: Any) -> Any:
     if "median" in g.source:
         dim = args[0] if args else options.get("dim", -1)
-        k = (x.shape[dim] + 1) // 2
+        k = (x.shape[dim] + 1) // 2  # type: ignore[operator]
     else:
         k, dim = args[0], args[1] if len(args) > 1 else options.get("dim", -1)
     keep = g.out.shape is not None and len(g.out.shape) == len(x.shape)
@@ -178,29 +188,31 @@ def kthvalue(g: TorchBuilder, x: Any, *args: Any, **options: Any) -> Any:
 
 
 @rule("aten.count_nonzero")
-def count_nonzero(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
+def count_nonzero(g: TorchBuilder, x: Tensor, dim: Dims | None = None) -> Any:
     return _call(g, "count_nonzero", x, dim, False)
 
 
 @rule("aten.histc")
-def histc(g: TorchBuilder, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+def histc(g: TorchBuilder, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     options = {} if min == max == 0 else {"range": (float(min), float(max))}
     counts = g.item(g.t.histogram(g.t.stop_gradient(x), bins, **options), 0)
     return g.t.astype(counts, g.dtype(g.out.dtype))
 
 
 @rule("aten.bincount")
-def bincount(g: TorchBuilder, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(g: TorchBuilder, x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Any:
     return g.s.bincount(x, weights, minlength=minlength, dtype=g.dtype(g.out.dtype))
 
 
 @rule("aten.searchsorted", "aten.bucketize")
-def searchsorted(g: TorchBuilder, x: Any, y: Any, *_: Any, right: bool = False, **__: Any) -> Any:
+def searchsorted(
+    g: TorchBuilder, x: Tensor, y: Tensor, *_: object, right: bool = False, **__: object
+) -> Any:
     edges, values = (y, x) if "bucketize" in g.source else (x, y)
     return g.t.searchsorted(edges, values, side="right" if right else "left")
 
 
 @rule("aten._unique2")
-def unique(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
+def unique(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
     found = g.t.unique_all(x)
     return g.item(found, 0), g.item(found, 2), g.item(found, 3)

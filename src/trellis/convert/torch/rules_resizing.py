@@ -1,9 +1,10 @@
 """Images at other sizes and places."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..._core.errors import NotSupportedError
-from .builder import TorchBuilder
+from .builder import Size, Tensor, TorchBuilder
 from .table import rule
 
 _METHODS = {
@@ -16,7 +17,8 @@ _METHODS = {
 }
 
 
-def upsample(g: TorchBuilder, x: Any, output_size: Any, align_corners: bool, *scales: Any) -> Any:
+def upsample(g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, align_corners: bool,
+             *scales: Any) -> Any:  # fmt: skip
     name = g.source.split(".")[1]
     options: dict[str, Any] = {"method": _METHODS[name]}
     if align_corners:
@@ -31,18 +33,24 @@ for _name in _METHODS:
 
 
 @rule("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
-def upsample_nearest(g: TorchBuilder, x: Any, output_size: Any, *scales: Any) -> Any:
+def upsample_nearest(
+    g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, *scales: Any
+) -> Any:
     options = {"method": "nearest", "coordinates": "asymmetric", "rounding": "floor"}
     return _resized(g, x, output_size, scales, options)
 
 
 @rule("aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
       "aten._upsample_nearest_exact3d")  # fmt: skip
-def upsample_nearest_exact(g: TorchBuilder, x: Any, output_size: Any, *scales: Any) -> Any:
+def upsample_nearest_exact(
+    g: TorchBuilder, x: Tensor, output_size: Sequence[Size] | None, *scales: Any
+) -> Any:
     return _resized(g, x, output_size, scales, {"method": "nearest"})
 
 
-def _resized(g: TorchBuilder, x: Any, size: Any, scales: Any, options: dict[str, Any]) -> Any:
+def _resized(
+    g: TorchBuilder, x: Tensor, size: Sequence[Size] | None, scales: Any, options: dict[str, Any]
+) -> Any:
     wanted = g.out.shape[2:]
     if not all([isinstance(n, int) for n in wanted]):
         if size is None:
@@ -52,7 +60,8 @@ def _resized(g: TorchBuilder, x: Any, size: Any, scales: Any, options: dict[str,
             )
         wanted = tuple(size)
     factors = _factors(scales, len(wanted))
-    if factors is not None and any([n * f != m for n, f, m in zip(x.shape[2:], factors, wanted)]):
+    sizes: tuple[Any, ...] = x.shape[2:]
+    if factors is not None and any([n * f != m for n, f, m in zip(sizes, factors, wanted)]):
         options["scale"] = factors
     return g.F.resize(x, wanted, data_format="channel_first", **options)
 
@@ -66,7 +75,9 @@ def _factors(scales: Any, dims: int) -> tuple[float, ...] | None:
 
 
 @rule("aten.grid_sampler", "aten.grid_sampler_2d", "aten.grid_sampler_3d")
-def grid_sampler(g: TorchBuilder, x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any:
+def grid_sampler(
+    g: TorchBuilder, x: Tensor, grid: Tensor, mode: int, padding: int, align: bool
+) -> Any:
     return g.F.grid_sample(
         x, grid, method=("linear", "nearest", "cubic")[mode],
         padding=("zeros", "border", "reflection")[padding], align_corners=align,
@@ -75,7 +86,8 @@ def grid_sampler(g: TorchBuilder, x: Any, grid: Any, mode: int, padding: int, al
 
 
 @rule("aten.im2col")
-def im2col(g: TorchBuilder, x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def im2col(g: TorchBuilder, x: Tensor, kernel: Sequence[int], dilation: Sequence[int],
+           padding: Sequence[int], stride: Sequence[int]) -> Any:  # fmt: skip
     return g.F.unfold(
         x, tuple(kernel), tuple(stride), [(p, p) for p in padding], dilations=tuple(dilation),
         data_format="channel_first",

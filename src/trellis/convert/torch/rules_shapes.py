@@ -1,21 +1,23 @@
 """Shapes: what only moves elements around."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
+from ..._core.typing import Scalar
 from ...graph import Value
-from .builder import TorchBuilder
+from .builder import Dims, Size, Tensor, TorchBuilder
 from .table import rule
 
 
-def is_static(shape: Any) -> bool:
+def is_static(shape: Sequence[object] | None) -> bool:
     """Whether all sizes are known before anything runs."""
     return shape is not None and all([isinstance(size, int) for size in shape])
 
 
-def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
     """One axis or several as a tuple, counted from the front."""
-    dims = dim if isinstance(dim, (list, tuple)) else [dim]
+    dims = [dim] if isinstance(dim, int) else dim
     return tuple([axis % max(ndim, 1) for axis in dims])
 
 
@@ -23,12 +25,12 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
       "aten.lift", "aten.view_copy", "aten.resolve_conj", "aten.resolve_neg", "aten.cpu",
       "aten.cuda", "aten.requires_grad_",
       "aten.sym_constrain_range_for_size")  # fmt: skip
-def nothing(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
+def nothing(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
     return x
 
 
 @rule("aten.detach", "aten.detach_copy")
-def detach(g: TorchBuilder, x: Any) -> Any:
+def detach(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.stop_gradient(x) if "float" in (x.dtype or "") else x
 
 
@@ -36,7 +38,7 @@ def detach(g: TorchBuilder, x: Any) -> Any:
       "aten.to.other", "aten.float", "aten.double", "aten.half", "aten.bfloat16", "aten.int",
       "aten.long", "aten.bool", "aten._cast_Float", "aten._autocast_to_full_precision",
       "prims.convert_element_type")  # fmt: skip
-def to(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
+def to(g: TorchBuilder, x: Tensor, *_: object, **__: object) -> Any:
     if x.dtype == g.out.dtype:
         return x
     return g.t.astype(x, g.dtype(g.out.dtype))
@@ -44,18 +46,21 @@ def to(g: TorchBuilder, x: Any, *_: Any, **__: Any) -> Any:
 
 @rule("aten.view", "aten.reshape", "aten._unsafe_view", "aten._reshape_alias", "aten.flatten",
       "aten.unflatten", "aten.view_as", "aten.reshape_as", "aten._reshape_copy")  # fmt: skip
-def reshape(g: TorchBuilder, x: Any, shape: Any = (), *rest: Any) -> Any:
+def reshape(
+    g: TorchBuilder, x: Tensor, shape: Tensor | Dims | Sequence[Size] | str = (), *rest: object
+) -> Any:
     if g.out.dtype != x.dtype:
         return g.t.astype(x, g.dtype(g.out.dtype))
     wanted = g.out.shape
     if x.shape == wanted:
         return x
     if not is_static(wanted):
-        wanted = _open_shape(g, x, shape, rest, wanted)
+        wanted = _open_shape(g, x, shape, wanted)
     return g.t.reshape(x, wanted)
 
 
-def _open_shape(g: TorchBuilder, x: Any, shape: Any, rest: Any, wanted: Any) -> tuple[Any, ...]:
+def _open_shape(g: TorchBuilder, x: Tensor, shape: Tensor | Dims | Sequence[Size] | str,
+                wanted: Sequence[int | str]) -> tuple[Any, ...]:  # fmt: skip
     """The new shape where sizes are open: one of them may be -1, the others are computed."""
     open_axes = [i for i, size in enumerate(wanted) if not isinstance(size, int)]
     if len(open_axes) == 1:
@@ -73,35 +78,35 @@ def _open_shape(g: TorchBuilder, x: Any, shape: Any, rest: Any, wanted: Any) -> 
     return tuple(sizes)
 
 
-def _size_like(g: TorchBuilder, x: Any, size: Any) -> Any:
+def _size_like(g: TorchBuilder, x: Tensor, size: int | str) -> Any:
     """An open size that `x` has too."""
     return g.s.size(x, x.shape.index(size)) if size in x.shape else None
 
 
 @rule("aten.copy")
-def copy(g: TorchBuilder, x: Any, source: Any, *_: Any) -> Any:
+def copy(g: TorchBuilder, x: Tensor, source: Tensor, *_: object) -> Any:
     """`source` in the shape and type of what it is written into."""
     source = g.cast(source, g.out.dtype)
     return source if source.shape == x.shape else g.t.broadcast_to(source, _shape_of(g, x))
 
 
-def _shape_of(g: TorchBuilder, x: Any) -> tuple[Any, ...]:
+def _shape_of(g: TorchBuilder, x: Tensor) -> tuple[Any, ...]:
     return tuple([n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)])
 
 
 @rule("aten.view.dtype")
-def view_dtype(g: TorchBuilder, x: Any, dtype: str) -> Any:
+def view_dtype(g: TorchBuilder, x: Tensor, dtype: str) -> Any:
     return to(g, x)
 
 
 @rule("aten.permute", "aten.permute_copy")
-def permute(g: TorchBuilder, x: Any, dims: Any) -> Any:
+def permute(g: TorchBuilder, x: Tensor, dims: Dims) -> Any:
     axes = axes_of(dims, len(x.shape))
     return x if axes == tuple(range(len(axes))) else g.t.permute_dims(x, axes)
 
 
 @rule("aten.transpose", "aten.swapaxes", "aten.swapdims", "aten.transpose_copy")
-def transpose(g: TorchBuilder, x: Any, dim0: int, dim1: int) -> Any:
+def transpose(g: TorchBuilder, x: Tensor, dim0: int, dim1: int) -> Any:
     axes = list(range(len(x.shape)))
     if not axes or dim0 % len(axes) == dim1 % len(axes):
         return x
@@ -110,35 +115,35 @@ def transpose(g: TorchBuilder, x: Any, dim0: int, dim1: int) -> Any:
 
 
 @rule("aten.t", "aten.numpy_T", "aten.t_copy")
-def reversed_axes(g: TorchBuilder, x: Any) -> Any:
+def reversed_axes(g: TorchBuilder, x: Tensor) -> Any:
     return x if len(x.shape) < 2 else g.t.permute_dims(x, tuple(range(len(x.shape)))[::-1])
 
 
 @rule("aten.mT", "aten.matrix_H", "aten.mH", "aten.adjoint")
-def matrix_transpose(g: TorchBuilder, x: Any) -> Any:
+def matrix_transpose(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.matrix_transpose(x)
 
 
 @rule("aten.movedim", "aten.moveaxis")
-def movedim(g: TorchBuilder, x: Any, source: Any, destination: Any) -> Any:
+def movedim(g: TorchBuilder, x: Tensor, source: Dims, destination: Dims) -> Any:
     ndim = len(x.shape)
     return g.t.moveaxis(x, axes_of(source, ndim), axes_of(destination, ndim))
 
 
 @rule("aten.unsqueeze", "aten.unsqueeze_copy")
-def unsqueeze(g: TorchBuilder, x: Any, dim: int) -> Any:
+def unsqueeze(g: TorchBuilder, x: Tensor, dim: int) -> Any:
     return g.t.expand_dims(x, axis=dim)
 
 
 @rule("aten.squeeze", "aten.squeeze_copy")
-def squeeze(g: TorchBuilder, x: Any, dim: Any = None) -> Any:
+def squeeze(g: TorchBuilder, x: Tensor, dim: Dims | None = None) -> Any:
     dims = range(len(x.shape)) if dim is None else axes_of(dim, len(x.shape))
     axes = tuple([axis for axis in dims if x.shape and x.shape[axis] == 1])
     return g.t.squeeze(x, axis=axes) if axes else x
 
 
 @rule("aten.expand", "aten.expand_copy", "aten.broadcast_to", "aten.expand_as")
-def expand(g: TorchBuilder, x: Any, sizes: Any, **_: Any) -> Any:
+def expand(g: TorchBuilder, x: Tensor, sizes: Tensor | Sequence[Size], **_: object) -> Any:
     wanted = g.out.shape
     if x.shape == wanted:
         return x
@@ -159,25 +164,25 @@ def expand(g: TorchBuilder, x: Any, sizes: Any, **_: Any) -> Any:
 
 
 @rule("aten.broadcast_tensors")
-def broadcast_tensors(g: TorchBuilder, xs: Any) -> Any:
+def broadcast_tensors(g: TorchBuilder, xs: Sequence[Tensor]) -> Any:
     found = g.t.broadcast_arrays(*xs)
     return tuple([g.item(found, i) for i in range(len(xs))])
 
 
 @rule("aten.cat", "aten.concat", "aten.concatenate")
-def cat(g: TorchBuilder, xs: Any, dim: int = 0) -> Any:
+def cat(g: TorchBuilder, xs: Sequence[Tensor], dim: int = 0) -> Any:
     # torch lets empty vectors pass among arrays of any rank.
     kept = [g.cast(x, g.out.dtype) for x in xs if x.shape != (0,)] or list(xs[:1])
     return kept[0] if len(kept) == 1 else g.t.concat(kept, axis=dim)
 
 
 @rule("aten.stack")
-def stack(g: TorchBuilder, xs: Any, dim: int = 0) -> Any:
+def stack(g: TorchBuilder, xs: Sequence[Tensor], dim: int = 0) -> Any:
     return g.t.stack([g.cast(x, g.out.dtype) for x in xs], axis=dim)
 
 
 @rule("aten.hstack", "aten.vstack", "aten.column_stack")
-def stack_flat(g: TorchBuilder, xs: Any) -> Any:
+def stack_flat(g: TorchBuilder, xs: Sequence[Tensor]) -> Any:
     if "column" in g.source:
         rows = [x if len(x.shape) > 1 else g.t.expand_dims(x, axis=1) for x in xs]
         return g.t.concat(rows, axis=1)
@@ -189,7 +194,9 @@ def stack_flat(g: TorchBuilder, xs: Any) -> Any:
 
 @rule("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split",
       "aten.unsafe_chunk", "aten.split_copy", "aten.split_with_sizes_copy")  # fmt: skip
-def split(g: TorchBuilder, x: Any, sizes: Any = None, dim: int = 0) -> Any:
+def split(
+    g: TorchBuilder, x: Tensor, sizes: Size | Sequence[Size] | None = None, dim: int = 0
+) -> Any:
     """Pieces by the recorded sizes of the results; the last may be open."""
     axis = dim % len(x.shape)
     pieces, start = [], 0
@@ -201,7 +208,9 @@ def split(g: TorchBuilder, x: Any, sizes: Any = None, dim: int = 0) -> Any:
     return tuple(pieces)
 
 
-def _end(g: TorchBuilder, start: Any, size: Any, given: Any, i: int) -> Any:
+def _end(
+    g: TorchBuilder, start: Size, size: int | str, given: Size | Sequence[Size] | None, i: int
+) -> Any:
     if isinstance(size, int) and isinstance(start, int):
         return start + size
     step = size if isinstance(size, int) else given[i] if isinstance(given, list) else given
@@ -209,42 +218,40 @@ def _end(g: TorchBuilder, start: Any, size: Any, given: Any, i: int) -> Any:
 
 
 @rule("aten.unbind", "aten.unbind_copy")
-def unbind(g: TorchBuilder, x: Any, dim: int = 0) -> Any:
+def unbind(g: TorchBuilder, x: Tensor, dim: int = 0) -> Any:
     axis = dim % len(x.shape)
     return tuple([g.item(x, (slice(None),) * axis + (i,)) for i in range(len(g.outs))])
 
 
 @rule("aten.repeat", "aten.tile")
-def repeat(g: TorchBuilder, x: Any, repeats: Any) -> Any:
+def repeat(g: TorchBuilder, x: Tensor, repeats: Sequence[Size]) -> Any:
     if all([isinstance(n, int) and n == 1 for n in repeats]) and len(repeats) == len(x.shape):
         return x
     lead = len(repeats) - len(x.shape)
-    if lead > 0:
-        x = g.item(x, (None,) * lead + (...,))
-    return g.t.tile(x, tuple(repeats))
+    longer = g.item(x, (None,) * lead + (...,)) if lead > 0 else x
+    return g.t.tile(longer, tuple(repeats))
 
 
 @rule("aten.repeat_interleave")
-def repeat_interleave(
-    g: TorchBuilder, x: Any, repeats: Any = None, dim: Any = None, **_: Any
-) -> Any:
+def repeat_interleave(g: TorchBuilder, x: Tensor, repeats: Tensor | Size | None = None,
+                      dim: Dims | None = None, **_: object) -> Any:  # fmt: skip
     if repeats is None:  # how often each index is wanted
         return g.t.repeat(g.t.arange(x.shape[0], **g.created()), x)
     return g.t.repeat(x, repeats, axis=dim)
 
 
 @rule("aten.flip")
-def flip(g: TorchBuilder, x: Any, dims: Any) -> Any:
+def flip(g: TorchBuilder, x: Tensor, dims: Dims) -> Any:
     return g.t.flip(x, axis=axes_of(dims, len(x.shape)))
 
 
 @rule("aten.fliplr", "aten.flipud")
-def flip_side(g: TorchBuilder, x: Any) -> Any:
+def flip_side(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.flip(x, axis=1 if "lr" in g.source else 0)
 
 
 @rule("aten.roll")
-def roll(g: TorchBuilder, x: Any, shifts: Any, dims: Any = ()) -> Any:
+def roll(g: TorchBuilder, x: Tensor, shifts: Sequence[Size], dims: Sequence[int] = ()) -> Any:
     if not dims:
         return g.t.roll(x, shifts[0])
     return g.t.roll(x, tuple(shifts), axis=tuple(dims))
@@ -253,7 +260,8 @@ def roll(g: TorchBuilder, x: Any, shifts: Any, dims: Any = ()) -> Any:
 @rule("aten.pad", "aten.constant_pad_nd", "aten.reflection_pad1d", "aten.reflection_pad2d",
       "aten.reflection_pad3d", "aten.replication_pad1d", "aten.replication_pad2d",
       "aten.replication_pad3d", "aten._pad_circular", "aten._pad_enum")  # fmt: skip
-def pad(g: TorchBuilder, x: Any, pad: Any, mode: Any = None, value: Any = None) -> Any:
+def pad(g: TorchBuilder, x: Tensor, pad: Sequence[Size], mode: str | Scalar | None = None,
+        value: str | Scalar | None = None) -> Any:  # fmt: skip
     """The pairs of torch begin with the last axis; negative ones cut off."""
     if "constant_pad" in g.source:
         mode, value = "constant", mode
@@ -264,51 +272,53 @@ def pad(g: TorchBuilder, x: Any, pad: Any, mode: Any = None, value: Any = None) 
     pairs: list[tuple[Any, Any]] = [(0, 0)] * len(x.shape)
     for i in range(len(pad) // 2):
         pairs[-1 - i] = (pad[2 * i], pad[2 * i + 1])
+    kept: Value = x
     if any([isinstance(n, int) and n < 0 for pair in pairs for n in pair]):
         cuts = [tuple([-n if isinstance(n, int) and n < 0 else 0 for n in pair]) for pair in pairs]
-        x = g.item(x, tuple([slice(low or None, -high or None) for low, high in cuts]))
+        kept = g.item(x, tuple([slice(low or None, -high or None) for low, high in cuts]))
         pairs = [
             tuple([0 if isinstance(n, int) and n < 0 else n for n in pair])  # type: ignore[misc]
             for pair in pairs
         ]
     if all([pair == (0, 0) for pair in pairs]):
-        return x
-    if mode in names:
-        return g.t.pad(x, tuple(pairs), mode=names[mode])
+        return kept
+    if isinstance(mode, str) and mode in names:
+        return g.t.pad(kept, tuple(pairs), mode=names[mode])
     fill = {} if not value else {"constant_values": value}
-    return g.t.pad(x, tuple(pairs), **fill)
+    return g.t.pad(kept, tuple(pairs), **fill)
 
 
 @rule("aten.unfold")
-def unfold(g: TorchBuilder, x: Any, dim: int, size: int, step: int) -> Any:
+def unfold(g: TorchBuilder, x: Tensor, dim: int, size: int, step: int) -> Any:
     return g.t.sliding_window(x, size, axis=dim, step=step)
 
 
 @rule("aten.as_strided")
-def as_strided(g: TorchBuilder, x: Any, size: Any, stride: Any, offset: Any = None) -> Any:
+def as_strided(g: TorchBuilder, x: Tensor, size: Sequence[Size], stride: Sequence[Size],
+               offset: Size | None = None) -> Any:  # fmt: skip
     return g.s.strided(x, tuple(size), tuple(stride), offset=offset or 0)
 
 
 @rule("aten.pixel_shuffle", "aten.pixel_unshuffle")
-def pixel_shuffle(g: TorchBuilder, x: Any, factor: int) -> Any:
+def pixel_shuffle(g: TorchBuilder, x: Tensor, factor: int) -> Any:
     name = "pixel_unshuffle" if "unshuffle" in g.source else "pixel_shuffle"
     return getattr(g.F, name)(x, factor, data_format="NCHW")
 
 
 @rule("aten.channel_shuffle")
-def channel_shuffle(g: TorchBuilder, x: Any, groups: int) -> Any:
+def channel_shuffle(g: TorchBuilder, x: Tensor, groups: int) -> Any:
     n, c, *rest = x.shape
-    y = g.t.reshape(x, (n, groups, c // groups, *rest))
+    y = g.t.reshape(x, (n, groups, c // groups, *rest))  # type: ignore[operator]
     y = g.t.permute_dims(y, (0, 2, 1, *range(3, len(rest) + 3)))
     return g.t.reshape(y, x.shape)
 
 
 @rule("aten.meshgrid")
-def meshgrid(g: TorchBuilder, xs: Any, indexing: str = "ij") -> Any:
+def meshgrid(g: TorchBuilder, xs: Sequence[Tensor], indexing: str = "ij") -> Any:
     found = g.t.meshgrid(*xs, indexing=indexing)
     return tuple([g.item(found, i) for i in range(len(xs))])
 
 
 @rule("aten.atleast_1d", "aten.atleast_2d")
-def atleast(g: TorchBuilder, x: Any) -> Any:
+def atleast(g: TorchBuilder, x: Tensor) -> Any:
     return x if x.shape == g.out.shape else g.t.reshape(x, g.out.shape)

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .builder import TorchBuilder
+from .builder import Size, Tensor, TorchBuilder
 from .table import rule
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -31,7 +31,7 @@ for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "truediv", "neg", "
 
 
 def _calling(fn: Callable[..., Any]) -> Any:
-    def convert(g: TorchBuilder, *numbers: Any) -> Any:
+    def convert(g: TorchBuilder, *numbers: Size | float) -> Any:
         return g.call(fn, *numbers)
 
     return convert
@@ -42,10 +42,10 @@ for _name, _fn in _FUNCTIONS.items():
 
 
 @rule("aten.sym_size", "aten.size")
-def sym_size(g: TorchBuilder, x: Any, dim: int) -> Any:
+def sym_size(g: TorchBuilder, x: Tensor, dim: int) -> Any:
     return g.s.size(x, dim)
 
 
 @rule("aten.sym_numel", "aten.numel")
-def sym_numel(g: TorchBuilder, x: Any) -> Any:
+def sym_numel(g: TorchBuilder, x: Tensor) -> Any:
     return g.s.count(x)

@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (each adds its rules to the table)
 )
 from .builder import TorchBuilder
 from .control import CONTROL
+from .inplace import OpOverload, is_inplace
 from .table import rule
 
 # Options about places in memory, which have no meaning here.
@@ -33,13 +34,13 @@ _MEMORY = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "g
 _ASSERTS = ("_assert", "sym_constrain", "_check", "_functional_sym_constrain", "_functional_assert")
 
 
-def names_of(target: Any) -> tuple[str, ...]:
+def names_of(target: torch.fx.node.Target) -> tuple[str, ...]:
     """Under which names a rule for an operation may be found, the most exact one first."""
-    if isinstance(target, torch._ops.OpOverload):
+    if isinstance(target, OpOverload):
         full = str(target)  # aten.add.Tensor
-        base = full.rpartition(".")[0]
+        base, _, overload = full.rpartition(".")
         space, _, name = base.partition(".")
-        return (full, f"{space}::{name}.{target._overloadname}", base, f"{space}::{name}")
+        return (full, f"{space}::{name}.{overload}", base, f"{space}::{name}")
     name = getattr(target, "__name__", str(target))
     if getattr(operator, name, None) is target:
         return (f"operator.{name}",)
@@ -51,7 +52,7 @@ def names_of(target: Any) -> tuple[str, ...]:
     return (f"{home}.{name}", name)
 
 
-def outplace(target: Any) -> tuple[str, ...]:
+def outplace(target: torch.fx.node.Target) -> tuple[str, ...]:
     """The same for an operation that writes into its first argument, without its last `_`."""
     found = []
     for name in names_of(target):
@@ -61,7 +62,7 @@ def outplace(target: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def find_rule(target: Any) -> Rule | None:
+def find_rule(target: torch.fx.node.Target) -> Rule | None:
     """The rule for an operation, if there is one."""
     found = rule.find(*names_of(target))
     if found is None and is_inplace(target):
@@ -69,12 +70,7 @@ def find_rule(target: Any) -> Rule | None:
     return found
 
 
-def is_inplace(target: Any) -> bool:
-    schema = getattr(target, "_schema", None)
-    return schema is not None and schema.is_mutable and schema.name.endswith("_")
-
-
-def is_assertion(target: Any) -> bool:
+def is_assertion(target: torch.fx.node.Target) -> bool:
     name = names_of(target)[0].partition(".")[2]
     return name.startswith(_ASSERTS)
 
@@ -117,7 +113,7 @@ class Translator:
                 self._call(node, owner)
         return out
 
-    def argument(self, x: Any) -> Any:
+    def argument(self, x: object) -> Any:
         """An argument of a node as one of a rule."""
         if isinstance(x, Node):
             found = self.known[x]
@@ -193,7 +189,7 @@ class Translator:
                 f"{type(error).__name__}: {error}"
             ) from error
 
-    def _overwrite(self, target: Any, result: Any) -> None:
+    def _overwrite(self, target: Node, result: Value) -> None:
         """What an in-place operation wrote into is, from here on, its result."""
         before = self.known[target]
         self.known[target] = result
@@ -226,7 +222,7 @@ def _results(node: Node) -> tuple[Value, ...]:
     return tuple([described(x) for x in values])
 
 
-def described(x: Any) -> Value:
+def described(x: object) -> Value:
     """The shape and type of a tensor that torch recorded; sizes that are open have names."""
     if not isinstance(x, torch.Tensor):
         return Value("")
@@ -244,7 +240,7 @@ def as_numpy(x: torch.Tensor) -> Any:
     return x.numpy().copy()
 
 
-def _attribute(owner: Any, path: str) -> Any:
+def _attribute(owner: object, path: str) -> Any:
     for name in path.split("."):
         owner = getattr(owner, name)
     return owner

@@ -222,7 +222,7 @@ class PReLU(Layer):
         Arguments:
             num_channels: how many slopes there are: 1, or one per channel
             axis: the axis of the channels
-            initial: what the slopes begin with
+            initial: initial values of the slopes
             options: those of `Module`
         """
         self._num_channels, self._axis = num_channels, axis

@@ -21,8 +21,8 @@ class MultiHeadAttention(Layer):
     With `num_kv_heads`, blocks of query heads share one head of keys and values (grouped-query
     attention).
 
-    With a cache the inputs are the next tokens of a sequence, and the layer gives the cache back:
-    it need not see a token twice.
+    With a cache the inputs are the next tokens of a sequence, and the layer also returns the new
+    cache, so that no token is computed twice.
 
     >>> import numpy as np, trellis
     >>> layer, x = trellis.nn.MultiHeadAttention(8, num_heads=2), np.ones((2, 5, 8), "float32")
@@ -68,8 +68,8 @@ class MultiHeadAttention(Layer):
             add_bias_kv: whether one learned key and value are appended
             add_zero_attn: whether a key and value of zeros are appended
             batch_first: whether inputs are (batch, length, width), not (length, batch, width)
-            weight_initializer: what the projections begin with
-            bias_initializer: what their biases begin with
+            weight_initializer: initial values of the projections
+            bias_initializer: initial values of their biases
             positions: "rotary" to rotate queries and keys by their positions, "alibi" to see keys
                 the less the farther away they are
             rotary_base: the base of the rotary angles
@@ -177,7 +177,7 @@ class MultiHeadAttention(Layer):
     ) -> "MemoryCache":
         """The keys and values of a memory that is the same at every step, projected once.
 
-        Given back as `layer(query, memory=...)`, in place of key, value and key_padding_mask.
+        Pass it as `layer(query, memory=...)`, in place of key, value and key_padding_mask.
         """
         xp, v = xp_of(key), self.v
         value = key if value is None else value

@@ -1,10 +1,11 @@
 """Convolutions. Filters are stored channel last: kernel + (in, out)."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack
 
 from ..._core.dispatch import xp_of
-from ..._core.typing import A, Device, DTypeLike
+from ..._core.typing import A, Array, Device, DTypeLike
 from ...functional._windows import Padding, Steps
 from ...functional.convolution import conv_general_dilated
 from ..init import Initializer
@@ -43,8 +44,8 @@ class Convolution(Layer):
             data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
             dilations: distance between the elements of the filter
             groups: output block j sees input block j only; divides both numbers of channels
-            weight_initializer: what `w` begins with
-            bias_initializer: what `b` begins with
+            weight_initializer: initial values of `w`
+            bias_initializer: initial values of `b`
             options: those of `Module`
         """
         self._channels = (input_channels, output_channels)
@@ -71,7 +72,7 @@ class Convolution(Layer):
         is_first = self._format == "channel_first"
         return {**v, "w": xp_of(w).laid_out_filters(w, self.dims, is_first)}
 
-    def _common(self, v: Any) -> dict[str, Any]:
+    def _common(self, v: Mapping[str, Array]) -> dict[str, Any]:
         """The options that the functions of both directions take."""
         return {
             "dims": self.dims,

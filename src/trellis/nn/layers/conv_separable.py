@@ -44,8 +44,8 @@ class DepthwiseConv2D(Convolution):
             with_bias: whether `b` is added to the result
             data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
             dilations: distance between the taps of the filter
-            weight_initializer: what `w` begins with
-            bias_initializer: what `b` begins with
+            weight_initializer: initial values of `w`
+            bias_initializer: initial values of `b`
             options: those of `Module`
         """
         super().__init__(

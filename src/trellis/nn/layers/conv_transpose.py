@@ -41,8 +41,8 @@ class TransposedConvolution(Convolution):
             data_format: "channel_last" or "channel_first", or in letters, such as "NHWC"
             dilations: distance between the elements of the filter
             groups: output block j sees input block j only; divides both numbers of channels
-            weight_initializer: what `w` begins with
-            bias_initializer: what `b` begins with
+            weight_initializer: initial values of `w`
+            bias_initializer: initial values of `b`
             output_shape: spatial sizes of the result, where several are possible
             options: those of `Module`
         """

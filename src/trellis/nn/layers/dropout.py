@@ -8,7 +8,7 @@ import math
 from typing import Any, ClassVar, Unpack
 
 from ..._array.creation import ones_like
-from ..._core.typing import A
+from ..._core.typing import A, Array
 from ...functional._arguments import probability
 from ...functional.dense import dropout
 from .layer import Layer, Options
@@ -35,7 +35,7 @@ class Dropout(Layer):
         self._scale = scale
         super().__init__(**options)
 
-    def _noise_shape(self, x: Any) -> list[int | None] | None:
+    def _noise_shape(self, x: Array) -> list[int | None] | None:
         return None
 
     def _forward(self, x: A) -> A:
@@ -70,7 +70,7 @@ class _ChannelDropout(Dropout):
         self._is_first = self._is_channel_first(data_format, self.dims)
         super().__init__(prob, scale, **options)
 
-    def _noise_shape(self, x: Any) -> list[int | None] | None:
+    def _noise_shape(self, x: Array) -> list[int | None] | None:
         spatial = [1] * (len(x.shape) - 2)
         return [None, None, *spatial] if self._is_first else [None, *spatial, None]
 
@@ -96,7 +96,7 @@ class Dropout3D(_ChannelDropout):
 class DropPath(Dropout):
     """Drop whole elements of the batch: stochastic depth, for the branches of residual networks."""
 
-    def _noise_shape(self, x: Any) -> list[int | None] | None:
+    def _noise_shape(self, x: Array) -> list[int | None] | None:
         return [None, *[1] * (len(x.shape) - 1)]
 
 

@@ -38,7 +38,7 @@ class Embedding(Layer):
             num_embeddings: number of rows
             embedding_dim: size of a row
             padding_index: a row that stays zero
-            weight_initializer: what `w` begins with
+            weight_initializer: initial values of `w`
             options: those of `Module`
         """
         if padding_index is not None and not 0 <= padding_index < num_embeddings:

@@ -10,12 +10,12 @@ from ..init import GlorotUniform, Initializer, Zeros
 from ..module.module import Module, _ModuleType
 from .arguments import check_constructor, explain, unknown_arguments
 
-# What weights and biases begin with unless a layer is told otherwise.
+# The default initializers of weights and biases.
 GLOROT, ZEROS = GlorotUniform(), Zeros()
 
 
 class Options(TypedDict, total=False):
-    """The options that every layer has beside its own; see `Module`."""
+    """The options that every layer has besides its own; see `Module`."""
 
     v: Mapping[str, Any] | None
     buffers: Mapping[str, Any] | None
@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
 
 
 class LayerType(_ModuleType):
-    """Shows a layer's whole signature, and says what was meant where an argument does not fit."""
+    """Shows a layer's whole signature, and suggests the right argument where one does not fit."""
 
     @property
     def __signature__(cls) -> inspect.Signature:

@@ -32,8 +32,8 @@ class Linear(Layer):
             input_channels: size of the last axis of the input
             output_channels: size of the last axis of the result
             with_bias: whether `b` is added to the result
-            weight_initializer: what `w` begins with
-            bias_initializer: what `b` begins with
+            weight_initializer: initial values of `w`
+            bias_initializer: initial values of `b`
             options: those of `Module`
         """
         self._sizes = (input_channels, output_channels)
@@ -81,8 +81,8 @@ class Bilinear(Layer):
             input2_channels: size of the last axis of `x2`
             output_channels: size of the last axis of the result
             with_bias: whether `b` is added to the result
-            weight_initializer: what `w` begins with
-            bias_initializer: what `b` begins with
+            weight_initializer: initial values of `w`
+            bias_initializer: initial values of `b`
             options: those of `Module`
         """
         self._sizes = (output_channels, input1_channels, input2_channels)

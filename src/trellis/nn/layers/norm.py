@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack
 from ..._array.creation import ones, zeros, zeros_like
 from ..._array.manipulation import moveaxis
 from ..._core.errors import ShapeError
-from ..._core.typing import A, Device, DTypeLike
+from ..._core.typing import A, Array, Device, DTypeLike
 from ...functional import normalization as functions
 from .layer import Layer, Options
 
@@ -112,7 +112,7 @@ class _ChannelNorm(_Norm):
     dims: ClassVar[int]
     ranks: ClassVar[tuple[int, ...]]
 
-    def _check_rank(self, x: Any) -> None:
+    def _check_rank(self, x: Array) -> None:
         if len(x.shape) not in self.ranks:
             wanted = " or ".join([str(n) for n in self.ranks])
             raise ShapeError(
@@ -308,7 +308,7 @@ def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _check_shape(layer: Any, x: Any, shape: tuple[int, ...]) -> None:
+def _check_shape(layer: object, x: Array, shape: tuple[int, ...]) -> None:
     if tuple(x.shape[-len(shape) :]) != shape:
         raise ShapeError(
             f"{type(layer).__name__} expects an array that ends with {shape}, got {tuple(x.shape)}."

@@ -10,6 +10,7 @@ from ..._array.creation import zeros_like
 from ..._array.elementwise import add
 from ..._array.manipulation import concat, flip, stack
 from ..._array.reduction import sum as sum_of
+from ..._core.container import Container
 from ..._core.dispatch import xp_of
 from ..._core.errors import ArgumentError
 from ..._core.typing import A, Array, Device, DTypeLike
@@ -51,8 +52,8 @@ class _Recurrent(Layer):
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too
             time_major: whether time is the first axis, not the one before the last
-            weight_initializer: what `w` and `r` begin with
-            bias_initializer: what biases begin with
+            weight_initializer: initial values of `w` and `r`
+            bias_initializer: initial values of biases
             options: those of `Module`
         """
         if not 1 <= num_layers <= 10_000:
@@ -89,7 +90,7 @@ class _Recurrent(Layer):
         return v
 
     def _run(
-        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+        self, x: Array, states: list[Any], part: Container, padding: dict[str, Any]
     ) -> tuple[Any, list[Any]]:
         """One layer in one direction: all outputs and the last states."""
         raise NotImplementedError
@@ -138,9 +139,8 @@ class _Recurrent(Layer):
         stacked = [stack(kind, axis=0) for kind in last]
         return result, tuple(stacked) if many else stacked[0]
 
-    def _run_backwards(
-        self, x: Any, states: list[Any], part: Any, lengths: Any, mask: Any
-    ) -> tuple[Any, list[Any]]:
+    def _run_backwards(self, x: Array, states: list[Any], part: Container, lengths: Array | None,
+                       mask: Array | None) -> tuple[Any, list[Any]]:  # fmt: skip
         if lengths is not None:
             y, after = self._run(
                 self._reversed(x, lengths), states, part, {"lengths": lengths, "mask": None}
@@ -152,7 +152,7 @@ class _Recurrent(Layer):
         y, after = self._run(flip(x, axis=axis), states, part, {"lengths": None, "mask": mask})
         return flip(y, axis=axis), after
 
-    def _reversed(self, x: Any, lengths: Any) -> Any:
+    def _reversed(self, x: Array, lengths: Array) -> Any:
         """The real steps in reverse order, each row within its length."""
         xp = xp_of(x)
         is_first = self._time_axis == 0 or len(x.shape) == 2
@@ -167,7 +167,7 @@ class _Recurrent(Layer):
         n = len(self._names(0))
         return hidden[-1] if n == 1 else concat(hidden[-n:], axis=-1)
 
-    def _zeros(self, x: Any, part: Any) -> list[Any]:
+    def _zeros(self, x: Array, part: Container) -> list[Any]:
         xp, r = xp_of(x), part.r
         if x.dtype == r.dtype and type(x) is type(r) and xp.is_concrete(x):
             shape = tuple(x.shape)
@@ -179,7 +179,7 @@ class _Recurrent(Layer):
             state = add(column, zeros_like(r[:, 0]))
         return [state] * len(self.state_names)
 
-    def _bias(self, part: Any, name: str) -> Any:
+    def _bias(self, part: Container, name: str) -> Any:
         return part[name] if self._with_bias else None
 
     def extra_repr(self) -> str:
@@ -210,7 +210,7 @@ class LSTM(_Recurrent):
         return v
 
     def _run(
-        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+        self, x: Array, states: list[Any], part: Container, padding: dict[str, Any]
     ) -> tuple[Any, list[Any]]:
         y, (h, c) = lstm_update(
             x,
@@ -241,7 +241,7 @@ class GRU(_Recurrent):
     bias_names = ("b", "rb")
 
     def _run(
-        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+        self, x: Array, states: list[Any], part: Container, padding: dict[str, Any]
     ) -> tuple[Any, list[Any]]:
         y, h = gru_update(
             x,
@@ -293,8 +293,8 @@ class RNN(_Recurrent):
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too
             time_major: whether time is the first axis, not the one before the last
-            weight_initializer: what `w` and `r` begin with
-            bias_initializer: what biases begin with
+            weight_initializer: initial values of `w` and `r`
+            bias_initializer: initial values of biases
             nonlinearity: "tanh" or "relu"
             options: those of `Module`
         """
@@ -318,7 +318,7 @@ class RNN(_Recurrent):
         )
 
     def _run(
-        self, x: Any, states: list[Any], part: Any, padding: dict[str, Any]
+        self, x: Array, states: list[Any], part: Container, padding: dict[str, Any]
     ) -> tuple[Any, list[Any]]:
         y, h = rnn_update(
             x,

@@ -82,17 +82,16 @@ class _TransformerLayer(Layer):
             self._norm3 = LayerNorm(embed_dim, eps)
         super().__init__(**options)
 
-    def _feed_forward(self, x: Any) -> Any:
+    def _feed_forward(self, x: Array) -> Any:
         return self._linear2(self._dropout(self._activation(self._linear1(x))))
 
-    def _residual(self, x: Any, norm: LayerNorm, fn: Callable[[Any], Any]) -> Any:
+    def _residual(self, x: Array, norm: LayerNorm, fn: Callable[[Any], Any]) -> Any:
         if self._is_norm_first:
             return x + self._dropout(fn(norm(x)))
         return norm(x + self._dropout(fn(x)))
 
-    def _attended(
-        self, x: Any, attention_mask: Any, padding_mask: Any, is_causal: bool, cache: Any
-    ) -> tuple[Any, Any]:
+    def _attended(self, x: Array, attention_mask: Array | None, padding_mask: Array | None,
+                  is_causal: bool, cache: Any) -> tuple[Any, Any]:  # fmt: skip
         """Self-attention, with its residual and norm, and the cache."""
         y = self._norm1(x) if self._is_norm_first else x
         y = self._attention(
@@ -180,7 +179,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         kept = None if cache is None else cache.memory
         padding = memory_key_padding_mask if kept is None else kept.padding_mask
 
-        def look(x: Any) -> Any:
+        def look(x: Array) -> Any:
             return self._cross_attention(
                 x, memory, attention_mask=memory_mask, key_padding_mask=padding, memory=kept
             )
@@ -200,6 +199,6 @@ class TransformerDecoderLayer(_TransformerLayer):
         *,
         memory_key_padding_mask: Array | None = None,
     ) -> DecoderCache:
-        """A cache with the keys and values of the memory, and room for `length` tokens."""
+        """A cache with the keys and values of the memory, for up to `length` tokens."""
         kept = self._cross_attention.memory_cache(memory, key_padding_mask=memory_key_padding_mask)
         return DecoderCache(self._attention.init_cache(batch, length), kept)

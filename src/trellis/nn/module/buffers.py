@@ -1,6 +1,7 @@
 """Reading and writing the buffers of a module: those of the running call, else those of its
 tree."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..._core.container import Container
@@ -28,7 +29,7 @@ def buffers(node: Node, *, for_writing: bool = False) -> Container:
     return part  # type: ignore[no-any-return]
 
 
-def set_buffers(node: Node, new: Any) -> None:
+def set_buffers(node: Node, new: Mapping[str, Any]) -> None:
     """Replace the buffers of a module, and with them its part of the parent's."""
     new = as_container(new, "buffers")
     call, way = call_with("buffers", node)
@@ -42,7 +43,7 @@ def set_buffers(node: Node, new: Any) -> None:
         buffers(link.parent, for_writing=True)["/".join(link.path)] = new
 
 
-def set_buffer(node: Node, name: str, value: Any) -> None:
+def set_buffer(node: Node, name: str, value: object) -> None:
     """Give one buffer another value."""
     buffers(node, for_writing=True)[name] = value
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._array.casting import dtype as dtype_of
 from ..._core import tree
@@ -18,6 +18,9 @@ from .node import Link, Node, Path
 from .search import Found, find_modules
 from .share import differences, joined, prune_duplicates, shared_below
 from .variables import check_lasting, keep, set_variables, stored_variables
+
+if TYPE_CHECKING:
+    from .module import Module
 
 # The device on which modules inside a module that was given one are made.
 _device: Setting[Device] = Setting("trellis_nn_device", None)
@@ -40,7 +43,7 @@ def surroundings(backend: str | None, dtype: DTypeLike, device: Device) -> Itera
 
 
 def backend_and_dtype(*nests: Any) -> tuple[str | None, str | None]:
-    """The backend of the first array and the dtype of the first float array in the nests."""
+    """The backend of the first array and the dtype of the first float array in the pytrees."""
     backend, dtype = None, None
     for leaf in tree.leaves(nests):
         if hasattr(leaf, "dtype") and hasattr(leaf, "shape"):
@@ -114,7 +117,7 @@ def _first_said(*choices: Any) -> Any:
     return said[0] if said else None
 
 
-def _build_explicit_children(owner: Any) -> None:
+def _build_explicit_children(owner: "Module") -> None:
     for found in find_modules(owner):
         if not found.module.built and found.module.__node__.build_mode == "explicit":
             found.module.build()
@@ -157,7 +160,7 @@ def _is_above(candidate: Node, node: Node) -> bool:
     return False
 
 
-def _place(v: Container, path: Path, part: Container, own: dict[str, Any], owner: Any) -> None:
+def _place(v: Container, path: Path, part: Container, own: dict[str, Any], owner: "Module") -> None:
     if path[0] in own:
         raise ArgumentError(
             f"{type(owner).__name__} has two variables named {path[0]!r}: one that "
@@ -245,7 +248,7 @@ def settle_given(node: Node) -> None:
     node.pending = None
 
 
-def _has_unbuilt(module: Any) -> bool:
+def _has_unbuilt(module: "Module") -> bool:
     return any(
         [not child.built or _has_unbuilt(child) for child in module.__node__.children.values()]
     )

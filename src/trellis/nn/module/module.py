@@ -67,15 +67,16 @@ class _ModuleType(type):
 
 
 class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
-    """The base of layers and models.
+    """The base class of layers and models.
 
     A subclass assigns other modules to attributes, returns variables of its own from
     `_create_variables`, and computes in `_forward`. All variables of the tree are found in `v`, a
     Container named after the attributes. A call with `v=` is a pure function of these variables, in
     any number of threads, ready for `trellis.grad`, `execute_with_gradients` and the compilers.
 
-    Extra arguments of the constructor go to `_build`. `build_mode` says when the variables are
-    made: "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the first
+    Extra arguments of the constructor go to `_build`. `build_mode` decides when the variables are
+    created: "on_init" in the constructor, "explicit" when `build()` is called, "on_call" at the
+    first
     call. `v` gives the variables, with `with_partial_v` some of them; with `store_vars=False` the
     module keeps none and every call needs `v=`. Modules made inside the constructor take over its
     `backend`, `dtype` and `device`.
@@ -133,7 +134,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     # -------------------------------------------------------------------
 
     def _build(self, *args: Any, **kwargs: Any) -> bool | None:
-        """Make children here, if not in the constructor. False: some build at the first call."""
+        """Create child modules here, if not in the constructor. Return False if some are built at
+        the first call."""
         return True
 
     def _create_variables(self, *, device: Device, dtype: DTypeLike) -> Mapping[str, Any] | None:
@@ -152,7 +154,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def built(self) -> bool:
-        """Whether the variables have been made."""
+        """Whether the variables have been created."""
         return self.__node__.is_built
 
     def build(
@@ -163,7 +165,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> Container:
-        """Make the variables and return them.
+        """Create the variables and return them.
 
         `_build` runs, then `_create_variables`; the variables of the modules in the attributes are
         added, a name that both have raises; the constructor's `v` takes its place; arrays that
@@ -210,8 +212,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         it.
 
         `child.v` is `module.v.child`. Assigning replaces them, for the parents too, without a check
-        of the structure; arrays that several places share stay shared. Inside a function that is
-        being compiled it raises: give the variables to the call instead.
+        of the structure; shared arrays stay shared. Inside a function that is being compiled it
+        raises: pass the variables to the call instead.
         """
         node, call = self.__node__, here.call
         if call is None:
@@ -227,7 +229,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def duplicates(self) -> dict[str, str]:
-        """Where shared arrays have their place: {chain that was pruned from `v`: chain in `v`}."""
+        """Where shared arrays are kept: {key path that was pruned from `v`: key path in `v`}."""
         return dict(self.__node__.duplicates)
 
     # Buffers
@@ -235,10 +237,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
     @property
     def buffers(self) -> Container:
-        """Arrays that belong to the state but get no gradients, such as running means.
-
-        Those of the modules below are among them.
-        """
+        """State without gradients, such as running means, of this module and all modules below."""
         return buffers(self.__node__)
 
     @buffers.setter
@@ -249,7 +248,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         set_buffers(node, new)
 
     def register_buffer(self, name: str, value: Nest) -> None:
-        """Add a buffer, or give one another value. Gradients do not flow into it.
+        """Add a buffer, or replace its value. Gradients do not flow into it.
 
         Inside a compiled function a new value cannot be kept on the module: there, call
         `module.apply(v, buffers, ...)`, which returns the new buffers.
@@ -366,10 +365,10 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         *args: Any,
         **kwargs: Any,
     ) -> tuple[Any, Container]:
-        """A call that is pure in its buffers too: `(what the module returns, the new buffers)`.
+        """A call that is pure in its buffers too; returns `(output, new buffers)`.
 
         Nothing on the module changes, so this is the form for compiled functions that train layers
-        with running statistics. None stands for the module's own variables or buffers.
+        with running statistics. None means the module's own variables or buffers.
 
         >>> import numpy as np, trellis
         >>> norm = trellis.nn.BatchNorm1D(2)
@@ -449,7 +448,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         return Container(alphabetical_keys=False) if order is None else order
 
 
-def _check_backend(node: Node, v: Any, args: tuple[Any, ...]) -> None:
+def _check_backend(node: Node, v: Nest, args: tuple[Any, ...]) -> None:
     """Refuse inputs of another framework than the variables, which operators might silently mix."""
     if len(args) == 0 or not hasattr(args[0], "shape"):
         return

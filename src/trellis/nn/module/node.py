@@ -63,6 +63,15 @@ class Node:
         """The ways up; the first one is where the variables have their place."""
         return self.more_links if self.link is None else [self.link, *self.more_links]
 
+    def places(self) -> list[tuple[Any, Path]]:
+        """The modules right below, with their paths from here."""
+        return [
+            (child, link.path)
+            for child in self.children.values()
+            for link in child.__node__.links()
+            if link.parent is self
+        ]
+
     def update_plain(self) -> None:
         """Decide anew whether a call may take the fast path."""
         has_left_nothing = self.submod_rets is None and self.submod_call_order is None
@@ -104,7 +113,7 @@ def _way_through_parents(way: list[Link], links: list[Link], top: Node) -> list[
     return None
 
 
-def as_container(nest: Any, name: str) -> Container:
+def as_container(nest: object, name: str) -> Container:
     """A nest that was given for variables or buffers, as a Container."""
     if isinstance(nest, Container):
         return nest

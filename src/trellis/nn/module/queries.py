@@ -1,4 +1,4 @@
-"""Questions about the tree of modules: who is above, who is below, what are they called."""
+"""Questions about the tree of modules: parents, children and their names."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from .variables import variables
 
 
 class TreeQueries(Owner):
-    """The part of `Module` that looks around in the tree. No name depends on memory addresses."""
+    """The part of `Module` that answers questions about the tree. No name depends on memory
+    addresses."""
 
     def top_mod(self, depth: int | None = None) -> Any:
         """The module `depth` steps up, at most the root; None gives the root, 0 the module
@@ -68,7 +69,7 @@ class TreeQueries(Owner):
             node = node.link.parent
         return _flattened(nested, flatten_key_chains)
 
-    def get_mod_key(self, *, top_mod: Any = None) -> str:
+    def get_mod_key(self, *, top_mod: Owner | None = None) -> str:
         """A name such as "  Linear_2": one space per level, the class, and a number within the
         tree.
 
@@ -93,12 +94,12 @@ class TreeQueries(Owner):
         return [type(top.owner).__name__, *keys]
 
 
-def below(module: Any) -> list[Any]:
+def below(module: Owner) -> list[Any]:
     """All modules of a tree, each once, children before parents."""
     ordered: list[Any] = []
     seen: set[int] = set()
 
-    def visit(module: Any) -> None:
+    def visit(module: Owner) -> None:
         seen.add(id(module))
         for child in module.__node__.children.values():
             if id(child) not in seen:

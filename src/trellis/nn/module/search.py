@@ -49,7 +49,7 @@ def _walk_attributes(owner: object, path: Path, found: list[Found], seen: set[in
             _walk(value, (*path, name.removeprefix("_")), found, seen)
 
 
-def _walk(value: Any, path: Path, found: list[Found], seen: set[int]) -> None:
+def _walk(value: object, path: Path, found: list[Found], seen: set[int]) -> None:
     if value is None or isinstance(value, _opaque) or id(value) in seen:
         return
     seen.add(id(value))
@@ -67,7 +67,7 @@ def _walk(value: Any, path: Path, found: list[Found], seen: set[int]) -> None:
             if len(found) > before and "/" in str(key):
                 raise ArgumentError(
                     f"The key {key!r} of the dict {path[0]!r} holds a module, and names of modules "
-                    "cannot contain '/', which joins key chains. Write "
+                    "cannot contain '/', which joins key paths. Write "
                     f"{str(key).replace('/', '_')!r}."
                 )
     elif hasattr(value, "__dict__"):

@@ -1,9 +1,9 @@
 """Variables that stand at several places: one is kept, the others are pruned and remembered."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..._core.container import Container
+from ..._core.typing import Array
 from .node import Path, without_empty
 
 
@@ -90,5 +90,5 @@ def differences(given: Container, wanted: Container, is_partial: bool) -> list[s
     return lines
 
 
-def shape(x: Any) -> tuple[int, ...]:
+def shape(x: Array) -> tuple[int, ...]:
     return tuple(getattr(x, "shape", ()))

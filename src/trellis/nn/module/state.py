@@ -2,34 +2,28 @@
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._array.device import to_device
 from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError
-from ..._core.files import read_arrays, write_arrays
+from ..._core.files import write_arrays
 from ..._core.typing import Device
 from .buffers import buffers, set_buffers
-from .loading import (
-    Names,
-    WeightsReport,
-    by_chain,
-    compare,
-    put,
-    refuse,
-    refuse_nothing,
-    renamed,
-)
 from .node import Owner
 from .track import as_record
 from .variables import set_variables, stored_variables
+
+if TYPE_CHECKING:
+    from ...convert.weights.naming import Names
+    from ...convert.weights.report import WeightsReport
 
 _FORMAT = "trellis-weights-1"
 
 
 class Saving(Owner):
-    """The part of `Module` that hands out its state and takes it back."""
+    """The part of `Module` that saves and loads its state."""
 
     def state_dict(self) -> Container:
         """Variables and buffers in one Container; a name that both have raises.
@@ -50,10 +44,8 @@ class Saving(Owner):
         return state
 
     def save_weights(self, path: str | os.PathLike[str], /) -> None:
-        """Write variables and buffers to a file; missing directories are made.
-
-        The file appears whole or not at all: a crash while saving leaves the previous one
-        untouched.
+        """Write variables and buffers to a file; missing directories are created. The write is
+        atomic: a crash while saving leaves the previous file intact.
         """
         state = self.state_dict()
         metadata = {
@@ -66,17 +58,17 @@ class Saving(Owner):
         )
 
     def load_weights(
-        self, path: str | os.PathLike[str], /, *, names: Names | None = None, strict: bool = True
-    ) -> WeightsReport:
+        self, path: str | os.PathLike[str], /, *, names: "Names | None" = None, strict: bool = True
+    ) -> "WeightsReport":
         """Read variables and buffers from a safetensors file: of `save_weights`, on whichever
         framework, or of another library.
 
         They keep the framework and device of those they replace. Where names, shapes or data types
-        differ, the error lists all differences, and nothing changes. With `strict=False` what fits
-        is loaded, floats in the type that they have here, and the report says what did not fit.
-        `names` is a dict, of whole names or their beginnings, or a function from a name in the file
-        to the one here; None leaves an array out. Dots of other libraries may stand for slashes.
-        Layouts are not touched: `trellis.convert.load_torch_weights` knows those of torch.
+        differ, the error lists all differences, and nothing changes. With `strict=False` what
+        matches is loaded, floats are cast to their type here, and the report lists the rest.
+        `names` is a dict, of whole names or prefixes, or a function from a name in the file to the
+        one here; None skips an array. Dots in names of other libraries match slashes. Layouts are
+        not changed: `trellis.convert.load_torch_weights` knows those of torch.
 
         >>> import tempfile, trellis
         >>> old = trellis.nn.Sequential(trellis.nn.Linear(2, 3), trellis.nn.Linear(3, 1))
@@ -92,24 +84,14 @@ class Saving(Owner):
             layers/v1/b: (1,) there, (5,) here
             layers/v1/w: (1, 3) there, (5, 3) here
         """
-        node: Any = self.__node__
-        if not node.is_built:
+        if not self.__node__.is_built:
             raise ArgumentError(
                 f"{type(self).__name__} has no variables yet: call build() before load_weights()."
             )
-        refuse_other_formats(path)
-        arrays, _ = read_arrays(path)
-        state = self.state_dict()
-        new_names = renamed(arrays, names, "load_weights")
-        found, unknown = by_chain(arrays, new_names, state, node)
-        report, fitting = compare(found, unknown, state, casts=not strict)
-        source = os.fspath(path)
-        if strict:
-            refuse(report, self, source, "the file")
-        else:
-            refuse_nothing(report, state, source)
-        put(node, fitting)
-        return report
+        # A package above this one: it knows the names and layouts of other libraries.
+        from ...convert.weights.files import load_file
+
+        return load_file(self, path, names, strict)  # type: ignore[arg-type]
 
     def to_device(self, device: Device, /) -> Any:
         """Move variables and buffers to a device; returns the module."""
@@ -118,26 +100,3 @@ class Saving(Owner):
         if len(buffers(node)):
             set_buffers(node, tree.map(lambda x: to_device(x, device), buffers(node)))
         return self
-
-
-# How files begin that look like weights and are none: a pickle could run code.
-_OTHERS = {
-    b"PK\x03\x04": "a zip archive, as torch.save and Keras write it",
-    b"\x80": "a pickle",
-    b"\x89HDF": "an HDF5 file, as Keras writes it",
-}
-
-
-def refuse_other_formats(path: str | os.PathLike[str]) -> None:
-    """Raise for files of pickles and the like, with the way to their weights."""
-    with open(path, "rb") as file:
-        head = file.read(9)
-    # A header of safetensors begins with its length, 8 bytes, and a brace: it may be any of these.
-    for start, kind in _OTHERS.items():
-        if head.startswith(start) and head[8:] != b"{":
-            raise ArgumentError(
-                f"{os.fspath(path)} is {kind}, and load_weights() reads safetensors, which cannot "
-                "run code. Load the file with its own library, torch.load(path, weights_only=True) "
-                "or model.load_weights(path) of Keras, and hand its weights to "
-                "trellis.convert.load_torch_weights or load_keras_weights."
-            )

@@ -1,8 +1,8 @@
-"""A module in words: its repr, and a table of its parts with shapes, counts and memory."""
+"""Descriptions of a module: its repr, and a table of its parts with shapes, counts and memory."""
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._array.casting import dtype as dtype_of
 from ..._array.creation import zeros
@@ -10,12 +10,15 @@ from ..._core import tree
 from ..._core.container import Container
 from ..._core.dispatch import backend_of, using_backend
 from ..._core.dtypes import FLOATING
-from ..._core.typing import DTypeLike
+from ..._core.typing import Array, DTypeLike
 from .buffers import buffers
 from .call import Call
 from .node import Node, Owner
 from .queries import below
 from .variables import stored_variables
+
+if TYPE_CHECKING:
+    from .module import Module
 
 _BYTES = {"bool": 1, "bfloat16": 2, "complex64": 8, "complex128": 16}
 
@@ -24,7 +27,7 @@ class Summary(Owner):
     """The part of `Module` that describes it."""
 
     def extra_repr(self) -> str:
-        """What a repr shows between the parentheses; override to say more."""
+        """What a repr shows between the parentheses; override to add to it."""
         return ""
 
     def __repr__(self) -> str:
@@ -71,7 +74,7 @@ class Summary(Owner):
 
 
 def _add_rows(
-    module: Any, chain: str, rows: list[list[str]], shapes: dict[int, str] | None
+    module: Owner, chain: str, rows: list[list[str]], shapes: dict[int, str] | None
 ) -> None:
     node: Node = module.__node__
     leaves = tree.leaves(own_variables(node))
@@ -90,7 +93,7 @@ def own_variables(node: Node) -> Container:
     return Container({key: value for key, value in dict.items(v) if key not in node.heads})
 
 
-def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, str]:
+def _run(module: Any, input_shapes: tuple[Any, ...], dtype: DTypeLike | None) -> dict[int, str]:
     """The shapes of what all modules return for inputs of zeros; nothing on the module changes."""
     shapes: dict[int, str] = {}
     leaves = tree.leaves(stored_variables(module.__node__))
@@ -114,29 +117,29 @@ def _run(module: Any, input_shapes: tuple[Any, ...], dtype: Any) -> dict[int, st
 class _ShapeObserver:
     """Takes the place of a tracker; keeps only shapes."""
 
-    def __init__(self, root: Any, shapes: dict[int, str]):
+    def __init__(self, root: "Module", shapes: dict[int, str]):
         self.root = root
         self._shapes = shapes
 
-    def enter(self, module: Any) -> None:
+    def enter(self, module: "Module") -> None:
         pass
 
     def leave(self, entry: Any) -> None:
         pass
 
-    def record(self, module: Any, ret: Any) -> None:
+    def record(self, module: "Module", ret: Any) -> None:
         found = [str(tuple(x.shape)) for x in tree.leaves(ret) if hasattr(x, "shape")]
         self._shapes[id(module)] = ", ".join(found) or "-"
 
 
-def size(x: Any) -> int:
+def size(x: Array) -> int:
     count = 1
     for n in x.shape:
         count *= n
     return count
 
 
-def memory(x: Any) -> int:
+def memory(x: Array) -> int:
     """Bytes of an array.
 
     >>> import numpy as np

@@ -1,15 +1,19 @@
 """Watching a call: what the modules below return, in which order, and whether that is expected."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._array.interchange import to_numpy
 from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, ShapeError
+from ..._core.typing import Array
 from ..._gradients.transforms import stop_gradient
 from .queries import below
 from .variables import variables
+
+if TYPE_CHECKING:
+    from .module import Module
 
 
 class Tracker:
@@ -17,7 +21,7 @@ class Tracker:
 
     def __init__(
         self,
-        root: Any,
+        root: "Module",
         *,
         with_rets: bool,
         with_order: bool,
@@ -34,7 +38,7 @@ class Tracker:
         self._entry = self.order  # where the modules called next are noted; None below a leaf
         self._calls: dict[tuple[int, int], int] = {}
 
-    def is_tracked(self, module: Any) -> bool:
+    def is_tracked(self, module: "Module") -> bool:
         if self.selected is not None:
             return id(module) in self.selected
         return self.depth is None or module.mod_depth() <= self.depth
@@ -42,14 +46,14 @@ class Tracker:
     # The order
     # -------------------------------------------------------------------------------------
 
-    def enter(self, module: Any) -> Any:
+    def enter(self, module: "Module") -> Any:
         """Note the beginning of a call; returns what `leave` needs."""
         before = self._entry
         if before is None:
             return None
         link = module.__node__.link
         is_root = module is self.root or link is None
-        name = type(module).__name__ if is_root else link.key
+        name = type(module).__name__ if is_root or link is None else link.key
         if self._is_leaf(module):
             flat = Container(alphabetical_keys=False)
             for chain, x in variables(module.__node__).flat("__").items():
@@ -66,23 +70,23 @@ class Tracker:
     def leave(self, before: Any) -> None:
         self._entry = before
 
-    def _numbered(self, entry: Container, module: Any, name: str) -> str:
+    def _numbered(self, entry: Container, module: "Module", name: str) -> str:
         call = (id(entry), id(module))
         number = self._calls[call] = self._calls.get(call, -1) + 1
         return f"{name}_{number}"
 
-    def _is_leaf(self, module: Any) -> bool:
+    def _is_leaf(self, module: "Module") -> bool:
         if self.selected is not None:
             return id(module) in self.selected
         return module.mod_height() == 0 or module.mod_depth() == self.depth
 
-    def _leads_to_tracked(self, module: Any) -> bool:
+    def _leads_to_tracked(self, module: "Module") -> bool:
         return self.selected is None or any([id(m) in self.selected for m in below(module)])
 
     # The returns
     # -----------------------------------------------------------------------------------
 
-    def record(self, module: Any, ret: Any) -> None:
+    def record(self, module: "Module", ret: Any) -> None:
         """Note what a module returned, and compare it with what is expected of it."""
         if self.rets is None or module is self.root or not self.is_tracked(module):
             return
@@ -95,7 +99,7 @@ class Tracker:
             _check(key, len(self.rets[key]) - 1, noted, self.expected[id(module)])
 
 
-def as_record(x: Any) -> Any:
+def as_record(x: Array) -> Any:
     """A NumPy copy of an array, also of one that is being differentiated; other values stay."""
     if not hasattr(x, "dtype"):
         return x

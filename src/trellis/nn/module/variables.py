@@ -5,12 +5,14 @@ tree.
 be kept in step.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..._core import tree
 from ..._core.container import Container
 from ..._core.errors import ArgumentError, KeyChainError, TracingError
 from ..._core.tracing import all_last
+from ..._core.typing import Nest
 from .call import Call, call_with, here
 from .node import Link, Node, as_container, way_up, without_empty
 
@@ -95,7 +97,7 @@ def _missing(whole: Container, link: Link) -> str:
 # -------------------------------------------------------------------------------------------
 
 
-def set_variables(node: Node, new: Any) -> None:
+def set_variables(node: Node, new: Mapping[str, Any]) -> None:
     """Replace the variables of a module, and with them its part of the parent's.
 
     Inside a call that was given variables it replaces those, for this call only.
@@ -103,7 +105,7 @@ def set_variables(node: Node, new: Any) -> None:
     new = as_container(new, "v")
     call, way = call_with("v", node)
     if call is not None and call.v is not None:
-        # The Container that the caller handed in stays as it is.
+        # The caller's own Container is not changed.
         call.v = _replaced(call.v.copy(), way, new)
         return
     check_lasting(node, new, "v")
@@ -140,7 +142,7 @@ def _replaced(whole: Container, way: list[Link], new: Container) -> Container:
     return whole
 
 
-def check_lasting(node: Node, nest: Any, name: str) -> None:
+def check_lasting(node: Node, nest: Nest, name: str) -> None:
     """Refuse to keep on a module what is gone when the running function ends."""
     if node.is_temporary:
         return

@@ -50,6 +50,10 @@ _unary(np.tanh, lambda ans, x: lambda g: g * (1 - ans * ans))
 _unary(np.arcsinh, lambda ans, x: lambda g: g / np.sqrt(x * x + 1))
 _unary(np.arccosh, lambda ans, x: lambda g: g / np.sqrt(x * x - 1))
 _unary(np.arctanh, lambda ans, x: lambda g: g / (1 - x * x))
+_unary(np.deg2rad, lambda ans, x: lambda g: g * (math.pi / 180))
+_unary(np.radians, lambda ans, x: lambda g: g * (math.pi / 180))
+_unary(np.rad2deg, lambda ans, x: lambda g: g * (180 / math.pi))
+_unary(np.degrees, lambda ans, x: lambda g: g * (180 / math.pi))
 _unary(np.conjugate, lambda ans, x: lambda g: np.conjugate(g))
 
 
@@ -107,13 +111,19 @@ def _winner(g: Any, mine: Any, other: Any, better: Any) -> Any:
     return np.where(mine == other, g * 0.5, np.where(better(mine, other), g, zero))
 
 
+def _winner_of_numbers(g: Any, mine: Any, other: Any, ans: Any) -> Any:
+    """As `_winner`, where nan loses."""
+    zero = np.zeros_like(g)
+    return np.where(mine == ans, np.where(mine == other, g * 0.5, g), zero)
+
+
 def _over_length(g: Any, part: Any, length: Any) -> Any:
     """part / length, and 0 where the length is 0."""
     return np.where(length == 0, np.zeros_like(g), g * part / np.where(length == 0, 1, length))
 
 
-def _share(g: Any, part: Any, ans: Any) -> Any:
-    return g * np.exp(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
+def _share(g: Any, part: Any, ans: Any, power: Any = np.exp) -> Any:
+    return g * power(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
 
 
 def _same(g: Any) -> Any:
@@ -154,6 +164,12 @@ _binary(
     lambda g, ans, x, y: _winner(g, x, y, np.less),
     lambda g, ans, x, y: _winner(g, y, x, np.less),
 )
+for _extreme in (np.fmax, np.fmin):
+    _binary(
+        _extreme,
+        lambda g, ans, x, y: _winner_of_numbers(g, x, y, ans),
+        lambda g, ans, x, y: _winner_of_numbers(g, y, x, ans),
+    )
 _binary(
     np.arctan2,
     lambda g, ans, x, y: g * y / (x * x + y * y),
@@ -168,6 +184,11 @@ _binary(
     np.logaddexp,
     lambda g, ans, x, y: _share(g, x, ans),
     lambda g, ans, x, y: _share(g, y, ans),
+)
+_binary(
+    np.logaddexp2,
+    lambda g, ans, x, y: _share(g, x, ans, np.exp2),
+    lambda g, ans, x, y: _share(g, y, ans, np.exp2),
 )
 _binary(
     np.copysign,

@@ -1,16 +1,14 @@
 """Derivatives of NumPy's Fourier transforms. They are linear: each one's adjoint is another of
 them.
 
-A gradient of a complex number u + iv is held as dL/du - i dL/dv, as autograd does.
+A gradient of a complex number u + iv is held as dL/du - i dL/dv, as HIPS autograd does.
 """
 
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp
 
-from .._record import primitive
-from .._tape import composed, unbroadcast
+from .._tape import composed, defvjp, primitive, unbroadcast
 
 
 def _fit(x: Any, n: int, axis: int) -> Any:
@@ -94,6 +92,13 @@ def _sizes(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     return [(axis, size) for axis, size in zip(axes, sizes, strict=True)]
 
 
+def _over_two_axes(transform: Any) -> Any:
+    def rule(x: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+        return transform(x, s, axes, norm)
+
+    return rule
+
+
 @composed(np.fft.fftn)
 def _fftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     for axis, n in _sizes(x, s, axes):
@@ -123,6 +128,15 @@ def _irfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     for axis, size in others:
         x = np.fft.ifft(x, n=size, axis=axis, norm=norm)
     return _irfft(x, n, last, norm)
+
+
+for _two, _many in (
+    (np.fft.fft2, _fftn),
+    (np.fft.ifft2, _ifftn),
+    (np.fft.rfft2, _rfftn),
+    (np.fft.irfft2, _irfftn),
+):
+    composed(_two)(_over_two_axes(_many))
 
 
 @composed(np.fft.fftshift)

@@ -1,16 +1,12 @@
 """NumPy functions that are short formulas over others, for arrays that are being differentiated."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...._core.shapes import normal_axes, normal_axis
-from .._tape import array_from, composed, no_rule, refuse_out, stop
-
-
-@composed(np.gradient)
-def _gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    raise no_rule("gradient")  # autograd's rule fails at three elements or fewer
+from .._tape import array_from, composed, refuse_out, stop
 
 
 @composed(np.append)
@@ -99,3 +95,51 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         places = array_from(x, None)
         steps = np.diff(places) if places.ndim == 1 else np.diff(np.moveaxis(places, axis, -1))
     return np.sum((values[..., 1:] + values[..., :-1]) * 0.5 * steps, axis=-1)
+
+
+@composed(np.kron)
+def _kron(x: Any, y: Any) -> Any:
+    x, y = array_from(x, None), array_from(y, None)
+    ndim = max(x.ndim, y.ndim)
+    rows = (1,) * (ndim - x.ndim) + x.shape
+    columns = (1,) * (ndim - y.ndim) + y.shape
+    left = np.reshape(x, tuple([n for size in rows for n in (size, 1)]))
+    right = np.reshape(y, tuple([n for size in columns for n in (1, size)]))
+    return np.reshape(left * right, tuple([n * m for n, m in zip(rows, columns, strict=True)]))
+
+
+@composed(np.linspace)
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    way = stop - start
+    shares = np.linspace(0.0, 1.0, num, endpoint).astype(way.dtype)
+    places = start + np.reshape(shares, (-1,) + (1,) * way.ndim) * way
+    places = np.moveaxis(places if dtype is None else places.astype(dtype), 0, axis)
+    return (places, way / max(num - endpoint, 1)) if retstep else places
+
+
+@composed(np.sinc)
+def _sinc(x: Any) -> Any:
+    """At 0 the first terms of the series, which has the right derivatives there."""
+    is_zero = stop(x) == 0
+    angle = math.pi * x
+    safe = np.where(is_zero, np.ones((), angle.dtype), angle)
+    return np.where(is_zero, 1 - angle * angle / 6, np.sin(safe) / safe)
+
+
+@composed(np.angle)
+def _angle(z: Any, deg: bool = False) -> Any:
+    angle = np.arctan2(np.imag(z), np.real(z))
+    return angle * (180 / math.pi) if deg else angle
+
+
+@composed(np.real_if_close)
+def _real_if_close(x: Any, tol: float = 100) -> Any:
+    return x if np.iscomplexobj(np.real_if_close(stop(x), tol)) else np.real(x)

@@ -3,11 +3,9 @@
 from typing import Any
 
 import numpy as np
-from autograd.core import SparseObject, vspace
-from autograd.extend import defvjp
 
-from .._record import primitive
-from .._tape import RULES, composed, constant, refuse_out, stop, unbroadcast
+from .._record import Sparse
+from .._tape import RULES, composed, constant, defvjp, primitive, refuse_out, stop, unbroadcast
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
@@ -37,14 +35,31 @@ def _get(x: Any, index: Any) -> Any:
 
 
 @primitive
-def _put(g: Any, index: Any, space: Any) -> Any:
-    # Sparse until it is added up: a loop over the slices of one array would otherwise cost n
-    # squared.
-    return SparseObject(space, lambda target: _add_at(target, index, g))
+def _add_into(total: Any, value: Any, index: Any) -> Any:
+    """Into the array itself: it is a sum, which no derivative needs the old value of."""
+    return _add_at(total if type(total) is np.ndarray else np.array(total), index, value)
 
 
-defvjp(_get, lambda ans, x, index: lambda g: _put(g, index, vspace(x)))
-defvjp(_put, lambda ans, g, index, space: lambda h: h[index])
+def _get_vjp(ans: Any, x: Any, index: Any) -> Any:
+    shape, dtype = np.shape(x), x.dtype
+
+    def back(g: Any) -> Sparse:
+        def add(total: Any, is_ours: bool) -> Any:
+            if total is None:
+                total, is_ours = np.zeros(shape, dtype), True
+            return (_add_into if is_ours else index_add_at)(total, g, index)
+
+        return Sparse(add)
+
+    return back
+
+
+defvjp(_get, _get_vjp)
+defvjp(
+    _add_into,
+    lambda ans, total, value, index: lambda g: g,
+    lambda ans, total, value, index: lambda g: g[index],
+)
 RULES["getitem"] = _get
 
 

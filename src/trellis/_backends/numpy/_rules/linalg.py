@@ -6,12 +6,10 @@ The formulas for decompositions need distinct eigenvalues or singular values, as
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes
-from .._record import primitive
-from .._tape import composed, constant, differentiable, unbroadcast
+from .._tape import composed, constant, defvjp, differentiable, primitive, unbroadcast
 
 constant(np.linalg.matrix_rank)
 
@@ -173,6 +171,35 @@ def _eigh_rule(x: Any) -> Any:
 
 
 @primitive
+def _eig(x: Any) -> Any:
+    return tuple(np.linalg.eig(x))
+
+
+def _eig_vjp(ans: Any, x: Any) -> Any:
+    values, vectors = ans
+
+    def vjp(g: Any) -> Any:
+        by_values, by_vectors = g
+        turned, eye = np.matmul(_t(vectors), by_vectors), _eye(vectors)
+        # The vectors have length 1: along themselves they do not move.
+        along = np.matmul(np.matmul(_t(vectors), np.conjugate(vectors)), np.real(turned) * eye)
+        inner = by_values[..., None, :] * eye + _differences(values) * (turned - along)
+        full = np.matmul(_solve(_t(vectors), inner), _t(vectors))
+        return full if np.iscomplexobj(x) else np.real(full).astype(x.dtype)
+
+    return vjp
+
+
+defvjp(_eig, _eig_vjp)
+
+
+@composed(np.linalg.eig)
+def _eig_rule(a: Any) -> Any:
+    pair = _eig(a)
+    return type(np.linalg.eig(np.eye(1)))(pair[0], pair[1])
+
+
+@primitive
 def _eigenvalues(x: Any) -> Any:
     return np.linalg.eigvalsh(x)
 
@@ -329,9 +356,12 @@ def _pseudo_inverse_vjp(p: Any, x: Any, rtol: Any) -> Any:
 defvjp(_pseudo_inverse, _pseudo_inverse_vjp)
 
 
+_UNSAID = object()
+
+
 @composed(np.linalg.pinv)
-def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
-    if rcond is not None or rtol is np._NoValue:
+def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _UNSAID) -> Any:
+    if rcond is not None or rtol is _UNSAID:
         rtol = 1e-15 if rcond is None else rcond  # NumPy's own, if nothing is said
     return _pseudo_inverse(x, rtol)
 

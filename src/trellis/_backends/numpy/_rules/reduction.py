@@ -4,12 +4,19 @@ import math
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, defvjp_argnums
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._record import primitive
-from .._tape import TracedArray, array_from, composed, differentiable, refuse_out, unbroadcast
+from .._tape import (
+    TracedArray,
+    array_from,
+    composed,
+    defvjp,
+    differentiable,
+    primitive,
+    refuse_out,
+    unbroadcast,
+)
 
 
 def _spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
@@ -378,8 +385,7 @@ def _vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     return np.sum(np.conjugate(x) * y if np.iscomplexobj(x) else x * y, axis=axis)
 
 
-@primitive
-def _einsum(subscripts: str, *xs: Any) -> Any:
+def _einsum_of_values(subscripts: str, *xs: Any) -> Any:
     return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
 
 
@@ -403,7 +409,7 @@ def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [one(n - 1, g) for n in argnums]
 
 
-defvjp_argnums(_einsum, _einsum_vjps)
+_einsum = primitive(_einsum_of_values, _einsum_vjps)
 
 
 @composed(np.einsum)

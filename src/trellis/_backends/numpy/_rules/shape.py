@@ -3,13 +3,20 @@
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp, defvjp_argnums
-from autograd.tracer import isbox
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes, normal_axis
-from .._record import primitive
-from .._tape import RULES, array_from, composed, constant, differentiable, unbroadcast
+from .._tape import (
+    RULES,
+    TracedArray,
+    array_from,
+    composed,
+    constant,
+    defvjp,
+    differentiable,
+    primitive,
+    unbroadcast,
+)
 
 constant(
     np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like,
@@ -24,7 +31,7 @@ def _full_like(
     """A value that is being differentiated keeps its gradient; the array gives only its form."""
     shape = np.shape(x) if shape is None else shape
     dtype = x.dtype if dtype is None else dtype
-    if isbox(fill_value):
+    if type(fill_value) is TracedArray:
         return np.broadcast_to(fill_value.astype(dtype), shape)
     return np.full(shape, fill_value, dtype=dtype)
 
@@ -70,8 +77,7 @@ differentiable(np.triu, lambda ans, x, k=0: lambda g: np.triu(g, k=k))
 differentiable(np.flip, lambda ans, x, axis=None: lambda g: np.flip(g, axis=axis))
 
 
-@primitive
-def _join(axis: int, *arrays: Any) -> Any:
+def _joined(axis: int, *arrays: Any) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
@@ -84,7 +90,7 @@ def _join_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [unbroadcast(g[piece], x) for piece, x in zip(pieces, like, strict=True)]
 
 
-defvjp_argnums(_join, _join_vjps)
+_join = primitive(_joined, _join_vjps)
 
 
 @composed(np.concatenate)
@@ -251,6 +257,28 @@ def _atleast_2d(x: Any) -> Any:
     return np.reshape(x, (1, -1)) if x.ndim < 2 else x
 
 
+@composed(np.atleast_3d)
+def _atleast_3d(x: Any) -> Any:
+    x = np.atleast_2d(x)
+    return x[:, :, None] if x.ndim == 2 else x
+
+
+@composed(np.rollaxis)
+def _rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+    axis, start = normal_axis(axis, x.ndim), start + x.ndim if start < 0 else start
+    return np.moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+@composed(np.rot90)
+def _rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    first, second = axes
+    if k % 4 == 1:
+        return np.swapaxes(np.flip(x, axis=second), first, second)
+    if k % 4 == 3:
+        return np.flip(np.swapaxes(x, first, second), axis=second)
+    return np.flip(x, axis=tuple(axes)) if k % 4 else x
+
+
 @composed(np.copy)
 def _copy(x: Any, order: str = "K", subok: bool = False) -> Any:
     return x
@@ -276,6 +304,21 @@ def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     before = (slice(None),) * normal_axis(axis, x.ndim)
     parts = np.array_split(numbers, indices_or_sections)
     return [x[(*before, slice(p[0], p[-1] + 1) if p.size else slice(0, 0))] for p in parts]
+
+
+@composed(np.vsplit)
+def _vsplit(x: Any, indices_or_sections: Any) -> Any:
+    return np.split(x, indices_or_sections, axis=0)
+
+
+@composed(np.hsplit)
+def _hsplit(x: Any, indices_or_sections: Any) -> Any:
+    return np.split(x, indices_or_sections, axis=1 if x.ndim > 1 else 0)
+
+
+@composed(np.dsplit)
+def _dsplit(x: Any, indices_or_sections: Any) -> Any:
+    return np.split(x, indices_or_sections, axis=2)
 
 
 @composed(np.fliplr)

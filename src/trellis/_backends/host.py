@@ -1,0 +1,153 @@
+"""A function on the host: arrays go to NumPy and back, derivatives too, by NumPy's own rules."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.dispatch import load
+from .._core.dtypes import COMPLEX, FLOATING
+from .array_api import FFT, Linalg, Native
+from .interface import Backend, ListFn, Natives, Random
+
+_DIFFERENTIABLE = frozenset(FLOATING + COMPLEX)
+_PROTOCOLS: dict[str, Any] = {"": Backend, "fft": FFT, "linalg": Linalg, "random": Random}
+
+
+def on_host(key: str, backend: Any) -> Callable[..., Any]:
+    """NumPy's function of that dotted name, for the arrays of another backend."""
+    found: Any = load("numpy")
+    for part in key.split("."):
+        found = getattr(found, part)
+
+    @functools.wraps(found)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        device = kwargs.pop("device", None)
+        return _Call(found, args, kwargs, backend, device).run()
+
+    call.__signature__ = _signature(key)  # type: ignore[attr-defined]
+    return call
+
+
+def _signature(key: str) -> inspect.Signature:
+    """What the interface says."""
+    room, _, name = key.rpartition(".")
+    method = getattr(_PROTOCOLS[room], name)
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    return inspect.Signature(parameters)
+
+
+class _Call:
+    """One call: its arrays apart from all else."""
+
+    def __init__(self, fn: Any, args: Any, kwargs: Any, backend: Any, device: Any):
+        self._fn, self._xp = fn, backend
+        self._host: Any = load("numpy")
+        self._kinds = tuple({type(native) for native in backend.TYPES.values()})
+        self._arrays: Natives = []
+        self._args = self._parted(args)
+        self._kwargs = self._parted(kwargs)
+        self._device = device
+        if device is None and self._arrays:
+            self._device = backend.device(self._arrays[0])
+
+    def run(self) -> Any:
+        xp = self._xp
+        places = [
+            i for i, x in enumerate(self._arrays) if xp.dtype_name(x.dtype) in _DIFFERENTIABLE
+        ]
+        fixed = [None if i in places else xp.to_numpy(x) for i, x in enumerate(self._arrays)]
+        kept: list[Any] = []  # the structure of the result, and what of it has no derivative
+
+        def fn(given: list[Any]) -> list[Any]:
+            arrays = list(fixed)
+            for i, x in zip(places, given, strict=True):
+                arrays[i] = x
+            result = self._fn(*_joined(self._args, arrays), **_joined(self._kwargs, arrays))
+            found: list[Any] = []
+            kept[:] = [_taken_apart(result, found, self._host.ARRAY_TYPES)]
+            return found
+
+        if places:
+            results = self._hosted(fn)([self._arrays[i] for i in places])
+        else:
+            results = [self._back(y) for y in fn([])]
+        return _joined(kept[0], results, self._back)
+
+    def _hosted(self, fn: ListFn) -> ListFn:
+        """A function of NumPy's arrays as one of the backend's; its derivative is of that kind
+        too, and so are those of every order."""
+        host, xp = self._host, self._xp
+
+        def plain(xs: Natives) -> Natives:
+            return [self._back(y) for y in fn([xp.to_numpy(x) for x in xs])]
+
+        def rule(xs: Natives, ys: Natives, upstream: list[Native | None]) -> Natives:
+            count = len(xs)
+            used = [i for i, g in enumerate(upstream) if g is not None]
+
+            def pulled(both: list[Any]) -> list[Any]:
+                _, _, pull = host.vjp(lambda leaves: (fn(leaves), None), both[:count])
+                cotangents: list[Any] = [None] * len(upstream)
+                for i, g in zip(used, both[count:], strict=True):
+                    cotangents[i] = g
+                return pull(cotangents)  # type: ignore[no-any-return]
+
+            return self._hosted(pulled)([*xs, *[upstream[i] for i in used]])
+
+        return xp.custom_vjp(plain, rule)  # type: ignore[no-any-return]
+
+    def _back(self, y: Any) -> Native:
+        return self._xp.from_numpy(np.asarray(y), device=self._device)
+
+    def _parted(self, nest: Any) -> Any:
+        """The nest with numbered places for its arrays, and NumPy's data types."""
+        if isinstance(nest, self._xp.ARRAY_TYPES):
+            self._arrays.append(nest)
+            return _Place(len(self._arrays) - 1)
+        if isinstance(nest, self._kinds) and not isinstance(nest, str):
+            return self._host.as_dtype(self._xp.dtype_name(nest))
+        return _mapped(self._parted, nest)
+
+
+class _Place:
+    """Stands for an array in the structure of arguments or results."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+class _Constant(_Place):
+    """An array of a result that has no derivative."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def _mapped(fn: Callable[[Any], Any], nest: Any) -> Any:
+    if isinstance(nest, tuple):
+        items = [fn(item) for item in nest]
+        return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)
+    if isinstance(nest, list):
+        return [fn(item) for item in nest]
+    return {k: fn(item) for k, item in nest.items()} if isinstance(nest, dict) else nest
+
+
+def _taken_apart(nest: Any, found: list[Any], types: Any) -> Any:
+    """The structure of a result; its floats and complex numbers go into `found`."""
+    if isinstance(nest, types):
+        if nest.dtype.name not in _DIFFERENTIABLE:
+            return _Constant(nest)
+        found.append(nest)
+        return _Place(len(found) - 1)
+    return _mapped(lambda item: _taken_apart(item, found, types), nest)
+
+
+def _joined(nest: Any, arrays: list[Any], back: Callable[[Any], Native] | None = None) -> Any:
+    if isinstance(nest, _Constant):
+        return nest.value if back is None else back(nest.value)
+    if isinstance(nest, _Place):
+        return arrays[nest.number]
+    return _mapped(lambda item: _joined(item, arrays, back), nest)

@@ -1,0 +1,112 @@
+"""What this backend uses of JAX that JAX does not promise, and the public way without it.
+
+Each door is tried with a small call when the backend loads. With a version of JAX that lacks it, or
+has it in another form, the public way gives the same values, only slower. No probe computes: JAX
+can join other processes only before its first computation.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..doors import opened
+
+
+def _require(*answers: bool) -> None:
+    if not all(answers):
+        raise NotImplementedError
+
+
+# Arrays -----------------------------------------------------------------------------------------
+# Their class, which has no public name. Without the door, one array shows it.
+
+
+def _array_class() -> type:
+    from jax._src.array import ArrayImpl
+
+    _require(issubclass(ArrayImpl, jax.Array))
+    return ArrayImpl  # type: ignore[no-any-return]
+
+
+def _public_array_class() -> type:
+    with jax.ensure_compile_time_eval():  # the backend may load while a function is traced
+        return type(jnp.zeros(1))
+
+
+ARRAY_CLASS: type = opened("jax.array_class", _array_class) or _public_array_class()
+
+
+# Traces -----------------------------------------------------------------------------------------
+# A value that is another one inside of transforms and `jit`; and the one outside of all. Without
+# it, a constant is made at each question, which is symbolic inside of `jit`.
+
+
+def _trace_state() -> tuple[Callable[[], Any], Any]:
+    from jax.extend import core
+
+    # Older versions have it in jax.core.
+    state = getattr(core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
+    at_rest, inside = state(), []
+    jax.eval_shape(lambda x: inside.append(state()), 0.0)
+    _require(at_rest == state(), at_rest != inside[0])
+    return state, at_rest
+
+
+trace_state, trace_state_at_rest = opened("jax.trace_state", _trace_state) or (
+    lambda: False,
+    True,
+)
+
+
+# Programs ---------------------------------------------------------------------------------------
+# The classes of what jax.make_jaxpr gives. Without the door, a small program shows them.
+
+
+def _program() -> Any:
+    return jax.make_jaxpr(lambda x: x + 1.0)(jax.ShapeDtypeStruct((), "float32"))
+
+
+def _public_classes() -> tuple[type, type, type]:
+    closed = _program()
+    literal = [x for x in closed.jaxpr.eqns[0].invars if hasattr(x, "val")]
+    return type(closed), type(closed.jaxpr), type(literal[0])
+
+
+def _classes() -> tuple[type, type, type]:
+    from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+    closed = _program()
+    literals = len([x for x in closed.jaxpr.eqns[0].invars if isinstance(x, Literal)])
+    _require(isinstance(closed, ClosedJaxpr), isinstance(closed.jaxpr, Jaxpr), literals == 1)
+    return ClosedJaxpr, Jaxpr, Literal
+
+
+ClosedJaxpr, Jaxpr, Literal = opened("jax.programs", _classes) or _public_classes()
+
+
+# Threefry ---------------------------------------------------------------------------------------
+# The words that belong to the first counters: all first ones, then all second ones. Probed by their
+# shape. Without the door they are taken out of new keys, which are the same words.
+
+
+def _counter_words() -> Callable[[Any, int], Any]:
+    from jax.extend.random import threefry_2x32
+
+    def counter_words(key: Any, count: int) -> Any:
+        counters = jnp.arange(count, dtype=jnp.uint32)
+        return threefry_2x32(key, jnp.concatenate([jnp.zeros_like(counters), counters]))
+
+    made = jax.eval_shape(lambda key: counter_words(key, 3), jax.ShapeDtypeStruct((2,), "uint32"))
+    _require(made.shape == (6,), made.dtype == "uint32")
+    return counter_words
+
+
+def _public_counter_words(key: Any, count: int) -> Any:
+    with jax.threefry_partitionable(True):
+        keys = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), count)
+        return jax.random.key_data(keys).T.reshape(-1)
+
+
+counter_words = opened("jax.threefry", _counter_words) or _public_counter_words

@@ -1,0 +1,14 @@
+"""Keys of a framework that has no type of its own for them."""
+
+from typing import Any
+
+from ...array_api import Native
+from . import xp
+
+
+def as_raw_key(key: Native) -> Native:
+    return key
+
+
+def key_device(x: Native) -> Any:
+    return xp.device(x)

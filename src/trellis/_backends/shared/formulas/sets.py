@@ -1,0 +1,19 @@
+"""Distinct elements: parts of what `unique_all` finds."""
+
+from ...._core.results import UniqueCountsResult, UniqueInverseResult
+from ...array_api import Native
+from . import xp
+
+
+def unique_counts(x: Native, /) -> UniqueCountsResult[Native]:
+    found = xp.unique_all(x)
+    return UniqueCountsResult(found.values, found.counts)
+
+
+def unique_inverse(x: Native, /) -> UniqueInverseResult[Native]:
+    found = xp.unique_all(x)
+    return UniqueInverseResult(found.values, found.inverse_indices)
+
+
+def unique_values(x: Native, /) -> Native:
+    return xp.unique_all(x).values

@@ -1,0 +1,269 @@
+"""What this backend uses of TensorFlow that it does not promise, and the public way without it.
+
+Each door is tried with a small call when the backend loads. With a version of TensorFlow that lacks
+it, or has it in another form, the public way gives the same values, only slower.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from ..._core.errors import NotSupportedError
+from ..doors import opened
+
+
+def _require(*answers: bool) -> None:
+    if not all(answers):
+        raise NotImplementedError
+
+
+# Classes ----------------------------------------------------------------------------------------
+# Those of tensors with values and of tensors in graphs have no public name: one of each shows them.
+
+_seen: list[Any] = []
+
+
+def _double(x: Any) -> Any:
+    _seen.append(type(x))
+    return x + x
+
+
+with tf.init_scope():  # this file may be read for the first time while a graph is made
+    Eager: Any = type(tf.constant(0))
+    _doubling = tf.function(_double, autograph=False)
+    _concrete = _doubling.get_concrete_function(tf.TensorSpec([], tf.float32))
+Symbolic: Any = _seen[0]
+
+
+# Type and shape of a tensor ---------------------------------------------------------------------
+# As a number and a tuple of numbers: `x.dtype` and `x.shape` take three times as long.
+
+
+def _eager_facts() -> tuple[Callable[[Any], int], Callable[[Any], tuple[int, ...]]]:
+    kind, shape = Eager._datatype_enum, Eager._shape_tuple
+    x = tf.zeros((2, 3), tf.float64)
+    _require(kind(x) == tf.float64.as_datatype_enum, shape(x) == (2, 3))
+    return kind, shape
+
+
+def _public_datatype(x: Any) -> Any:
+    return x.dtype.as_datatype_enum
+
+
+def _public_shape(x: Any) -> Any:
+    return tuple(x.shape)
+
+
+datatype_of, shape_of = opened("tensorflow.eager_facts", _eager_facts) or (
+    _public_datatype,
+    _public_shape,
+)
+
+
+# Tapes ------------------------------------------------------------------------------------------
+# Whether one may listen. Without it, one may.
+
+
+def _is_recording() -> Callable[[], bool]:
+    from tensorflow.python.eager.record import could_possibly_record
+
+    _require(could_possibly_record() is False)
+    with tf.GradientTape():
+        _require(could_possibly_record() is True)
+    return could_possibly_record
+
+
+is_recording: Callable[[], bool] = opened("tensorflow.is_recording", _is_recording) or (
+    lambda: True
+)
+
+
+# To tell a tape of a whole function at once. Without it, the tape sees its operations.
+
+
+def _record() -> Any:
+    from tensorflow.python.eager import record
+
+    x = tf.ones(())
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        _require(record.should_record_backprop([x]))
+        with record.stop_recording():
+            y = x * 2.0
+        record.record_operation("Recorded", [y], [x], lambda g: [3.0 * g])
+    _require(float(tape.gradient(y, x)) == 3.0)
+    return record
+
+
+record: Any = opened("tensorflow.record", _record)
+
+
+# Graphs -----------------------------------------------------------------------------------------
+# To call one with a flat list of tensors. Without it TensorFlow compares them with the signature,
+# 20 µs a tensor.
+
+
+def _flat_call() -> Callable[[Any], Callable[[list[Any]], Any]]:
+    def flat_call(concrete: Any) -> Callable[[list[Any]], Any]:
+        call = concrete._call_flat
+        return lambda tensors: call(tensors, concrete.captured_inputs)
+
+    found = flat_call(_concrete)([tf.ones(())])
+    _require(float(tf.nest.flatten(found)[0]) == 2.0)
+    return flat_call
+
+
+def _public_flat_call(concrete: Any) -> Callable[[list[Any]], Any]:
+    def call(tensors: list[Any]) -> Any:
+        remaining = list(tensors)
+        args, kwargs = tf.nest.map_structure(
+            lambda x: remaining.pop(0) if isinstance(x, tf.TypeSpec) else x,
+            concrete.structured_input_signature,
+        )
+        found = tf.nest.flatten(concrete(*args, **kwargs), expand_composites=True)
+        return [x for x in found if x is not None]
+
+    return call
+
+
+flat_call = opened("tensorflow.flat_call", _flat_call) or _public_flat_call
+
+
+# To hand one to the runtime, without what a call does for tapes and the traces of errors: half the
+# time of a step with 25 tensors. Without it, it is called.
+
+
+def _runtime_call() -> Callable[[Any], tuple[Callable[..., Any], Any] | None]:
+    def runtime_call(concrete: Any) -> tuple[Callable[..., Any], Any] | None:
+        if any([callable(x) for x in concrete._captured_inputs]):  # asked for anew at each call
+            return None
+        inner = concrete._inference_function
+        return inner._bound_context.call_function, inner.name
+
+    found: Any = runtime_call(_concrete)
+    _require(float(found[0](found[1], [tf.ones(())], 1)[0]) == 2.0)
+    return runtime_call
+
+
+runtime_call = opened("tensorflow.runtime_call", _runtime_call) or (lambda concrete: None)
+
+
+# To keep tf.function from warning of functions that are traced at nearly every call: of ours it
+# sees only the calls that trace. Without it, it may warn.
+
+
+def _unwarned() -> Callable[[Any], Any]:
+    def unwarned(traced: Any) -> Any:
+        traced._omit_frequent_tracing_warning = True
+        return traced
+
+    _require(_doubling._omit_frequent_tracing_warning is False)
+    return unwarned
+
+
+unwarned = opened("tensorflow.unwarned", _unwarned) or (lambda traced: traced)
+
+
+# Processes --------------------------------------------------------------------------------------
+# To let collective operations use a server of ours. Without it there is none: a strategy would have
+# to start it before the first tensor.
+
+
+def _context() -> Any:
+    from tensorflow.python.eager import context
+
+    _require(hasattr(context.context(), "_collective_ops_server_def"))
+    _require(callable(context.context().enable_collective_ops))
+    return context.context
+
+
+_get_context: Any = opened("tensorflow.collectives", _context)
+
+
+def has_collectives() -> bool:
+    """Whether this process has a server for them already."""
+    return _get_context is not None and _get_context()._collective_ops_server_def is not None
+
+
+def enable_collectives(hosts: tuple[str, ...], rank: int) -> None:
+    """Start the server of this process, the `rank`-th of `hosts`."""
+    if _get_context is None:
+        raise NotSupportedError(
+            f"Trellis cannot connect processes with TensorFlow {tf.__version__}. Install another "
+            "version of it, or train with the torch, jax or numpy backend."
+        )
+    with _quiet():
+        _get_context().enable_collective_ops(_server(hosts, rank))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """TensorFlow warns that tensors made before may move: on CPUs they stay what they are."""
+    log = logging.getLogger("absl")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def _server(hosts: tuple[str, ...], rank: int) -> Any:
+    server = tf.train.ServerDef(job_name="worker", task_index=rank, protocol="grpc")
+    job = server.cluster.job.add()
+    job.name = "worker"
+    for i, host in enumerate(hosts):
+        job.tasks[i] = host
+    server.default_session_config.device_count["CPU"] = 1
+    server.default_session_config.experimental.collective_group_leader = (
+        "/job:worker/replica:0/task:0"
+    )
+    return server
+
+
+# Functions inside a graph, for the reader -------------------------------------------------------
+# The graphs of the functions that a graph calls, by their names. Without it, it is refused.
+
+
+def _functions_of() -> Callable[[Any], Callable[[str], Any]]:
+    from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
+
+    def functions_of(graph: Any) -> Callable[[str], Any]:
+        library: dict[str, Any] = {}
+
+        def graph_of(name: str) -> Any:
+            with contextlib.suppress(AttributeError):  # the functions of a file have none
+                return graph._get_function(name).graph
+            if not library:
+                found = graph.as_graph_def().library.function
+                library.update({f.signature.name: f for f in found})
+            with graph.as_default():
+                return function_def_to_graph(library[name])
+
+        return graph_of
+
+    @tf.function(autograph=False)  # type: ignore[untyped-decorator]
+    def outer(x: Any) -> Any:
+        return _doubling(x)
+
+    whole = outer.get_concrete_function(tf.TensorSpec([], tf.float32)).graph
+    called = [op.get_attr("f").name for op in whole.get_operations() if "Call" in op.type]
+    _require(len(functions_of(whole)(called[0]).inputs) == 1)
+    return functions_of
+
+
+def _public_functions_of(graph: Any) -> Callable[[str], Any]:
+    def refuse(name: str) -> Any:
+        raise NotSupportedError(
+            f"The graph calls a function, {name}, whose operations TensorFlow {tf.__version__} "
+            "does not hand out. Install another version of TensorFlow, or export the model to ONNX "
+            "and read that with trellis.convert.from_onnx."
+        )
+
+    return refuse
+
+
+functions_of = opened("tensorflow.functions_of", _functions_of) or _public_functions_of

@@ -1,0 +1,10 @@
+"""Control flow that compilers keep."""
+
+from .record import composed
+
+# fmt: off
+OPS = (
+    composed("cond", near="jax.lax.cond torch.cond tf.cond"),
+    composed("scan", near="jax.lax.scan tf.scan"),
+    composed("while_loop", near="jax.lax.while_loop torch.while_loop tf.while_loop"),
+)

@@ -1,0 +1,15 @@
+"""Different values."""
+
+from .record import OTHER, Op
+
+# fmt: off
+OPS = (
+    Op("unique_all", OTHER, numpy="np.unique_all(x)", torch=None, tensorflow=None,
+       near="torch.unique tf.unique_with_counts"),
+    Op("unique_counts", OTHER, numpy="np.unique_counts(x)",
+       torch="torch.unique(x, return_counts=True)", tensorflow=None, near="tf.unique_with_counts"),
+    Op("unique_inverse", OTHER, numpy="np.unique_inverse(x)",
+       torch="torch.unique(x, return_inverse=True)", tensorflow=None, near="tf.unique"),
+    Op("unique_values", OTHER, numpy="np.unique(x, equal_nan=False)", torch="torch.unique(x)",
+       tensorflow=None, near="np.unique_values jnp.unique_values tf.unique"),
+)

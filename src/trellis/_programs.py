@@ -1,0 +1,194 @@
+"""Public functions about whole programs; what they need is loaded by their first call."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._core.dispatch import load
+from ._core.kinds import check_arguments
+from ._core.typing import Array, Nest, Seed
+from ._random.stream import as_key
+
+if TYPE_CHECKING:
+    from ._diverge.report import Report
+    from .graph import Graph
+
+
+def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
+    """The graph of what `fn(*args)` computes: every call and operator on arrays, in order.
+
+    Arrays among the arguments become inputs; dicts and Containers of arrays, and the variables and
+    buffers of modules that `fn` uses, become variables of the graph by their key chains. Numbers,
+    shapes and everything else that is no array is as it was in this one call. A program that looks
+    at values (`if x.sum() > 0:`) or hands an array to a framework's own function raises.
+
+    `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
+    picture, `graph.count()` tells its operations, parameters, memory and FLOPs.
+
+    >>> import numpy as np, trellis
+    >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones((2, 3), "float32"))
+    >>> [node.op.__name__ for node in graph.nodes]
+    ['tanh', 'mul']
+    """
+    from .graph.tracing import traced
+
+    return traced(fn, args)
+
+
+def diverge(
+    fn: Callable[..., Any],
+    args: Any = (),
+    foreign_args: Any = None,
+    /,
+    *,
+    backends: Sequence[str] | None = None,
+    mode: str = "accumulated",
+    gradients: bool = False,
+    compiled: bool = False,
+    tolerance: float | None = None,
+) -> "Report":
+    """The first call in which two runs of a program differ, and all others.
+
+    `diverge(fn, args, backends=("torch", "jax"))` runs `fn(*args)` on each framework, with the
+    arguments and the variables of its modules moved there, and compares each call with that of the
+    first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
+    call by its inputs, for upstream gradients that are the same everywhere. With
+    `mode="accumulated"` each framework goes on with its own values; with `mode="local"` each call
+    gets the inputs of the first framework, so that the one at fault stands out. Without `backends`
+    it takes the framework of the arguments and all others that are loaded.
+
+    `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
+    plain one: once with all values kept, and once with the outputs alone, as it is fused then.
+    `diverge(torch_module, port, args)` compares a model of torch with its conversion, node by node,
+    or with a module of Trellis whose attributes have the same names, module by module.
+
+    `tolerance` is the difference that is allowed, relative to the largest number of a result; by
+    default that of the data type.
+
+    >>> import numpy as np, trellis
+    >>> report = trellis.diverge(trellis.exp, (np.ones(3),), backends=("numpy", "numpy"))
+    >>> report.is_same, report.count
+    (True, 1)
+    """
+    check_arguments(diverge, locals())
+    from ._diverge.finding import find
+
+    return find(fn, args, foreign_args, backends, mode, gradients, compiled, tolerance)
+
+
+def generate(
+    model: Any,
+    prompts: Any,
+    /,
+    *,
+    max_new_tokens: int,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: Seed = None,
+    num_beams: int = 1,
+    length_penalty: float = 1.0,
+    early_stopping: bool | Literal["never"] = False,
+    repetition_penalty: float = 1.0,
+    stop_tokens: int | Sequence[int] = (),
+    pad_token: int | None = None,
+    prompt_mask: Array | None = None,
+    memory: Nest = None,
+    on_token: Callable[[Any], Any] | None = None,
+    cache_length: int | None = None,
+    return_scores: bool = False,
+    compile: bool = True,
+) -> Any:
+    """The tokens that a language model puts after each prompt, as int32 (batch, at most
+    `max_new_tokens`).
+
+    A language model is anything with these two: `model.init_cache(batch, length)`, a nest of arrays
+    whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with tokens
+    (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call; then one
+    step, compiled once, serves every token. A model with an encoder gets what that has made as
+    `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which it keeps
+    the keys and values of the memory.
+
+    Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
+    `prompt_mask` that is False at padding. One prompt alone gives its tokens without a batch.
+
+    Without more, the most likely token is taken at each step. With `temperature` it is drawn, of
+    the `top_k` most likely ones, or of the fewest that have a probability of `top_p` together: the
+    same `seed` gives the same tokens on every framework. With `num_beams` the likeliest sequence is
+    looked for among so many at a time; `length_penalty` and `early_stopping` count as in the
+    transformers library. `repetition_penalty` above 1 makes tokens less likely that were there
+    before. A row ends with one of the `stop_tokens`, and is filled up with `pad_token` (the first
+    stop token unless given, else 0).
+
+    `on_token` is called with the new tokens (batch,) of each step, as an array of NumPy; if it
+    returns False, that is the end. `cache_length` makes room for more tokens than this call needs,
+    so that longer ones share its compiled step. With `return_scores` the result of a beam search is
+    (tokens, scores).
+
+    >>> import numpy as np, trellis
+    >>> class Counting:
+    ...     "After n comes n + 1."
+    ...     def init_cache(self, batch, length):
+    ...         return {}
+    ...     def __call__(self, tokens, cache):
+    ...         return trellis.one_hot((tokens + 1) % 10, 10), cache
+    >>> trellis.generate(Counting(), [[3], [6]], max_new_tokens=4, stop_tokens=9)
+    array([[4, 5, 6, 7],
+           [7, 8, 9, 9]], dtype=int32)
+    """
+    check_arguments(generate, locals())
+    from .generation.beams import Beams
+    from .generation.prompts import as_prompts
+    from .generation.running import (
+        Run,
+        as_result,
+        check_beams,
+        choice_of,
+        home_of,
+        own_seed,
+        stops_of,
+        whole,
+    )
+
+    stops = stops_of(stop_tokens)
+    pad = (stops[0] if stops else 0) if pad_token is None else whole("pad_token", pad_token, 0)
+    count = whole("max_new_tokens", max_new_tokens, 1)
+    choice = choice_of(
+        temperature, top_k, top_p, repetition_penalty, whole("num_beams", num_beams, 1), stops
+    )
+    check_beams(choice, early_stopping, return_scores, on_token)
+    given = as_prompts(prompts, prompt_mask, pad)
+    needed = given.tokens.shape[1] + count
+    length = needed if cache_length is None else whole("cache_length", cache_length, needed)
+    backend, device = home_of(model, prompts)
+    xp = load(backend)
+    numbers: dict[str, Any] = {}
+    if choice.is_sampled:
+        numbers["key"] = as_key(own_seed(seed), xp, device)
+        numbers["temperature"] = xp.asarray(temperature, dtype="float32", device=device)
+    if choice.is_nucleus:
+        numbers["top_p"] = xp.asarray(top_p, dtype="float32", device=device)
+    if choice.is_penalised:
+        numbers["penalty"] = xp.asarray(repetition_penalty, dtype="float32", device=device)
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
+    try:
+        run = Run(model, xp, backend, device, choice, numbers, given, length, memory, compile)
+        if choice.beams == 1:
+            tokens = run.one_by_one(count, stops, pad, on_token)
+            return as_result(xp, device, tokens, given)
+        beams = Beams(
+            given.tokens.shape[0],
+            choice.beams,
+            count,
+            length_penalty=length_penalty,
+            early_stopping=early_stopping,
+            stop_tokens=stops,
+            pad_token=pad,
+        )
+        tokens, scores = run.by_beams(beams)
+        result = as_result(xp, device, tokens, given)
+        return (result, as_result(xp, device, scores, given)) if return_scores else result
+    finally:
+        if was_training:
+            model.train()

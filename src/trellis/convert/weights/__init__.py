@@ -1,0 +1,1 @@
+"""Weights of other libraries, in their names and layouts, into modules and back."""

@@ -1,0 +1,68 @@
+"""What became of each array when weights were loaded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WeightsReport:
+    """What became of each array when weights were loaded; `print(report)` says it in words.
+
+    >>> report = WeightsReport(matched={"w": "weight"}, unexpected=("bias",))
+    >>> report.is_complete
+    False
+    >>> print(report)
+    1 loaded
+        w <- weight
+    1 unexpected: no place for it here
+        bias
+    """
+
+    matched: dict[str, str] = field(default_factory=dict)  # {chain here: name there}
+    missing: tuple[str, ...] = ()  # chains here that keep what they had
+    unexpected: tuple[str, ...] = ()  # names there without a place here
+    wrong_shape: dict[str, tuple[Shape, Shape]] = field(default_factory=dict)  # (there, here)
+    wrong_dtype: dict[str, tuple[str, str]] = field(default_factory=dict)  # (there, here)
+    cast: dict[str, tuple[str, str]] = field(default_factory=dict)  # loaded, in the type here
+    notes: tuple[str, ...] = ()  # what is no weight, but differs
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything here was loaded, and everything there was used."""
+        return not (self.missing or self.unexpected or self.wrong_shape or self.wrong_dtype)
+
+    def differences(self, source: str = "the file") -> list[str]:
+        """What does not fit, one sentence each."""
+        lines = [f"{chain!r} is missing in {source}" for chain in self.missing]
+        lines += [f"{name!r} of {source} is unknown here" for name in self.unexpected]
+        for chain, (there, here) in self.wrong_shape.items():
+            lines.append(f"{chain!r} has shape {there} in {source}, {here} here")
+        for chain, types in self.wrong_dtype.items():
+            lines.append(f"{chain!r} is {types[0]} in {source}, {types[1]} here")
+        return lines
+
+    def __str__(self) -> str:
+        pairs = [
+            chain if chain == name else f"{chain} <- {name}" for chain, name in self.matched.items()
+        ]
+        sections = [
+            ("loaded", pairs),
+            ("missing: they keep what they had", self.missing),
+            ("unexpected: no place for it here", self.unexpected),
+            ("of another shape, left out", _changes(self.wrong_shape)),
+            ("of another kind of data, left out", _changes(self.wrong_dtype)),
+            ("cast to the type here", _changes(self.cast)),
+            ("to look at", self.notes),
+        ]
+        lines = []
+        for title, names in sections:
+            if names or title == "loaded":
+                lines += [f"{len(names)} {title}", *[f"    {name}" for name in names]]
+        return "\n".join(lines)
+
+
+def _changes(found: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    return [f"{name}: {there} there, {here} here" for name, (there, here) in found.items()]
