@@ -230,7 +230,6 @@ def vmap(
             axes += [entry] * len(tree.leaves(arg))
         xp = xp_of_any(*leaves)
         leaves = [xp.asarray(x) if isinstance(x, (int, float)) else x for x in leaves]
-        axes = [None if axis is None else axis for axis in axes]
         size = _mapped_size(leaves, axes)
         out_specs: list[Any] = []
 

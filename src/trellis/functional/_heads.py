@@ -1,7 +1,7 @@
 """The projections of multi-head attention: inputs to heads, and heads to the result."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ShapeError
 from .._core.typing import Array, Backend
@@ -35,20 +35,65 @@ def batched_inputs(
     return q, k, v, rank == 3
 
 
-def embedding_width(
+class Weights(NamedTuple):
+    """The parameters of an attention, in one float dtype; None where there is none."""
+
+    in_w: Array | None
+    q_w: Array | None
+    k_w: Array | None
+    v_w: Array | None
+    in_bias: Array | None
+    out_w: Array | None
+    out_b: Array | None
+    bias_k: Array | None
+    bias_v: Array | None
+    static_k: Array | None
+    static_v: Array | None
+
+
+def heads_of(
     name: str,
-    query: Array,
-    in_w: Array | None,
-    q_w: Array | None,
-    k_w: Array | None,
-    v_w: Array | None,
-    in_bias: Array | None,
+    xp: Backend,
+    inputs: Sequence[Array],
+    given: Weights,
     heads: int,
     kv_heads: int,
-) -> int:
+    is_self: bool,
+) -> list[Any]:
+    """Queries, keys and values, (batch, heads, length, width of a head)."""
+    width = _embedding_width(name, inputs[0], given, heads, kv_heads)
+    kv_width = width // heads * kv_heads
+    rows = (0, width, width + kv_width, width + 2 * kv_width)
+    static_parts = (("static_k", given.static_k), ("static_v", given.static_v))
+    skips = (False, given.static_k is not None, given.static_v is not None)
+    if is_self and given.in_w is not None and not any(skips):
+        check_projection(name, "in_proj_weights", inputs[0], given.in_w, rows[3])
+        joint = xp.linear(inputs[0], given.in_w, given.in_bias)
+        found = split_jointly(xp, joint, heads, kv_heads, rows)
+    else:
+        weights = (given.q_w, given.k_w, given.v_w)
+        parts = projected(name, xp, inputs, weights, given.in_w, given.in_bias, rows, skips)
+        batch = parts[0].shape[0]
+        size = (None if batch is None else batch * kv_heads, width // heads)
+        found = [split_heads(xp, parts[0], heads)]
+        for i, (what, static) in enumerate(static_parts, start=1):
+            if static is None:
+                found.append(split_heads(xp, parts[i], kv_heads))
+            else:
+                found.append(static_heads(name, xp, what, static, kv_heads, *size))
+    if differ(found[1].shape[2], found[2].shape[2]):
+        raise ShapeError(
+            f"{name}() expects as many values as keys, got {found[2].shape[2]} values and "
+            f"{found[1].shape[2]} keys."
+        )
+    return found
+
+
+def _embedding_width(name: str, query: Array, given: Weights, heads: int, kv_heads: int) -> int:
     is_grouped = kv_heads != heads
+    in_w, q_w, in_bias = given.in_w, given.q_w, given.in_bias
     if in_w is not None:
-        if q_w is not None or k_w is not None or v_w is not None:
+        if q_w is not None or given.k_w is not None or given.v_w is not None:
             raise ArgumentError(f"{name}() takes in_proj_weights or q/k/v_proj_weights, not both.")
         # With groups all rows together are heads + 2*kv_heads heads; without, they are three times
         # E.
@@ -93,16 +138,14 @@ def projected(
     in_w: Array | None,
     in_bias: Array | None,
     rows: tuple[int, ...],
-    static_k: Array | None,
-    static_v: Array | None,
-    skip_query: bool = False,
+    skips: tuple[bool, bool, bool],
 ) -> list[Any]:
-    """Queries, keys and values; `rows` are the borders between them in joint weights."""
+    """Queries, keys and values, None where one is skipped; `rows` are the borders between them in
+    joint weights.
+    """
     parts: list[Any] = []
-    for i, (what, x, weight, static) in enumerate(
-        zip(("q", "k", "v"), inputs, weights, (None, static_k, static_v), strict=True)
-    ):
-        if static is not None or (skip_query and i == 0):
+    for i, (what, x, weight) in enumerate(zip(("q", "k", "v"), inputs, weights, strict=True)):
+        if skips[i]:
             parts.append(None)
             continue
         what = f"{what}_proj_weights"
@@ -127,24 +170,28 @@ def projected(
 
 def split_jointly(
     xp: Backend, x: Array, heads: int, kv_heads: int, rows: tuple[int, ...]
-) -> tuple[Any, Any, Any]:
+) -> list[Any]:
     """Queries, keys and values from one projection; transposed at once where heads are equal."""
     if kv_heads == heads:
         n, length, width = x.shape
         apart = xp.reshape(x, (*known(n, length), 3, heads, width // (3 * heads)))
-        q, k, v = xp.unstack(xp.permute_dims(apart, (2, 0, 3, 1, 4)), axis=0)
-        return q, k, v
-    q, k, v = [
+        return list(xp.unstack(xp.permute_dims(apart, (2, 0, 3, 1, 4)), axis=0))
+    return [
         split_heads(xp, x[..., rows[i] : rows[i + 1]], heads if i == 0 else kv_heads)
         for i in range(3)
     ]
-    return q, k, v
 
 
 def split_heads(xp: Backend, x: Array, heads: int) -> Any:
     """(N, L, E) -> (N, heads, L, E/heads)."""
     n, length, width = x.shape
     return xp.permute_dims(xp.reshape(x, (*known(n, length), heads, width // heads)), (0, 2, 1, 3))
+
+
+def joined_heads(xp: Backend, x: Array, shape: tuple[Any, ...]) -> Any:
+    """(N, heads, L, E/heads), which is the `shape`, -> (N, L, E)."""
+    n, heads, length, width = shape
+    return xp.reshape(xp.permute_dims(x, (0, 2, 1, 3)), (*known(n, length), heads * width))
 
 
 def static_heads(
@@ -160,8 +207,9 @@ def static_heads(
 
 
 def out_projection(
-    name: str, xp: Backend, out: Array, weights: Array | None, bias: Array | None, width: int
+    name: str, xp: Backend, out: Array, weights: Array | None, bias: Array | None
 ) -> Any:
+    width = out.shape[-1]
     if weights is not None:
         if len(weights.shape) != 2 or weights.shape[1] != width:
             raise ShapeError(

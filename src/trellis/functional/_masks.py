@@ -25,10 +25,16 @@ def checked_mask(name: str, xp: Backend, mask: Array, shape: tuple[Any, ...], qu
     return mask if kind == "bool" or mask.dtype == query.dtype else xp.astype(mask, query.dtype)
 
 
-def combined_mask(name: str, xp: Backend, q: Array, attention_mask: Array | None,
-                  key_padding_mask: Array | None, shape: tuple[Any, ...]) -> Any:  # fmt: skip
+def combined_mask(
+    name: str,
+    xp: Backend,
+    q: Array,
+    attention_mask: Array | None,
+    key_padding_mask: Array | None,
+    n_keys: int | None,
+) -> Any:
     """One mask that broadcasts to (N, heads, L, S), bool or float, or None."""
-    n, heads, length, n_keys = shape
+    n, heads, length = q.shape[:3]
     mask = attention_mask
     if mask is not None:
         found = tuple(mask.shape)
@@ -46,7 +52,7 @@ def combined_mask(name: str, xp: Backend, q: Array, attention_mask: Array | None
                 f"{name}() expects attention_mask of shape (L, S), (N*num_heads, L, S) or 4-D, got "
                 f"{found}."
             )
-        mask = checked_mask(name, xp, mask, shape, q)
+        mask = checked_mask(name, xp, mask, (n, heads, length, n_keys), q)
     if key_padding_mask is None:
         return mask
     if xp.dtype_name(key_padding_mask.dtype) != "bool":

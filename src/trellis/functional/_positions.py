@@ -1,7 +1,7 @@
 """Positions of tokens in attention: rotary angles, ALiBi's biases, windows, and caches."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.errors import ArgumentError, ShapeError
 from .._core.shapes import one_of
@@ -12,6 +12,14 @@ from .cache import KVCache, cache_mask, cache_positions, extend_cache
 from .position import rotary_embedding
 
 
+class Placing(NamedTuple):
+    """What depends on the places of tokens; None where it is not asked for."""
+
+    positions: str | None
+    window: int | None
+    cache: Any
+
+
 def check_positions(name: str, positions: str | None, window: int | None) -> None:
     if positions is not None:
         one_of(name, "positions", positions, ("rotary", "alibi"))
@@ -19,8 +27,10 @@ def check_positions(name: str, positions: str | None, window: int | None) -> Non
         whole_number(name, "window", window, 1)
 
 
-def check_self_attention(name: str, is_self: bool, what: str) -> None:
+def check_self_attention(name: str, is_self: bool, placing: Placing) -> None:
     if not is_self:
+        what = "a cache" if placing.window is None else "window"
+        what = what if placing.positions is None else "positions"
         raise ArgumentError(
             f"{name}() counts positions in one sequence: {what} goes with self-attention, where "
             "key and value are not given."
@@ -35,9 +45,11 @@ def rotated(xp: Backend, q: Array, k: Array, cache: KVCache | None, base: float)
     return rotary_embedding(q, places, base=base), rotary_embedding(k, places, base=base)
 
 
-def cached(name: str, xp: Backend, q: Array, k: Array, v: Array, cache: Any, mask: Any,
-           window: int | None, is_alibi: bool) -> tuple[Any, Any]:  # fmt: skip
+def cached(
+    name: str, xp: Backend, q: Array, k: Array, v: Array, mask: Any, placing: Placing
+) -> tuple[Any, Any]:
     """The cache with the new keys and values, and the mask over all its places."""
+    cache = placing.cache
     if not isinstance(cache, KVCache):
         raise ArgumentError(
             f"{name}() expects a KVCache for cache, as init_cache() makes it, got a "
@@ -45,16 +57,18 @@ def cached(name: str, xp: Backend, q: Array, k: Array, v: Array, cache: Any, mas
         )
     if k.shape[2] is None:
         raise ShapeError(f"{name}() needs to know how many tokens are new to a cache, got None.")
-    keep = cache_mask(cache, k.shape[2], window=window)
+    keep = cache_mask(cache, k.shape[2], window=placing.window)
     mask = both_masks(xp, mask, keep)
-    if is_alibi:
+    if placing.positions == "alibi":
         mask = both_masks(xp, alibi_bias(xp, q, cache.keys.shape[2], cache.position), mask)
     return extend_cache(cache, k, v), mask
 
 
-def placed_mask(xp: Backend, q: Array, n_keys: int, mask: Any, is_causal: bool, window: int | None,
-                is_alibi: bool) -> tuple[Any, bool]:  # fmt: skip
+def placed_mask(
+    xp: Backend, q: Array, n_keys: int, mask: Any, is_causal: bool, placing: Placing
+) -> tuple[Any, bool]:
     """The mask of a whole sequence with a window or biases; whether it is left to be causal."""
+    window, is_alibi = placing.window, placing.positions == "alibi"
     if window is None and not is_alibi:
         return mask, is_causal
     if window is not None:

@@ -27,11 +27,13 @@ class Sampling(NamedTuple):
     cubic: float  # Keys' coefficient
     antialias: bool
     excludes: bool  # beyond the edge there is nothing, and the other weights grow
+    steps: int = 0  # coordinates between elements are rounded to so many steps; 0: not at all
+    region: tuple[float, float] = (0.0, 1.0)  # the part of the axis of "tf_crop_and_resize"
 
 
 def nearest(how: Sampling, n: int, out: int, scale: float | None) -> list[int]:
     """For each new element the old one that it takes."""
-    tops, bottom = _coordinates(how.coordinates, n, out, scale)
+    tops, bottom = coordinates(how, n, out, scale)
     if how.rounding == "floor":
         found = [top // bottom for top in tops]
     elif how.rounding == "ceil":
@@ -47,7 +49,7 @@ def neighbours(
     how: Sampling, n: int, out: int, scale: float | None
 ) -> tuple[list[list[int]], list[list[float]]]:
     """For each new element the same number of old ones, and their weights, which add up to 1."""
-    tops, bottom = _coordinates(how.coordinates, n, out, scale)
+    tops, bottom = coordinates(how, n, out, scale)
     reach = 1 if how.kind == "linear" else 2
     # A filter is made wider by the factor by which the axis shrinks.
     stretch = max(n / out if scale is None else 1 / scale, 1.0) if how.antialias else 1.0
@@ -57,6 +59,8 @@ def neighbours(
         c = top / bottom
         if how.kind == "linear" and not how.antialias:
             c = min(max(c, 0.0), n - 1.0)
+        if how.steps:
+            c = math.floor(c) + round((c - math.floor(c)) * how.steps) / how.steps
         first = math.floor(c) - count // 2 + 1
         row = [_weight((j - c) / stretch, how) for j in range(first, first + count)]
         if how.excludes:
@@ -78,10 +82,16 @@ def _weight(distance: float, how: Sampling) -> float:
     return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a if d < 2 else 0.0
 
 
-def _coordinates(mode: str, n: int, out: int, scale: float | None) -> tuple[list[Any], int]:
+def coordinates(how: Sampling, n: int, out: int, scale: float | None) -> tuple[list[Any], int]:
     """Numerators and the denominator of the coordinates in the old axis."""
+    mode = how.coordinates
     if mode == "pytorch_half_pixel" and out == 1:
         return [0], 1
+    if mode == "tf_crop_and_resize":
+        (begin, end), width = how.region, out if scale is None else n * scale
+        if width == 1:
+            return [(begin + end) / 2 * (n - 1)] * out, 1
+        return [begin * (n - 1) + i * (end - begin) * (n - 1) / (width - 1) for i in range(out)], 1
     if scale is not None:
         return [_by_scale(mode, i, n, out, scale) for i in range(out)], 1
     if mode == "asymmetric":

@@ -79,12 +79,21 @@ def _pairs(
     if kind == "VALID":
         return ((0, 0),) * len(strides)
     if kind == "SAME":
-        pairs = []
-        for n, span, s in zip(sizes, spans, strides, strict=True):
-            total = max((-(-n // s) - 1) * s + span - n, 0)
-            pairs.append((total // 2, total - total // 2))
-        return tuple(pairs)
+        return same_padding(sizes, spans, strides)
     return kind  # type: ignore[return-value]
+
+
+def same_padding(sizes: Sequence[int], spans: Sequence[int], strides: Sequence[int]) -> Pairs:
+    """What gives ceil(size / stride) windows on each axis; the odd element goes to the end.
+
+    >>> same_padding((5,), (2,), (1,))
+    ((0, 1),)
+    """
+    pairs = []
+    for n, span, s in zip(sizes, spans, strides, strict=True):
+        total = max((-(-n // s) - 1) * s + span - n, 0)
+        pairs.append((total // 2, total - total // 2))
+    return tuple(pairs)
 
 
 def padding_kind(name: str, padding: object, dims: int) -> str | Pairs:

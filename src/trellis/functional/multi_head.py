@@ -4,25 +4,23 @@ from math import sqrt
 from typing import Any, Literal
 
 from .._core.dispatch import xp_of_all
-from .._core.errors import ArgumentError, ShapeError
+from .._core.errors import ArgumentError
 from .._core.explain import explain
 from .._core.guards import check_flag, check_number
 from .._core.leafwise import has_nest
-from .._core.typing import A, Array
-from ._arguments import differ, known, probability, whole_number
+from .._core.typing import A, Array, Backend
+from ._arguments import probability, whole_number
 from ._draws import call_seeded_leafwise
-from ._heads import (
-    batched_inputs,
-    check_projection,
-    embedding_width,
-    out_projection,
-    projected,
-    split_heads,
-    split_jointly,
-    static_heads,
-)
+from ._heads import Weights, batched_inputs, heads_of, joined_heads, out_projection
 from ._masks import combined_mask, with_appended_keys
-from ._positions import cached, check_positions, check_self_attention, placed_mask, rotated
+from ._positions import (
+    Placing,
+    cached,
+    check_positions,
+    check_self_attention,
+    placed_mask,
+    rotated,
+)
 from ._precision import as_floats
 from .attention import Attending, attend
 from .cache import KVCache
@@ -137,126 +135,78 @@ def multi_head_attention(
         xp = xp_of_all(query, *arrays.values())
         if positions is not None or window is not None:
             check_positions(name, positions, window)
-        heads = whole_number(name, "num_heads", num_heads)
-        kv_heads = (
-            heads if num_kv_heads is None else whole_number(name, "num_kv_heads", num_kv_heads)
-        )
-        if kv_heads < 1 or heads % kv_heads:
-            raise ArgumentError(
-                f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} "
-                f"and num_heads={heads}."
-            )
-        dropout = (
-            probability(name, "dropout", dropout)
-            if training
-            else 0.0 * probability(name, "dropout", dropout)
-        )
+        heads, kv_heads = _head_counts(name, num_heads, num_kv_heads)
+        rate = probability(name, "dropout", dropout)
         key = query if key is None else key
         value = key if value is None else value
         query, key, value, is_batched = batched_inputs(name, xp, query, key, value, batch_first)
         is_self = key is query and value is query
-        (
-            query,
-            key,
-            value,
-            in_w,
-            q_w,
-            k_w,
-            v_w,
-            in_proj_bias,
-            out_w,
-            out_b,
-            bias_k,
-            bias_v,
-            static_k,
-            static_v,
-        ) = as_floats(
-            name,
-            xp,
-            query,
-            key,
-            value,
-            in_proj_weights,
-            q_proj_weights,
-            k_proj_weights,
-            v_proj_weights,
-            in_proj_bias,
-            out_proj_weights,
-            out_proj_bias,
-            bias_k,
-            bias_v,
-            static_k,
-            static_v,
-        )
-        width = embedding_width(name, query, in_w, q_w, k_w, v_w, in_proj_bias, heads, kv_heads)
-        kv_width = width // heads * kv_heads
-        rows = (0, width, width + kv_width, width + 2 * kv_width)
-        if is_self and in_w is not None and static_k is None and static_v is None:
-            check_projection(name, "in_proj_weights", query, in_w, rows[3])
-            joint = xp.linear(query, in_w, in_proj_bias)
-            q, k, v = split_jointly(xp, joint, heads, kv_heads, rows)
-        else:
-            inputs, weights = (query, key, value), (q_w, k_w, v_w)
-            parts = projected(
-                name, xp, inputs, weights, in_w, in_proj_bias, rows, static_k, static_v
-            )
-            q = split_heads(xp, parts[0], heads)
-            size = (None if q.shape[0] is None else q.shape[0] * kv_heads, width // heads)
-            k = (
-                split_heads(xp, parts[1], kv_heads)
-                if static_k is None
-                else static_heads(name, xp, "static_k", static_k, kv_heads, *size)
-            )
-            v = (
-                split_heads(xp, parts[2], kv_heads)
-                if static_v is None
-                else static_heads(name, xp, "static_v", static_v, kv_heads, *size)
-            )
-        if positions is not None or window is not None or cache is not None:
-            given = {"positions": positions, "window": window, "a cache": cache}
-            what = [each for each, value in given.items() if value is not None]
-            check_self_attention(name, is_self and static_k is None, what[0])
+        floats = as_floats(
+            name, xp, query, key, value, in_proj_weights, q_proj_weights, k_proj_weights,
+            v_proj_weights, in_proj_bias, out_proj_weights, out_proj_bias, bias_k, bias_v,
+            static_k, static_v,
+        )  # fmt: skip
+        given = Weights(*floats[3:])
+        q, k, v = heads_of(name, xp, floats[:3], given, heads, kv_heads, is_self)
+        placing = Placing(positions, window, cache)
+        if any([each is not None for each in placing]):
+            check_self_attention(name, is_self and static_k is None, placing)
         if positions == "rotary":
             q, k = rotated(xp, q, k, cache, rotary_base)
-        n, length, n_keys = q.shape[0], q.shape[2], k.shape[2]
-        if differ(n_keys, v.shape[2]):
-            raise ShapeError(
-                f"{name}() expects as many values as keys, got {v.shape[2]} values and "
-                f"{n_keys} keys."
+        masks = (attention_mask, key_padding_mask)
+        if cache is None:
+            k, v, mask, is_causal = _all_keys(
+                name, xp, q, k, v, masks, is_causal, placing, given, add_zero_attn
             )
-        if cache is not None:
-            _check_cacheable(name, key_padding_mask, bias_k, add_zero_attn)
-            n_keys, is_causal = cache.keys.shape[2], False
-        mask = combined_mask(
-            name, xp, q, attention_mask, key_padding_mask, (n, heads, length, n_keys)
-        )
-        if cache is not None:
-            cache, mask = cached(name, xp, q, k, v, cache, mask, window, positions == "alibi")
-            k, v = [xp.astype(x, q.dtype, copy=False) for x in cache[:2]]
         else:
-            mask, is_causal = placed_mask(
-                xp, q, n_keys, mask, is_causal, window, positions == "alibi"
-            )
-            k, v, mask, is_causal = with_appended_keys(
-                name, xp, k, v, mask, is_causal, bias_k, bias_v, add_zero_attn, (length, n_keys)
-            )
+            _check_cacheable(name, key_padding_mask, bias_k, add_zero_attn)
+            mask = combined_mask(name, xp, q, *masks, cache.keys.shape[2])
+            cache, mask = cached(name, xp, q, k, v, mask, placing)
+            k, v = [xp.astype(x, q.dtype, copy=False) for x in cache[:2]]
+            is_causal = False
         if scale is None:
-            scale = 1 / sqrt(max(width // heads, 1))
-        how = Attending(scale, is_causal, dropout, seed, return_attention_weights)
+            scale = 1 / sqrt(max(q.shape[3], 1))
+        how = Attending(scale, is_causal, rate if training else 0.0, seed, return_attention_weights)
         out, weights = attend(xp, q, k, v, mask, how)
-        out = xp.reshape(xp.permute_dims(out, (0, 2, 1, 3)), (*known(n, length), width))
-        out = out_projection(name, xp, out, out_w, out_b, width)
+        out = out_projection(name, xp, joined_heads(xp, out, q.shape), given.out_w, given.out_b)
         if not is_batched:
             out = out[0]
         elif not batch_first:
             out = xp.permute_dims(out, (1, 0, 2))
-        if not return_attention_weights:
-            return out if cache is None else (out, cache)
-        weights = xp.mean(weights, axis=1) if average_attention_weights else weights
-        weights = weights if is_batched else weights[0]
-        return (out, weights) if cache is None else ((out, weights), cache)
+        if return_attention_weights:
+            weights = xp.mean(weights, axis=1) if average_attention_weights else weights
+            out = (out, weights if is_batched else weights[0])
+        return out if cache is None else (out, cache)
     except Exception as error:
         explain(error, multi_head_attention)
+
+
+def _head_counts(name: str, num_heads: int, num_kv_heads: int | None) -> tuple[int, int]:
+    """How many heads the queries have, and how many the keys and values."""
+    heads = whole_number(name, "num_heads", num_heads)
+    if num_kv_heads is None:
+        return heads, heads
+    kv_heads = whole_number(name, "num_kv_heads", num_kv_heads)
+    if kv_heads < 1 or heads % kv_heads:
+        raise ArgumentError(
+            f"{name}() expects num_kv_heads to divide num_heads, got num_kv_heads={kv_heads} and "
+            f"num_heads={heads}."
+        )
+    return heads, kv_heads
+
+
+def _all_keys(
+    name: str, xp: Backend, q: Array, k: Array, v: Array, masks: tuple[Any, Any], is_causal: bool,
+    placing: Placing, given: Weights, add_zero_attn: bool,
+) -> tuple[Any, Any, Any, bool]:  # fmt: skip
+    """Keys and values with those that are appended, their mask, and whether it is left causal."""
+    n_keys = k.shape[2]
+    mask = combined_mask(name, xp, q, *masks, n_keys)
+    mask, is_causal = placed_mask(xp, q, n_keys, mask, is_causal, placing)
+    return with_appended_keys(
+        name, xp, k, v, mask, is_causal, given.bias_k, given.bias_v, add_zero_attn,
+        (q.shape[2], n_keys),
+    )  # fmt: skip
 
 
 def _check_cacheable(

@@ -213,35 +213,49 @@ def _avg_pool(
     xp = xp_of(x)
     first, sizes, windows = _checked(name, dims, x, given, data_format)
     y, kind = precise(name, xp, x)
-    padding = _up_to_the_last(windows, sizes)
-    if any([pair != (0, 0) for pair in padding]):
-        y = xp.pad(y, spatial_pairs(padding, first))
-    # One axis after another: a mean of means is the mean, where every row of a window counts the
-    # same.
-    for i in range(dims):
-        axis = i + (2 if first else 1)
-        window, stride, out = windows.window[i], windows.strides[i], windows.outs[i]
-        parts = [_strided(y, axis, j, out, stride) for j in range(window)]
-        y = parts[0]
-        for part in parts[1:]:
-            y = y + part
-        low, high = windows.padding[i]
-        if count_include_pad:
-            counts = _counts(sizes[i] + low + high, window, stride, 0, out)
-        else:
-            counts = _counts(sizes[i], window, stride, low, out)
-        if min(counts) == max(counts):
-            y = y / counts[0]
-        else:
-            scale = xp.asarray([1 / count for count in counts], dtype=y.dtype, device=xp.device(y))
-            y = y * along(xp, scale, (axis,), dims + 2)
+    y = averaged(xp, y, first, sizes, windows, count_include_pad)
     return xp.astype(y, kind, copy=False)
 
 
-def _counts(size: int, window: int, stride: int, low: int, out: int) -> list[int]:
-    """How many elements of each window lie within `size`, which starts at `low`."""
-    starts = [i * stride - low for i in range(out)]
-    return [min(start + window, size) - max(start, 0) for start in starts]
+def averaged(
+    xp: Any,
+    y: Any,
+    first: bool,
+    sizes: tuple[int, ...],
+    windows: Windows,
+    count_include_pad: bool,
+    divisor: int | None = None,
+) -> Any:
+    """The mean of every window of floats, or its sum over `divisor`.
+
+    One axis after another: a mean of means is the mean, where every row of a window counts the
+    same.
+    """
+    padding = _up_to_the_last(windows, sizes)
+    if any([pair != (0, 0) for pair in padding]):
+        y = xp.pad(y, spatial_pairs(padding, first))
+    for i, out in enumerate(windows.outs):
+        axis = i + (2 if first else 1)
+        window, stride, dilation = windows.window[i], windows.strides[i], windows.dilations[i]
+        parts = [_strided(y, axis, j * dilation, out, stride) for j in range(window)]
+        y = parts[0]
+        for part in parts[1:]:
+            y = y + part
+        if divisor is not None:
+            continue
+        low, high = windows.padding[i]
+        begin, end = (0, sizes[i] + low + high) if count_include_pad else (low, low + sizes[i])
+        counts = [
+            sum([begin <= k * stride + j * dilation < end for j in range(window)])
+            for k in range(out)
+        ]
+        if min(counts) == max(counts):
+            y = y / max(counts[0], 1)
+        else:
+            shares = [1 / count if count else 0.0 for count in counts]
+            scale = xp.asarray(shares, dtype=y.dtype, device=xp.device(y))
+            y = y * along(xp, scale, (axis,), len(y.shape))
+    return y if divisor in (None, 1) else y / divisor
 
 
 def _up_to_the_last(windows: Windows, sizes: tuple[int, ...]) -> Pairs:

@@ -205,14 +205,19 @@ def _resized(x: Array, sizes: Any, outs: Any, scales: Any, how: Sampling, first:
     xp = xp_of(x)
     y, dtype = (x, x.dtype) if how.kind == "nearest" else precise("resize", xp, x)
     for i, (n, out, scale) in enumerate(zip(sizes, outs, scales, strict=True)):
-        axis = i + (2 if first else 1)
-        if n == out and scale in (None, 1.0):
-            continue
-        if how.kind == "nearest":
-            y = _picked(xp, y, nearest(how, n, out, scale), axis)
-        else:
-            y = _mixed(xp, y, *neighbours(how, n, out, scale), axis)
+        if n != out or scale not in (None, 1.0):
+            y = resized_axis(xp, y, i + (2 if first else 1), out, scale, how)
     return xp.astype(y, dtype, copy=False)
+
+
+def resized_axis(
+    xp: Backend, x: Array, axis: int, out: int, scale: float | None, how: Sampling
+) -> Any:
+    """One axis of `x`, floats unless it is "nearest", with `out` elements."""
+    n = x.shape[axis]
+    if how.kind == "nearest":
+        return _picked(xp, x, nearest(how, n, out, scale), axis)
+    return _mixed(xp, x, *neighbours(how, n, out, scale), axis)
 
 
 def _mixed(

@@ -51,7 +51,7 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
         values, indices = jax.lax.top_k(jnp.moveaxis(x, axis, -1), k)
         indices = indices.astype(default_int())
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis)
-    order = jnp.argsort(x, axis, stable=True, descending=largest)
+    order = jnp.argsort(x, axis, stable=True)
     indices = jax.lax.slice_in_dim(order, 0, k, axis=axis)
     return jnp.take_along_axis(x, indices, axis), indices
 

@@ -102,9 +102,8 @@ def fold(
     pads: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
 ) -> Value:
-    return g.s.columns_to_image(
-        x, g.integers(image_shape), g.integers(block_shape),
-        dilations=None if dilations is None else tuple(dilations),
-        pads=None if pads is None else tuple(pads),
-        strides=None if strides is None else tuple(strides),
+    padding = Window(pads=pads).explicit(len(pads) // 2) if pads else 0
+    return g.F.fold(
+        x, g.integers(image_shape), g.integers(block_shape), tuple(strides) if strides else 1,
+        padding, dilations=tuple(dilations) if dilations else 1, data_format="channel_first",
     )  # fmt: skip

@@ -102,9 +102,10 @@ def grid_sample(
     mode: str = "linear",
     padding_mode: str = "zeros",
 ) -> Value:
-    return g.s.grid_sampled(
-        x, grid, mode=_MODES[mode], padding=padding_mode, align_corners=bool(align_corners)
-    )
+    return g.F.grid_sample(
+        x, grid, method=_MODES[mode], padding=padding_mode, align_corners=bool(align_corners),
+        data_format="channel_first",
+    )  # fmt: skip
 
 
 @rules("RoiAlign")
@@ -124,9 +125,9 @@ def roi_align(
         is_half = g.opset >= 16
     else:
         is_half = coordinate_transformation_mode == "half_pixel"
-    return g.s.roi_aligned(
-        x, rois, batch, size=(output_height, output_width), scale=spatial_scale,
-        samples=sampling_ratio, half_pixel=is_half, largest=mode == "max",
+    return g.F.roi_align(
+        x, rois, batch, output_size=(output_height, output_width), spatial_scale=spatial_scale,
+        sampling_ratio=sampling_ratio, aligned=is_half, mode=mode, data_format="channel_first",
     )  # fmt: skip
 
 

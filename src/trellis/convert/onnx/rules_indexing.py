@@ -31,7 +31,7 @@ def gather_elements(g: OnnxBuilder, x: Value, indices: Value, axis: int = 0) -> 
 
 @rules("GatherND")
 def gather_nd(g: OnnxBuilder, x: Value, indices: Value, batch_dims: int = 0) -> Value:
-    return g.s.gathered_points(x, indices, batch_dims=batch_dims)
+    return g.s.gathered_points(x, indices, batch_dims=batch_dims, from_end=True)
 
 
 @rules("Scatter", "ScatterElements")
@@ -50,7 +50,7 @@ def scatter_elements(
 def scatter_nd(
     g: OnnxBuilder, x: Value, indices: Value, updates: Value, reduction: str = "none"
 ) -> Value:
-    return g.s.scattered_points(x, indices, updates, reduce=_REDUCTIONS[reduction])
+    return g.s.scattered_points(x, indices, updates, reduce=_REDUCTIONS[reduction], from_end=True)
 
 
 @rules("TensorScatter")

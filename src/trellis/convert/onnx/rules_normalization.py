@@ -122,7 +122,11 @@ def local_response_norm(
     bias: float = 1.0,
     size: int = 5,
 ) -> Value:
-    return g.s.local_response_norm(x, size=size, alpha=alpha, beta=beta, bias=bias)
+    options = {"size": size, "alpha": alpha, "beta": beta, "k": bias, "channel_axis": 1}
+    if size % 2 == 1:
+        return g.F.local_response_norm(x, **options)
+    # Of an even number of channels, one more follows than goes before: the other way round.
+    return g.t.flip(g.F.local_response_norm(g.t.flip(x, axis=1), **options), axis=1)
 
 
 @rules("LpNormalization")

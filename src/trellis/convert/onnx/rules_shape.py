@@ -259,12 +259,16 @@ def triangle(g: OnnxBuilder, x: Value, k: Value | None = None, upper: int = 1) -
 
 @rules("DepthToSpace")
 def depth_to_space(g: OnnxBuilder, x: Value, blocksize: int = 1, mode: str = "DCR") -> Value:
-    return g.s.depth_to_space(x, blocksize, channels_first=mode == "CRD")
+    if mode == "CRD":
+        return g.F.pixel_shuffle(x, blocksize, data_format="NCHW")
+    return g.s.depth_to_space(x, blocksize)
 
 
 @rules("SpaceToDepth")
 def space_to_depth(g: OnnxBuilder, x: Value, blocksize: int = 1, mode: str = "DCR") -> Value:
-    return g.s.space_to_depth(x, blocksize, channels_first=mode == "CRD")
+    if mode == "CRD":
+        return g.F.pixel_unshuffle(x, blocksize, data_format="NCHW")
+    return g.s.space_to_depth(x, blocksize)
 
 
 @rules("ReverseSequence")

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from ..._core.errors import ArgumentError
+from ...functional._windows import same_padding
 from ...graph import Value
-from ..semantics.convolution import same_padding
 
 
 class Window(NamedTuple):
@@ -48,6 +48,8 @@ class Window(NamedTuple):
                     f"auto_pad={self.auto_pad} needs the sizes of the image; give args and "
                     "dynamic={}, so that they are fixed"
                 )
-            is_lower = self.auto_pad == "SAME_LOWER"
-            padding = same_padding(known, sizes, strides, dilations, more_at_begin=is_lower)
+            spans = [(k - 1) * d + 1 for k, d in zip(sizes, dilations, strict=True)]
+            padding = list(same_padding(known, spans, strides))
+            if self.auto_pad == "SAME_LOWER":  # the odd element goes to the begin
+                padding = [(high, low) for low, high in padding]
         return {"strides": strides, "padding": tuple(padding), "dilations": dilations}

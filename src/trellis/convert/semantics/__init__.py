@@ -4,10 +4,8 @@ Each is an ordinary function of arrays, for any framework, compiled or not.
 """
 
 from .boxes import boxes_kept as boxes_kept
-from .boxes import roi_aligned as roi_aligned
 from .convolution import convolution as convolution
 from .convolution import transposed_convolution as transposed_convolution
-from .deforming import columns_to_image as columns_to_image
 from .deforming import deformed_convolution as deformed_convolution
 from .drawing import random_categories as random_categories
 from .drawing import random_normal as random_normal
@@ -97,9 +95,7 @@ from .resizing import regions as regions
 from .resizing import resized as resized
 from .resizing import resized_by as resized_by
 from .resizing import resized_to as resized_to
-from .sampling import grid_sampled as grid_sampled
 from .sampling import max_roi_pooled as max_roi_pooled
-from .shapes import columns as columns
 from .shapes import count as count
 from .shapes import size as size
 from .shapes import strided as strided
@@ -117,21 +113,13 @@ from .special import polygamma as polygamma
 from .special import regularized_incomplete_beta as regularized_incomplete_beta
 from .statistics import batch_norm_training as batch_norm_training
 from .statistics import dropout as dropout
-from .statistics import local_response_norm as local_response_norm
 from .tensors import batch_normalized as batch_normalized
 from .tensors import batch_to_space as batch_to_space
 from .tensors import count_along as count_along
-from .tensors import depth_to_space_last as depth_to_space_last
-from .tensors import draw as draw
-from .tensors import gather_points as gather_points
 from .tensors import pad_symmetric as pad_symmetric
 from .tensors import resize_images as resize_images
-from .tensors import scatter_points as scatter_points
-from .tensors import set_row as set_row
 from .tensors import slice_any as slice_any
 from .tensors import space_to_batch as space_to_batch
-from .tensors import space_to_depth_last as space_to_depth_last
-from .tensors import split_evenly as split_evenly
 from .tensors import take_in_batches as take_in_batches
 from .windows import batch_groups_to_channels as batch_groups_to_channels
 from .windows import pad_dilated as pad_dilated

@@ -110,25 +110,3 @@ def cropped(x: Array, pairs: Pairs) -> Any:
     """`x` (N, C, *spatial) without so many elements at the begin and end of each spatial axis."""
     cuts = [slice(low, -high if high else None) for low, high in pairs]
     return x[(slice(None), slice(None), *cuts)]
-
-
-def same_padding(
-    sizes: Sequence[int],
-    window: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    *,
-    more_at_begin: bool = False,
-) -> list[tuple[int, int]]:
-    """The padding that gives ceil(size / stride) windows on each axis, for rules that know the
-    sizes; the odd element goes to the end unless `more_at_begin`.
-
-    >>> same_padding((5,), (2,), (1,), (1,))
-    [(0, 1)]
-    """
-    pairs = []
-    for n, k, s, d in zip(sizes, window, strides, dilations, strict=True):
-        total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
-        low, high = total // 2, total - total // 2
-        pairs.append((high, low) if more_at_begin else (low, high))
-    return pairs

@@ -1,6 +1,5 @@
-"""Convolutions at places that the model computes, and sums of overlapping patches."""
+"""Convolutions at places that the model computes."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,40 +77,3 @@ def _bilinear(xp: Any, planes: Any, rows: Any, columns: Any, height: int, width:
         part = found * t.expand_dims(t.where(inside, weight, 0.0), 2)
         total = part if total is None else total + part
     return total
-
-
-def columns_to_image(
-    x: Any,
-    image: Sequence[int],
-    block: Sequence[int],
-    /,
-    *,
-    dilations: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-) -> Any:
-    """The sum of overlapping patches (N, C * prod(block), count) as an image of any number of
-    axes: torch's fold, ONNX's Col2Im."""
-    xp = xp_of(x)
-    dims = len(image)
-    dilations = (1,) * dims if dilations is None else dilations
-    strides = (1,) * dims if strides is None else strides
-    pads = (0,) * (2 * dims) if pads is None else pads
-    sizes = [image[i] + pads[i] + pads[i + dims] for i in range(dims)]
-    outs = [(sizes[i] - (block[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(dims)]
-    # The place of each element of each patch in the padded image, in row-major order.
-    places = [0]
-    for k in range(2 * dims):
-        i, is_block = k % dims, k < dims
-        count, step = (block[i], dilations[i]) if is_block else (outs[i], strides[i])
-        stride = math.prod(sizes[i + 1 :])
-        places = [p + j * step * stride for p in places for j in range(count)]
-    n = x.shape[0]
-    channels = x.shape[1] // math.prod(block)
-    flat = t.reshape(x, (n, channels, -1))
-    index = xp.asarray(places, dtype="int32", device=xp.device(x))
-    empty = xp.zeros((n, channels, math.prod(sizes)), dtype=x.dtype, device=xp.device(x))
-    y = t.scatter(empty, index, flat, axis=2, reduce="add")
-    y = t.reshape(y, (n, channels, *sizes))
-    cut = [slice(pads[i], pads[i] + image[i]) for i in range(dims)]
-    return y[(slice(None), slice(None), *cut)]

@@ -34,12 +34,17 @@ def gathered_elements(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
     return t.take_along_axis(x, _from_begin(indices, x.shape[axis]), axis=axis)
 
 
-def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0) -> Any:
+def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0, from_end: bool = False) -> Any:
     """Slices of `x` at points: the last axis of `indices` has one index per axis of `x`.
 
-    With `batch_dims` the first axes of both go together.
+    With `batch_dims` the first axes of both go together; with `from_end` negative indices count
+    from the end.
+
+    >>> import numpy as np
+    >>> gathered_points(np.array([[1, 2], [3, 4]]), np.array([[0, 1], [1, 0]]))
+    array([2, 3])
     """
-    index = _point_index(x, indices, batch_dims)
+    index = _point_index(x, indices, batch_dims, from_end)
     sizes, rest = x.shape[: len(index)], x.shape[len(index) :]
     place = index[0]
     for i in range(1, len(index)):
@@ -49,9 +54,16 @@ def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0) -> Any:
     return t.reshape(found, (*indices.shape[:-1], *rest))
 
 
-def scattered_points(x: Any, indices: Any, updates: Any, /, *, reduce: str = "set") -> Any:
-    """`x` with slices at points changed; see `gathered_points`."""
-    return getattr(t.at(x, _point_index(x, indices, 0)), reduce)(updates)
+def scattered_points(
+    x: Any, indices: Any, updates: Any, /, *, reduce: str = "set", from_end: bool = False
+) -> Any:
+    """`x` with slices at points changed; see `gathered_points`.
+
+    >>> import numpy as np
+    >>> scattered_points(np.zeros(3), np.array([[0], [0]]), np.ones(2), reduce="add")
+    array([2., 0., 0.])
+    """
+    return getattr(t.at(x, _point_index(x, indices, 0, from_end)), reduce)(updates)
 
 
 def written_at(
@@ -180,7 +192,7 @@ def counted_grams(
     return xp.from_numpy((counts[0] if is_one else counts).astype(np.float32))
 
 
-def _point_index(x: Any, indices: Any, batch_dims: int) -> tuple[Any, ...]:
+def _point_index(x: Any, indices: Any, batch_dims: int, from_end: bool) -> tuple[Any, ...]:
     xp = xp_of(x)
     count = indices.shape[-1]
     rank = len(indices.shape) - 1
@@ -191,7 +203,8 @@ def _point_index(x: Any, indices: Any, batch_dims: int) -> tuple[Any, ...]:
         row = xp.arange(indices.shape[i], dtype=indices.dtype, device=xp.device(x))
         index.append(t.broadcast_to(t.reshape(row, tuple(shape)), tuple(indices.shape[:-1])))
     for i in range(count):
-        index.append(_from_begin(indices[..., i], x.shape[batch_dims + i]))
+        places = indices[..., i]
+        index.append(_from_begin(places, x.shape[batch_dims + i]) if from_end else places)
     return tuple(index)
 
 

@@ -152,29 +152,32 @@ def counted(start: Any, limit: Any, delta: Any, /, *, dtype: str, backend: str) 
     return t.add(t.multiply(t.astype(numbers, dtype, copy=False), delta), start)
 
 
-def depth_to_space(x: Any, block: int, /, *, channels_first: bool = False) -> Any:
-    """Channels as blocks of pixels: (N, C*b*b, H, W) to (N, C, H*b, W*b).
-
-    The channels of one pixel of a block lie together, or with `channels_first` the pixels of one
-    channel do (torch's pixel_shuffle).
+def depth_to_space(x: Any, block: int, /, *, channel_last: bool = False) -> Any:
+    """Channels as blocks of pixels: (N, b*b*C, H, W) to (N, C, H*b, W*b), or the same with the
+    channels last. The channels of one pixel of a block lie together; F.pixel_shuffle is for others.
     """
-    n, c, h, w = x.shape
+    n, c, h, w = [x.shape[i] for i in ((0, 3, 1, 2) if channel_last else (0, 1, 2, 3))]
     if c % (block * block):
         raise ShapeError(f"{c} channels are not blocks of {block} x {block}.")
     inner = c // (block * block)
-    if channels_first:
-        y = t.permute_dims(t.reshape(x, (n, inner, block, block, h, w)), (0, 1, 4, 2, 5, 3))
-    else:
-        y = t.permute_dims(t.reshape(x, (n, block, block, inner, h, w)), (0, 3, 4, 1, 5, 2))
+    if channel_last:
+        y = t.permute_dims(t.reshape(x, (n, h, w, block, block, inner)), (0, 1, 3, 2, 4, 5))
+        return t.reshape(y, (n, h * block, w * block, inner))
+    y = t.permute_dims(t.reshape(x, (n, block, block, inner, h, w)), (0, 3, 4, 1, 5, 2))
     return t.reshape(y, (n, inner, h * block, w * block))
 
 
-def space_to_depth(x: Any, block: int, /, *, channels_first: bool = False) -> Any:
+def space_to_depth(x: Any, block: int, /, *, channel_last: bool = False) -> Any:
     """Blocks of pixels as channels: the inverse of `depth_to_space`."""
+    if channel_last:
+        n, h, w, c = x.shape
+        y = t.reshape(x, (n, h // block, block, w // block, block, c))
+        y = t.permute_dims(y, (0, 1, 3, 2, 4, 5))
+        return t.reshape(y, (n, h // block, w // block, c * block * block))
     n, c, h, w = x.shape
     y = t.reshape(x, (n, c, h // block, block, w // block, block))
-    order = (0, 1, 3, 5, 2, 4) if channels_first else (0, 3, 5, 1, 2, 4)
-    return t.reshape(t.permute_dims(y, order), (n, c * block * block, h // block, w // block))
+    y = t.permute_dims(y, (0, 3, 5, 1, 2, 4))
+    return t.reshape(y, (n, c * block * block, h // block, w // block))
 
 
 def reversed_starts(x: Any, lengths: Any, /, *, batch_axis: int, time_axis: int) -> Any:

@@ -6,6 +6,7 @@ from ..._array import casting, manipulation, reduction, searching, sorting
 from ..._core.dispatch import xp_of
 from ..._core.dtypes import FLOATING
 from ..._core.shapes import normal_axis
+from .numbers import accumulate
 
 Axes = int | tuple[int, ...] | None
 
@@ -108,23 +109,12 @@ def running_extreme(x: Any, /, *, axis: int, is_largest: bool) -> tuple[Any, Any
     """
     axis = normal_axis(axis, len(x.shape))
     xp = xp_of(x)
-    values = _so_far(xp, x, axis, xp.maximum if is_largest else xp.minimum)
+    values = accumulate(x, axis=axis, by="max" if is_largest else "min")
     shape = [1] * len(x.shape)
     shape[axis] = x.shape[axis]
     places = xp.reshape(xp.arange(x.shape[axis], device=xp.device(x)), tuple(shape))
     standing = xp.where(x == values, places, xp.zeros_like(places))
-    return values, _so_far(xp, standing, axis, xp.maximum)
-
-
-def _so_far(xp: Any, x: Any, axis: int, larger: Any) -> Any:
-    """By doubling: after step k each element knows the 2**k before it."""
-    length, step = x.shape[axis], 1
-    before = (slice(None),) * axis
-    while step < length:
-        tail = larger(x[(*before, slice(step, None))], x[(*before, slice(0, length - step))])
-        x = xp.concat([x[(*before, slice(0, step))], tail], axis=axis)
-        step *= 2
-    return x
+    return values, accumulate(standing, axis=axis, by="max")
 
 
 def _running(fn: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:

@@ -27,21 +27,3 @@ def strided(x: Any, shape: Any, strides: Any, /, *, offset: int = 0) -> Any:
         line = trellis.asarray(steps, dtype="int32", backend=trellis.backend_of(x))
         places = trellis.add(trellis.reshape(line, (n,) + (1,) * (len(shape) - axis - 1)), places)
     return trellis.take(flat, places, axis=0)
-
-
-def columns(x: Any, window: Any, dilations: Any, padding: Any, strides: Any, /) -> Any:
-    """The windows of images (N, C, H, W) as columns: (N, C * window, places), as torch's unfold."""
-    pads = ((0, 0), (0, 0), *[(p, p) for p in padding])
-    x = trellis.pad(x, pads) if any([p != 0 for p in padding]) else x
-    n, channels, height, width = x.shape
-    spans = [d * (k - 1) + 1 for d, k in zip(dilations, window)]
-    outs = [(s - span) // step + 1 for s, span, step in zip((height, width), spans, strides)]
-    pieces = []
-    for i in range(window[0]):
-        for j in range(window[1]):
-            top, left = i * dilations[0], j * dilations[1]
-            rows = slice(top, top + (outs[0] - 1) * strides[0] + 1, strides[0])
-            cols = slice(left, left + (outs[1] - 1) * strides[1] + 1, strides[1])
-            pieces.append(x[:, :, rows, cols])
-    stacked = trellis.stack(pieces, axis=2)
-    return trellis.reshape(stacked, (n, channels * len(pieces), outs[0] * outs[1]))

@@ -5,6 +5,7 @@ from typing import Any
 import trellis as t
 
 from ..._core.dispatch import xp_of
+from .tensors import batch_normalized
 
 
 def batch_norm_training(
@@ -12,32 +13,12 @@ def batch_norm_training(
 ) -> tuple[Any, Any, Any]:
     """Batch normalization by the batch's own statistics, and the running ones after it; the
     variance is that of the batch itself, not an estimate."""
-    axes = tuple([i for i in range(len(x.shape)) if i != 1])
-    shape = (1, -1) + (1,) * (len(x.shape) - 2)
-    now, spread = t.mean(x, axis=axes), t.var(x, axis=axes)
-    y = (x - t.reshape(now, shape)) * t.rsqrt(t.reshape(spread, shape) + epsilon)
-    y = y * t.reshape(scale, shape) + t.reshape(bias, shape)
-    y = t.astype(y, t.dtype(x), copy=False)
+    y, now, spread, _ = batch_normalized(x, scale, bias, epsilon=epsilon, channel_axis=1)
     return (
-        y,
+        t.astype(y, t.dtype(x), copy=False),
         mean * momentum + t.astype(now, t.dtype(mean), copy=False) * (1 - momentum),
         variance * momentum + t.astype(spread, t.dtype(variance), copy=False) * (1 - momentum),
     )
-
-
-def local_response_norm(x: Any, /, *, size: int, alpha: float, beta: float, bias: float) -> Any:
-    """`x` over a power of the mean square of so many neighbouring channels; of an even number,
-    one more follows than goes before."""
-    before = (size - 1) // 2
-    channels = x.shape[1]
-    widths = [(0, 0)] * len(x.shape)
-    widths[1] = (before, size - 1 - before)
-    squares = t.pad(t.square(x), widths)
-    total: Any = None
-    for i in range(size):
-        part = squares[:, i : i + channels]
-        total = part if total is None else total + part
-    return x / t.pow(total * (alpha / size) + bias, beta)
 
 
 def dropout(x: Any, prob: float, is_training: bool, /) -> tuple[Any, Any]:

@@ -5,22 +5,9 @@ from math import prod
 from typing import Any
 
 from ... import functional as F
-from ..._array.indexing import at, scatter
-from ..._core.dispatch import load, xp_of, xp_of_all
-from ..._random.stream import next_key
-
-
-def split_evenly(x: Any, count: int, /, *, axis: int) -> tuple[Any, ...]:
-    """`x` in `count` parts of one size.
-
-    >>> import numpy as np
-    >>> split_evenly(np.arange(4), 2, axis=0)
-    (array([0, 1]), array([2, 3]))
-    """
-    axis = axis % len(x.shape)
-    size = x.shape[axis] // count
-    before = (slice(None),) * axis
-    return tuple([x[(*before, slice(i * size, (i + 1) * size))] for i in range(count)])
+from ..._core.dispatch import xp_of, xp_of_all
+from ...functional._sampling import Sampling
+from ...functional.resizing import resized_axis
 
 
 def slice_any(x: Any, index: tuple[Any, ...], /) -> Any:
@@ -91,53 +78,6 @@ def take_in_batches(x: Any, indices: Any, /, *, axis: int, batch_axes: int) -> A
     return found if count == 0 or moved == sorted(moved) else xp.permute_dims(found, tuple(moved))
 
 
-def gather_points(x: Any, indices: Any, /) -> Any:
-    """`x[i, j, ...]` for each vector (i, j, ...) along the last axis of `indices`.
-
-    >>> import numpy as np
-    >>> gather_points(np.array([[1, 2], [3, 4]]), np.array([[0, 1], [1, 0]]))
-    array([2, 3])
-    """
-    xp = xp_of_all(x, indices)
-    flat, count = _flat_points(x, indices)
-    rows = xp.reshape(x, (prod(x.shape[:count]), *x.shape[count:]))
-    return xp.take(rows, flat, axis=0)
-
-
-def scatter_points(x: Any, indices: Any, updates: Any, /, *, reduce: str) -> Any:
-    """`x` with the points that `gather_points` reads changed by `updates`.
-
-    >>> import numpy as np
-    >>> scatter_points(np.zeros(3), np.array([[0], [0]]), np.ones(2), reduce="add")
-    array([2., 0., 0.])
-    """
-    xp = xp_of_all(x, indices, updates)
-    flat, count = _flat_points(x, indices)
-    inner = tuple(x.shape[count:])
-    rows = xp.reshape(x, (prod(x.shape[:count]), *inner))
-    updates = xp.reshape(updates, (-1, *inner))
-    rows = scatter(rows, xp.reshape(flat, (-1,)), updates, axis=0, reduce=reduce)  # type: ignore[arg-type]
-    return xp.reshape(rows, tuple(x.shape))
-
-
-def _flat_points(x: Any, indices: Any) -> tuple[Any, int]:
-    count = indices.shape[-1]
-    flat = indices[..., 0]
-    for k in range(1, count):
-        flat = flat * x.shape[k] + indices[..., k]
-    return flat, count
-
-
-def set_row(x: Any, i: Any, value: Any, /) -> Any:
-    """`x` with row `i` replaced.
-
-    >>> import numpy as np
-    >>> set_row(np.zeros(2), 1, np.array(5.0))
-    array([0., 5.])
-    """
-    return at(x, i).set(value)
-
-
 def count_along(x: Any, axes: Sequence[int], /) -> int:
     """How many elements there are along some axes."""
     return prod([x.shape[i] for i in axes])
@@ -185,46 +125,13 @@ def resize_images(
         if half_pixel_centers:  # TensorFlow floors (i + 0.5) * scale: the pixel it falls into
             options["rounding"] = "round_prefer_ceil"
     if name == "bicubic":
-        return _resized_bicubic(x, tuple(size), align_corners, half_pixel_centers)
+        # TensorFlow rounds the place between two pixels to 1/1024, which one can see in 32 bits.
+        a = -0.5 if half_pixel_centers else -0.75
+        how = Sampling("cubic", coordinates, "", a, False, half_pixel_centers, steps=1024)
+        for axis, n in enumerate(size, start=1):
+            x = resized_axis(xp_of(x), x, axis, n, None, how)
+        return x
     return F.resize(x, tuple(size), method=name, coordinates=coordinates, **options)
-
-
-def _resized_bicubic(
-    x: Any, size: tuple[int, ...], align_corners: bool, half_pixel_centers: bool
-) -> Any:
-    """TensorFlow rounds the place between two pixels to 1/1024, which one can see in 32 bits."""
-    xp = xp_of(x)
-    for axis, n in enumerate(size, start=1):
-        rows = _bicubic_weights(x.shape[axis], n, align_corners, half_pixel_centers)
-        matrix = xp.asarray(rows, dtype=x.dtype, device=xp.device(x))
-        x = xp.moveaxis(xp.tensordot(x, matrix, axes=((axis,), (1,))), -1, axis)
-    return x
-
-
-def _bicubic_weights(n: int, out: int, align_corners: bool, half_pixel: bool) -> list[list[float]]:
-    """The weight of each old pixel in each new one."""
-    a = -0.5 if half_pixel else -0.75
-    scale = (n - 1) / (out - 1) if align_corners and out > 1 else n / out
-    rows = []
-    for i in range(out):
-        place = (i + 0.5) * scale - 0.5 if half_pixel else i * scale
-        first = int(place // 1)
-        t = round((place - first) * 1024) / 1024
-        row = [0.0] * n
-        total = 0.0
-        for j, distance in enumerate((1 + t, t, 1 - t, 2 - t)):
-            d = distance
-            if d <= 1:
-                w = ((a + 2) * d - (a + 3)) * d * d + 1
-            else:
-                w = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-            k = first - 1 + j
-            if half_pixel and not 0 <= k < n:
-                continue
-            row[min(max(k, 0), n - 1)] += w
-            total += w
-        rows.append([w / total for w in row] if half_pixel else row)
-    return rows
 
 
 def space_to_batch(x: Any, block: Sequence[int], pads: Sequence[tuple[int, int]], /) -> Any:
@@ -261,28 +168,3 @@ def batch_to_space(x: Any, block: Sequence[int], crops: Sequence[tuple[int, int]
     x = xp.reshape(x, (batch, *sizes, *shape[n + 1 :]))
     cut = [slice(low, size - high) for (low, high), size in zip(crops, sizes)]
     return x[(slice(None), *cut)]
-
-
-def depth_to_space_last(x: Any, block: int, /) -> Any:
-    """Channels of images (N, H, W, C) as blocks of pixels."""
-    xp = xp_of(x)
-    n, h, w, c = x.shape
-    x = xp.reshape(x, (n, h, w, block, block, c // block**2))
-    x = xp.permute_dims(x, (0, 1, 3, 2, 4, 5))
-    return xp.reshape(x, (n, h * block, w * block, c // block**2))
-
-
-def space_to_depth_last(x: Any, block: int, /) -> Any:
-    """Blocks of pixels of images (N, H, W, C) as channels."""
-    xp = xp_of(x)
-    n, h, w, c = x.shape
-    x = xp.reshape(x, (n, h // block, block, w // block, block, c))
-    x = xp.permute_dims(x, (0, 1, 3, 2, 4, 5))
-    return xp.reshape(x, (n, h // block, w // block, c * block**2))
-
-
-def draw(shape: Sequence[int], /, *, kind: str, dtype: str, backend: str) -> Any:
-    """Uniform or normal random numbers, from the next key of `trellis.random.stream`."""
-    xp = load(backend)
-    fn = xp.random.normal if kind == "normal" else xp.random.uniform
-    return fn(next_key(xp), tuple(shape), xp.as_dtype(dtype))

@@ -170,4 +170,4 @@ def set_item(
         xs = TensorList(None, value.shape, value.dtype or "float32", xs.count)
     place = i if isinstance(i, Value) else g.axis(i)
     before = xs.stacked(g)
-    return TensorList(g.described(g.s.set_row(before, place, value), before.shape, before.dtype))
+    return TensorList(g.described(g.s.with_slice(before, place, value), before.shape, before.dtype))

@@ -289,8 +289,8 @@ def space_to_batch(
 
 @layer_rules("DepthToSpace", "SpaceToDepth")
 def depth_to_space(g: TensorFlowBuilder, x: Value, *, block_size: int, **_: object) -> Value:
-    fn = g.s.depth_to_space_last if g.source == "DepthToSpace" else g.s.space_to_depth_last
-    return fn(x, block_size)
+    fn = g.s.depth_to_space if g.source == "DepthToSpace" else g.s.space_to_depth
+    return fn(x, block_size, channel_last=True)
 
 
 @layer_rules("Cholesky", "MatrixInverse", "MatrixDeterminant")

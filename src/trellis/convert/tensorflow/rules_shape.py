@@ -100,7 +100,7 @@ def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int, **_:
     along = g.axis(axis)
     n = (x.shape or ())[along]
     if not isinstance(n, int):
-        return g.items(g.s.split_evenly(x, num_split, axis=along), num_split)
+        return g.items(g.s.split_into(x, num_split, axis=along), num_split)
     return _parts(g, x, [n // num_split] * num_split, along)
 
 
@@ -267,7 +267,7 @@ def gather(g: TensorFlowBuilder, x: Operand, indices: Operand, axis: Operand | N
 
 @shape_rules("GatherNd")
 def gather_nd(g: TensorFlowBuilder, x: Operand, indices: Operand, **_: object) -> Value:
-    return g.s.gather_points(g.array(x), g.array(indices))
+    return g.s.gathered_points(g.array(x), g.array(indices))
 
 
 @shape_rules("ScatterNd")
@@ -275,7 +275,7 @@ def scatter_nd(
     g: TensorFlowBuilder, indices: Operand, updates: Operand, new: Operand, **_: object
 ) -> Value:
     zeros = g.full(g.ints(new), 0, g.out[0].dtype)
-    return g.s.scatter_points(zeros, g.array(indices), g.array(updates), reduce="add")
+    return g.s.scattered_points(zeros, g.array(indices), g.array(updates), reduce="add")
 
 
 @shape_rules("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
@@ -284,7 +284,7 @@ def tensor_scatter(
 ) -> Value:
     word = g.source.removeprefix("TensorScatter").lower()
     reduce = "set" if word == "update" else word
-    return g.s.scatter_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
+    return g.s.scattered_points(g.array(x), g.array(indices), g.array(updates), reduce=reduce)
 
 
 @shape_rules("OneHot")

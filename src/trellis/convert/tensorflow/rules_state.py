@@ -31,7 +31,7 @@ def resource_gather(
 def resource_gather_nd(
     g: TensorFlowBuilder, resource: Resource, indices: Operand, **_: object
 ) -> Value:
-    return g.s.gather_points(read(g, resource), g.array(indices))
+    return g.s.gathered_points(read(g, resource), g.array(indices))
 
 
 @state_rules("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
@@ -58,8 +58,8 @@ def assign(g: TensorFlowBuilder, resource: Resource, value: Operand, **_: object
 def draw(g: TensorFlowBuilder, shape: Operand, *_: object, **__: object) -> Value:
     """Trellis draws numbers of its own, from `trellis.random.stream`."""
     g.is_random = True
-    kind = "normal" if "Normal" in g.source else "uniform"
-    return g.s.draw(g.ints(shape), kind=kind, dtype=g.out[0].dtype, backend=g.to)
+    drawn = g.s.random_normal if "Normal" in g.source else g.s.random_uniform
+    return drawn(g.ints(shape), 0.0, 1.0, dtype=g.out[0].dtype, backend=g.to)
 
 
 @state_rules("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterV2")

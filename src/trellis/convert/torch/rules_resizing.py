@@ -86,4 +86,7 @@ def grid_sampler(
 @rule("aten.im2col")
 def im2col(g: TorchBuilder, x: Tensor, kernel: Sequence[int], dilation: Sequence[int],
            padding: Sequence[int], stride: Sequence[int]) -> Any:  # fmt: skip
-    return g.s.columns(x, tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))
+    return g.F.unfold(
+        x, tuple(kernel), tuple(stride), [(p, p) for p in padding], dilations=tuple(dilation),
+        data_format="channel_first",
+    )  # fmt: skip

@@ -187,7 +187,7 @@ class MultiHeadAttention(Layer):
         weights = [v.get(f"{part}_proj_weights") for part in "qkv"]
         parts = projected(
             "memory_cache", xp, (key, key, value), weights, v.get("in_proj_weights"),
-            v.get("in_proj_bias"), (0, wide, wide + kv, wide + 2 * kv), None, None, skip_query=True,
+            v.get("in_proj_bias"), (0, wide, wide + kv, wide + 2 * kv), (True, False, False),
         )  # fmt: skip
         keys, values = [split_heads(xp, x, self._kv_heads) for x in parts[1:]]
         return MemoryCache(keys, values, key_padding_mask)
