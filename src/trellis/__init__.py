@@ -312,7 +312,7 @@ if TYPE_CHECKING:
     from .functional import lstm_update as lstm_update
     from .functional import multi_head_attention as multi_head_attention
     from .functional import scaled_dot_product_attention as scaled_dot_product_attention
-    from .generation import generate as generate
+    from .generation.generate import generate as generate
     from ._diverge import diverge as diverge
     from .graph import trace as trace
     from .nn import Module as Module
