@@ -86,6 +86,14 @@ def iinfo(type: Any, /) -> dtypes.IntLimits:
     return dtypes.IntLimits(limits.bits, limits.max, limits.min, limits.dtype)
 
 
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    return dtypes.is_kind(dtype_name(as_dtype(dtype)), kind, as_name=lambda d: as_dtype(d).name)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return NATIVE[dtypes.result_name(arrays_and_dtypes, as_name=lambda d: as_dtype(d).name)]
+
+
 def _dtype_of(x: Any) -> Any:
     """The dtype of an array, or of anything that names one."""
     return x.dtype if is_array(x) else as_dtype(x)
