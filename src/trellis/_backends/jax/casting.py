@@ -10,12 +10,9 @@ import numpy as np
 
 from ..._core.dtypes import (
     NUMERIC,
-    PROMOTION,
     FloatLimits,
-    IntLimits,
     default_complex,
     default_dtype,
-    is_kind,
     refuse_dropping,
     refuse_none,
     result_name,
@@ -117,24 +114,10 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     return jnp.astype(x, dtype, copy=copy, device=as_device(device))
 
 
-def can_cast(from_: Any, to: Any, /) -> Any:
-    source = dtype_name(from_.dtype if is_array(from_) else from_)
-    return PROMOTION.get((source, dtype_name(to))) == dtype_name(to)
-
-
 def finfo(type: Any, /) -> FloatLimits:
     info = jnp.finfo(type.dtype if is_array(type) else lookup(type))
     limits = (float(info.eps), float(info.max), float(info.min), float(info.smallest_normal))
     return FloatLimits(int(info.bits), *limits, np.dtype(info.dtype))
-
-
-def iinfo(type: Any, /) -> IntLimits:
-    info = jnp.iinfo(type.dtype if is_array(type) else lookup(type))
-    return IntLimits(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
-
-
-def isdtype(dtype: Any, kind: Any) -> Any:
-    return is_kind(dtype_name(dtype), kind, as_name=dtype_name)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:

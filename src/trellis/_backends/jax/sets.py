@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ..._core.results import UniqueAllResult
 from ..exports import hand_on
 from ._helpers import refuse_abstract
 
@@ -19,20 +19,6 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     # JAX's values have lost the gradient; picked from `x` they keep it.
     values = jnp.ravel(x)[found.indices]
     return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)
-
-
-def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
-    found = unique_all(x)
-    return UniqueCountsResult(found.values, found.counts)
-
-
-def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
-    found = unique_all(x)
-    return UniqueInverseResult(found.values, found.inverse_indices)
-
-
-def unique_values(x: Any, /) -> Any:
-    return unique_all(x).values
 
 
 hand_on(globals())

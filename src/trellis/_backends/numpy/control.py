@@ -9,19 +9,6 @@ from ..._core import tree
 from ..exports import hand_on
 
 
-def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
-) -> Any:
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
-
-
-def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    state = init
-    while bool(cond_fn(state)):
-        state = body_fn(state)
-    return state
-
-
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
     leaves, spec = tree.flatten(xs)
     carry, outputs = init, []

@@ -11,21 +11,12 @@ from ..exports import hand_on
 from ._helpers import common
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
-    shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return [np.broadcast_to(x, shape) for x in arrays]
-
-
 def broadcast_to(x: Any, /, shape: Any) -> Any:
     return np.broadcast_to(x, shape)
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return np.concat(tuple(common(arrays)), axis=axis)
-
-
-def expand_dims(x: Any, /, axis: Any) -> Any:
-    return np.expand_dims(x, axis)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
@@ -68,10 +59,6 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 def tile(x: Any, repetitions: Any, /) -> Any:
     return np.tile(x, repetitions)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    return tuple(np.unstack(x, axis=axis))
 
 
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:

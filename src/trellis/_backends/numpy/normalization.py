@@ -79,9 +79,4 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: tuple[int, ...], epsilon: 
     return _formula(x, weight, bias, axes, epsilon)
 
 
-def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
-    """No kernel: there is none."""
-    return None
-
-
 hand_on(globals())

@@ -48,15 +48,6 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return np.where(condition, x1, x2)
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
-    if x.dtype.kind == "c":
-        raise unordered("topk")
-    axis = normal_axis(axis, x.ndim)
-    order = descending_order(x, axis) if largest else np.argsort(x, axis=axis, stable=True)
-    indices = np.take(order, np.arange(k), axis=axis)
-    return np.take_along_axis(x, indices, axis=axis), indices
-
-
 def descending_order(x: Any, axis: int) -> Any:
     """Stable: of equal elements the one with the lower index comes first."""
     backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=True)

@@ -1,12 +1,11 @@
 """The TensorFlow backend: an Array API namespace, and what Trellis needs beyond it."""
 
 import sys as _sys
+from typing import TYPE_CHECKING
 
-from ..._core.constants import e as e
-from ..._core.constants import inf as inf
-from ..._core.constants import nan as nan
-from ..._core.constants import newaxis as newaxis
-from ..._core.constants import pi as pi
+if TYPE_CHECKING:  # what `complete` adds
+    from ..shared.formulas import *
+
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random

@@ -68,17 +68,6 @@ def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
     return tf.where(is_positive, scale * x, (scale * alpha) * low)
 
 
-def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:
-    # Not tf.nn.leaky_relu, whose slope has the precision of float32 in float64 too.
-    return tf.where(x > 0, x, negative_slope * x)
-
-
-def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
-    x = tf.convert_to_tensor(x)
-    ends = tf.constant([low, high], x.dtype)
-    return tf.where(x <= ends[0], ends[0], tf.where(x >= ends[1], ends[1], x))
-
-
 # oneDNN's kernel, which TensorFlow takes when it pleases, refuses more.
 MOST_AXES = 5
 

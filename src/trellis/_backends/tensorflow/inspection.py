@@ -1,17 +1,13 @@
 """What the namespace can do: `__array_namespace_info__` of the standard."""
 
 import sys
-from typing import Any
 
 import tensorflow as tf
 
-from ..._core import dtypes
-from ..._core.abilities import Abilities, capabilities
+from ..._core.abilities import Abilities
 from ..exports import hand_on
-from ._helpers import default_complex, default_float
+from ..shared.inspection import Info
 from .device import default_device, full_name
-
-_EVERY: tuple[str, ...] = ("bool", *dtypes.NUMERIC)
 
 ABILITIES = Abilities(
     has_compiler=True,
@@ -22,38 +18,16 @@ ABILITIES = Abilities(
 )
 
 
-class _Info:
-    """The inspection object of the standard."""
-
-    def capabilities(self) -> dict[str, Any]:
-        return capabilities(ABILITIES)
-
+class _Info(Info):
     def default_device(self) -> str:
         return default_device()
-
-    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        return {
-            "real floating": default_float(),
-            "complex floating": default_complex(),
-            "integral": tf.int64,
-            "indexing": tf.int64,
-        }
-
-    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        if kind is None:
-            names = _EVERY
-        elif isinstance(kind, tuple):
-            names = tuple([name for k in kind for name in dtypes.KINDS[k]])
-        else:
-            names = dtypes.KINDS[kind]
-        return {name: tf.as_dtype(name) for name in names if name not in ("float16", "bfloat16")}
 
     def devices(self) -> list[str]:
         return [full_name(d.name) for d in tf.config.list_logical_devices()]
 
 
-def __array_namespace_info__() -> _Info:
-    return _Info()
+def __array_namespace_info__() -> Info:
+    return _Info(sys.modules[__package__])  # type: ignore[arg-type]
 
 
 def layer_types() -> tuple[type, ...]:

@@ -70,16 +70,6 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
     return tf.transpose(x, permutation(axes, rank(x)))
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    ndim = rank(x)
-    sources, destinations = normal_axes(source, ndim), normal_axes(destination, ndim)
-    check_lengths("moveaxis", "source and destination", len(sources), len(destinations))
-    order = [i for i in range(ndim) if i not in sources]
-    for place, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(place, axis)
-    return tf.transpose(x, order)
-
-
 def flip(x: Any, /, *, axis: Any = None) -> Any:
     return tf.reverse(x, normal_axes(axis, rank(x)))
 

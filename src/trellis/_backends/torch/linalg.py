@@ -9,7 +9,6 @@ from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
-from .elementwise import multiply  # type: ignore[attr-defined]  # made by the op table
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -111,10 +110,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     return torch.linalg.matrix_rank(_matrix(x), rtol=rtol)
-
-
-def outer(x1: Any, x2: Any, /) -> Any:
-    return multiply(x1[:, None], x2[None, :])
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
