@@ -146,7 +146,7 @@ def _view(x: Any, source: Any, target: Any) -> Any:
 def _moved(y: Any, target: Any, device: Any, copy: bool | None) -> Any:
     moved = target.to_device(y, device)
     if copy is False and target.device(moved) != target.device(y):
-        raise CopyError(f"From {target.device(y)} to {device} needs a copy. Leave copy=False out.")
+        raise CopyError(f"From {target.device(y)} to {device} needs a copy. Remove copy=False.")
     return moved
 
 

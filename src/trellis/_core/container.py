@@ -41,7 +41,7 @@ class Container(dict[str, Any]):
             items = dict({} if mapping is None else mapping, **entries)
         except (TypeError, ValueError):
             raise ArgumentTypeError(
-                f"Container() is made of a dict or of (key, value) pairs, got {mapping!r}."
+                f"Container() expects a dict or (key, value) pairs, got {mapping!r}."
             ) from None
         for key in sorted(items) if alphabetical_keys else items:
             if "/" in key:
@@ -78,7 +78,7 @@ class Container(dict[str, Any]):
             owner = dict.__getitem__(self, head)
             if not isinstance(owner, dict):
                 raise KeyChainError(
-                    f"{head!r} is a leaf of this Container, so that there is no place for {key!r}."
+                    f"{head!r} is a leaf of this Container, so it cannot contain {key!r}."
                 )
             owner[rest] = value
             return
@@ -322,9 +322,9 @@ def _lasting(value: Any, key: str) -> Any:
     if not all([lasts(leaf) for leaf in leaves(value)]):
         raise TracingError(
             f"The variable {key!r} of a module would become a value of the function that is being "
-            "compiled or differentiated, which is gone when it ends. Give the variables to the "
-            "call, "
-            "`y = module(x, v=v)`, return the new ones from the function, and assign them outside."
+            "compiled or differentiated, which is not valid after it ends. Pass the variables to "
+            "the call, `y = module(x, v=v)`, return the new ones from the function, and assign "
+            "them outside."
         )
     value = _contained(value, True)
     if isinstance(value, Container):

@@ -93,7 +93,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
             arrays[name] = _from_pairs(arrays[name])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ArgumentError(
-            f"{os.fspath(path)} is damaged: its list of complex arrays makes no sense."
+            f"{os.fspath(path)} is damaged: its list of complex arrays is invalid."
         ) from None
     return arrays, metadata
 

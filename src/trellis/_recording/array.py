@@ -94,8 +94,8 @@ class RecordedArray:
         if self.recorder.name == "tensorflow" and "tensorflow" in caller:
             # A tensor on the left of an operator asks: then the operator comes here, and is seen.
             raise TypeError(
-                "A function of TensorFlow met a recorded array. Write the Trellis function of the "
-                "same meaning."
+                "A TensorFlow function was called with a recorded array. Use the Trellis function "
+                "instead."
             )
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)

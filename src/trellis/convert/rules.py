@@ -80,5 +80,5 @@ def refuse_missing(source: str, missing: Iterable[tuple[str, str]]) -> None:
     raise NotSupportedError(
         f"This {source} model has {len(counts)} operations that Trellis has no rule for:\n"
         + "\n".join(lines)
-        + f'\nAdd one with @convert.rule("{first}"), or take it out of the model.'
+        + f'\nAdd one with @convert.rule("{first}"), or remove it from the model.'
     )

@@ -35,7 +35,7 @@ def source_of(
             "",
             "",
             f"class {title}(nn.Module):",
-            '    """The variables begin at zero; `load_weights` or `v=` brings their values."""',
+            '    """The variables are zeros until `load_weights` or `v=` sets them."""',
             "",
             *_build(constants),
             "    def _create_variables(self, *, device, dtype):",

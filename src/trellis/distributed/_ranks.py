@@ -165,7 +165,7 @@ class Ranks:
             what = f"was killed by {signal.Signals(-code).name}"
         else:
             what = f"ended with exit code {code}"
-        rest = "the others are ended" if self._size > 1 else "nothing is left to run"
+        rest = "the others are terminated" if self._size > 1 else "nothing is left to run"
         return f"rank {rank} of {self._size} {what}; {rest}."
 
     def _exit_code(self, rank: int) -> int:

@@ -29,7 +29,7 @@ class Scope(dict[str, Any]):
                 scope[name] = scope._later[name]()
                 return scope[name]
             scope = scope.around
-        raise ArgumentError(f"from_onnx() got a model that uses {name!r} before it is made.")
+        raise ArgumentError(f"from_onnx() got a model that uses {name!r} before it is defined.")
 
 
 class Branch:

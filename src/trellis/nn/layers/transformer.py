@@ -174,7 +174,7 @@ class TransformerDecoderLayer(_TransformerLayer):
     ) -> Any:
         if (memory is None) == (cache is None):
             raise ArgumentError(
-                "TransformerDecoderLayer expects its memory once, beside x or in init_cache(): "
+                "TransformerDecoderLayer expects memory once, as an argument or in init_cache(): "
                 "write layer(x, memory) or layer(x, cache=layer.init_cache(batch, length, memory))."
             )
         kept = None if cache is None else cache.memory

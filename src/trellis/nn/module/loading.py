@@ -41,7 +41,7 @@ class WeightsReport:
     wrong_shape: dict[str, tuple[Shape, Shape]] = field(default_factory=dict)  # (there, here)
     wrong_dtype: dict[str, tuple[str, str]] = field(default_factory=dict)  # (there, here)
     cast: dict[str, tuple[str, str]] = field(default_factory=dict)  # loaded, in the type here
-    notes: tuple[str, ...] = ()  # what is no weight, but differs
+    notes: tuple[str, ...] = ()  # differences besides the weights
 
     @property
     def is_complete(self) -> bool:
@@ -64,10 +64,10 @@ class WeightsReport:
         ]
         sections = [
             ("loaded", pairs),
-            ("missing: they keep what they had", self.missing),
-            ("unexpected: no place for it here", self.unexpected),
-            ("of another shape, left out", _changes(self.wrong_shape)),
-            ("of another kind of data, left out", _changes(self.wrong_dtype)),
+            ("missing: they keep their values", self.missing),
+            ("unexpected: unknown here", self.unexpected),
+            ("of another shape, skipped", _changes(self.wrong_shape)),
+            ("of another kind of data, skipped", _changes(self.wrong_dtype)),
             ("cast to the type here", _changes(self.cast)),
             ("to look at", self.notes),
         ]
@@ -251,7 +251,7 @@ def refuse(report: WeightsReport, owner: object, source: str, what: str) -> None
 
 
 def refuse_nothing(report: WeightsReport, state: Container, source: str) -> None:
-    """Loading in part is no reason to load nothing at all."""
+    """Raise if nothing was loaded, also when loading in part."""
     if not report.matched and len(state):
         raise ArgumentError(
             f"Nothing of {source} fits: it has {_some([*report.unexpected, *report.wrong_shape])}, "

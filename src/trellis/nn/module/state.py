@@ -136,6 +136,6 @@ def refuse_other_formats(path: str | os.PathLike[str]) -> None:
             raise ArgumentError(
                 f"{os.fspath(path)} is {kind}, and load_weights() reads safetensors, which cannot "
                 "run code. Load the file with its own library, torch.load(path, weights_only=True) "
-                "or model.load_weights(path) of Keras, and hand its weights to "
+                "or model.load_weights(path) of Keras, and pass its weights to "
                 "trellis.convert.load_torch_weights or load_keras_weights."
             )
