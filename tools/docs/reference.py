@@ -26,7 +26,7 @@ COLUMNS = {
 
 @functools.cache
 def counterparts() -> dict[str, dict[str, str]]:
-    """The framework's own names beside ours, from docs/counterparts.toml."""
+    """The frameworks' names and ours, from docs/counterparts.toml."""
     return tomllib.loads(COUNTERPARTS.read_text(encoding="utf-8"))
 
 

@@ -54,7 +54,7 @@ def float_name(xp: Any, dtype: Any, *params: Any) -> str:
 
 
 def backend_and_key(seed: Any, device: Any, *params: Any) -> tuple[Any, Any]:
-    """The backend of a draw and its key, beside the array parameters."""
+    """The backend of a draw and its key, given the array parameters."""
     xp = xp_of_any(*params, seed_array(seed))
     if device is None:
         for p in params:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .tensorflow import from_tensorflow as from_tensorflow
     from .torch import from_torch as from_torch
 
-# Where a name lives whose file imports a framework: opened when somebody asks for it.
+# Names whose files import a framework: imported at their first use.
 _HOMES = {
     "from_jax": "jax",
     "from_keras": "keras",

@@ -64,7 +64,7 @@ class Rules:
 
 def refuse_missing(source: str, missing: Iterable[tuple[str, str]]) -> None:
     """Raise if there are operations without a rule, given as pairs of name and place: all at once,
-    so that nobody finds them one by one."""
+    so that users need not find them one by one."""
     counts: Counter[str] = Counter()
     places: dict[str, str] = {}
     for name, where in missing:

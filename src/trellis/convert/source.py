@@ -10,7 +10,7 @@ import numpy as np
 from ..graph import Graph, Printer
 from ..graph.graph import all_nodes, values_in
 
-# Constants up to this many numbers are written out beside their packed form.
+# Constants up to this many numbers are also written out, in a comment.
 _SMALL = 16
 
 

@@ -80,7 +80,7 @@ def with_addresses(place: Place) -> Place:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens to right now."""
+    """Ports that are free right now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

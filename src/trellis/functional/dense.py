@@ -158,7 +158,7 @@ def dropout(
 ) -> A:
     """Set elements to zero with probability `prob`, and divide the others by 1 - prob if `scale`.
 
-    An entry 1 of `noise_shape` shares one draw along that axis, None stands for the size of `x`.
+    An entry 1 of `noise_shape` shares one draw along that axis, None means the size of `x`.
     The same `seed` drops the same elements on every backend and in every dtype; the leaves of a
     Container draw from streams of their own.
 

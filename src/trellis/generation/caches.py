@@ -13,7 +13,7 @@ from ..functional.cache import KVCache
 def with_starts(xp: Any, cache: Any, starts: Any, device: Any) -> tuple[Any, int]:
     """The cache for rows that begin at `starts` (numbers), and how many parts could be told so."""
     if isinstance(cache, KVCache):
-        # An array for each: one that stands in several places could not be overwritten.
+        # A separate array for each: a shared one could not be overwritten.
         return cache._replace(start=xp.asarray(starts, dtype="int32", device=device)), 1
     if isinstance(cache, dict):
         found = {key: with_starts(xp, part, starts, device) for key, part in cache.items()}

@@ -1,4 +1,4 @@
-"""`generate`: a language model goes on from its prompts, token by token."""
+"""`generate`: a language model continues its prompts, token by token."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

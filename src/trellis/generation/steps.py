@@ -60,7 +60,7 @@ def state_of(model: Any) -> dict[str, Any]:
 
 
 def _plain(model: Any, backend: str, choice: Choice) -> Callable[..., Any]:
-    # A reference that does not keep the model: compiled functions would never let go of it.
+    # A reference that does not keep the model: compiled functions would keep it alive.
     xp = load(backend)
     # Of a prompt only the last logits count; a model that can leave the others out says so.
     more = {"last_only": True} if getattr(model(), "has_last_only", False) else {}

@@ -22,7 +22,7 @@ def real_keys(mask: Any) -> Any:
 def causal_mask(x: Any, length: int, mask: Any = None, window: int | None = None) -> Any:
     """Keys up to the query's own, among real tokens, the last `window` only.
 
-    None where being causal says it all, which the frameworks know by themselves.
+    None if the mask is just causal, for which the frameworks have their own option.
     """
     if mask is None and window is None:
         return None

@@ -243,7 +243,7 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
 
 
 def _is_number_of(found: Any, needed: Any) -> bool:
-    """Whether a plain number stands for a scalar of NumPy, as in files up to version 0.1."""
+    """Whether a plain number represents a NumPy scalar, as in files up to version 0.1."""
     is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
     return is_number and isinstance(needed, np.floating)
 

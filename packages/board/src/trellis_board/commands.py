@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recover(address: str) -> None:
-    """Record what sessions that died have left beside a store: see `journal`."""
+    """Record the journals that crashed sessions have left next to a store: see `journal`."""
     from . import journal
     from .records import Part
     from .store import Store

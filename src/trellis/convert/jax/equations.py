@@ -37,7 +37,7 @@ class Equations:
         self.g = JaxBuilder(to, self.inline)
 
     def inline(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
-        """The results of a program, whose equations are added where the builder stands."""
+        """The results of a program, whose equations are added to the builder."""
         consts = getattr(jaxpr, "consts", ())
         jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
         known: dict[Any, Any] = dict(zip(jaxpr.constvars, [self._constant(x) for x in consts]))

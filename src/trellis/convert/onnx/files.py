@@ -1,4 +1,4 @@
-"""ONNX files as data: read with limits, external data only from beside the file.
+"""ONNX files as data: read with limits, external data only from the folder of the file.
 
 Nothing in a file is run, and no path in it leads out of its folder.
 """
@@ -97,7 +97,7 @@ def _check_depth(graph: onnx.GraphProto, depth: int) -> None:
 
 
 def _external(tensor: onnx.TensorProto, folder: Path | None) -> Any:
-    """An array from a file beside the model."""
+    """An array from a file in the folder of the model."""
     name = tensor.name
     if folder is None:
         raise ArgumentError(
@@ -114,7 +114,8 @@ def _external(tensor: onnx.TensorProto, folder: Path | None) -> Any:
     path = (folder / place).resolve()  # follows links
     if not path.is_relative_to(folder) or not path.is_file():
         raise ArgumentError(
-            f"from_onnx() finds no external data {str(place)!r} of {name!r} beside the model."
+            f"from_onnx() finds no external data {str(place)!r} of {name!r} in the folder of the "
+            "model."
         )
     dims = tuple(tensor.dims)
     kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))

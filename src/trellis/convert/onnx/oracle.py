@@ -14,10 +14,10 @@ _TINY = 1e-5
 
 
 class Oracle:
-    """Runs the model as it came; `why` says in words why it could not."""
+    """Runs the original model; `why` explains why it could not."""
 
     def __init__(self, source: Any, proto: onnx.ModelProto) -> None:
-        # A path keeps external data beside it; otherwise the bytes, before anything is changed.
+        # A path, for external data in its folder; otherwise the bytes, before anything is changed.
         is_path = isinstance(source, (str, Path))
         self._source: Any = str(source) if is_path else proto.SerializeToString()
         self.why = ""

@@ -50,7 +50,7 @@ from .tensors import check_size, dtype_name, plain_attribute, shape_of
 
 LOWEST_OPSET, HIGHEST_OPSET = 7, 28
 _DOMAINS = ("", "ai.onnx")
-# Operations that have weights; of numbers beside other operations nobody knows.
+# Operations whose constants are weights; for other operations this is not known.
 _WEIGHTED = frozenset(
     {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "InstanceNormalization"}
     | {"LayerNormalization", "GroupNormalization", "LSTM", "GRU", "RNN", "PRelu", "Add", "Mul"}

@@ -16,7 +16,7 @@ class Scope(dict[str, Any]):
         self._later: dict[str, Callable[[], Any]] = {}
 
     def later(self, name: str, make: Callable[[], Any]) -> None:
-        """A value that is made when somebody asks for it."""
+        """A value that is computed at its first use."""
         self._later[name] = make
 
     def find(self, name: str) -> Any:

@@ -37,7 +37,7 @@ def if_(
 
 @control_rules("Case", "StatelessCase")
 def case(g: TensorFlowBuilder, index: Any, *args: Any, branches: Any, **_: Any) -> Any:
-    """The branch of a number; the last one stands for all others."""
+    """The branch of a number; the last one is used for all other numbers."""
     names = list(branches)
     number = g.array(index)
 

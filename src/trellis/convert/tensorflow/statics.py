@@ -47,7 +47,7 @@ def strided_slice(
 
 
 def index_of(begin: Any, end: Any, strides: Any, **masks: Any) -> tuple[Any, ...]:
-    """What stands between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
+    """The index between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
     starts, stops, steps = [list(np.asarray(a).tolist()) for a in (begin, end, strides)]
     found: list[Any] = []
     for i, (start, stop, step) in enumerate(zip(starts, stops, steps)):

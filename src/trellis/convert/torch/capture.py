@@ -27,7 +27,7 @@ class Captured:
     tensors: list[tuple[Path, torch.Tensor]]  # one for each input of the program
     fixed: list[tuple[Path, Any]]
     structure: Any  # of the outputs: pytrees with positions of the program's outputs
-    prefix: str = ""  # what stands before the names of variables and modules
+    prefix: str = ""  # the prefix of the names of variables and modules
     left_out: list[str] = field(default_factory=list)
     axes: dict[str, str] = field(default_factory=dict)  # symbols of the program, by their names
 
@@ -92,7 +92,7 @@ def capture(
 
 
 def captured(program: Any) -> Captured:
-    """The same for a program that somebody else exported."""
+    """The same for a program that the user exported."""
     given: Any = program.example_inputs or ((), {})
     args, kwargs = tuple(given[0]), dict(given[1] or {})
     users = list(program.graph_signature.user_inputs)
