@@ -62,7 +62,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
 
 
 def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
-    """Consecutive groups of rows, each multiplied by a matrix of its own: mixtures of experts.
+    """Consecutive groups of rows, each multiplied by its own matrix, as in mixtures of experts.
 
     x has shape (rows, in), weights (groups, in, out); the first group_sizes[0] rows are multiplied
     by weights[0], the next group_sizes[1] by weights[1], and so on. Rows after the last group give
@@ -104,7 +104,7 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
 
 
 def _is_plain(x: Any, weight: Any, bias: Any) -> bool:
-    """Whether all is as it mostly is: one type and dtype, a weight of two axes, sizes that fit."""
+    """Whether this is the usual case: one type and dtype, a weight of two axes, sizes that fit."""
     kind = type(x)
     if type(weight) is not kind or isinstance(x, dict):
         return False
@@ -159,8 +159,8 @@ def dropout(
     """Set elements to zero with probability `prob`, and divide the others by 1 - prob if `scale`.
 
     An entry 1 of `noise_shape` shares one draw along that axis, None means the size of `x`.
-    The same `seed` drops the same elements on every backend and in every dtype; the leaves of a
-    Container draw from streams of their own.
+    The same `seed` drops the same elements on every backend and in every dtype; each leaf of a
+    Container draws from its own stream.
 
     >>> import numpy as np, trellis
     >>> x = trellis.dropout(np.ones(1000), 0.5, seed=0)

@@ -1,4 +1,4 @@
-"""What is done to the cache of a whole model, whatever its layers keep in it.
+"""Operations on the cache of a whole model, whatever its layers keep in it.
 
 A cache is a pytree of arrays. Those without axes are the same for all rows; all others have the
 rows of the batch first.

@@ -44,7 +44,7 @@ def _least_of_nucleus(xp: Any, logits: Any, top_p: Any) -> Any:
 
 
 def penalised(xp: Any, choice: Choice, logits: Any, seen: Any, numbers: Any) -> Any:
-    """Tokens that are there already are less likely, whichever sign their logits have."""
+    """Make tokens that have occurred less likely, whichever sign their logits have."""
     if not choice.is_penalised:
         return logits
     penalty = numbers["penalty"]

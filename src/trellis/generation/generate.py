@@ -43,14 +43,15 @@ def generate(
     return_scores: bool = False,
     compile: bool = True,
 ) -> Any:
-    """The tokens that a language model puts after each prompt, as int32 (batch, at most
+    """The tokens that a language model generates after each prompt, as int32 (batch, at most
     `max_new_tokens`).
 
     A language model is anything with these two: `model.init_cache(batch, length)`, a pytree of
     arrays whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with
     tokens (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call;
-    then one step, compiled once, serves every token. A model with an encoder gets what that has
-    made as `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which
+    then one step, compiled once, serves every token. For a model with an encoder, pass the
+    encoder's output as `memory`: the cache is then `model.init_cache(batch, length,
+    memory=memory)`, in which
     it keeps the keys and values of the memory.
 
     Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
@@ -65,7 +66,7 @@ def generate(
     stop token unless given, else 0).
 
     `on_token` is called with the new tokens (batch,) of each step, as an array of NumPy; if it
-    returns False, that is the end. `cache_length` makes room for more tokens than this call needs,
+    returns False, that is the end. `cache_length` allows for more tokens than this call needs,
     so that longer ones share its compiled step. With `return_scores` the result of a beam search is
     (tokens, scores).
 

@@ -235,7 +235,7 @@ class _Reader:
         return value
 
     def local_array(self, name: str, array: Any) -> Value:
-        """A constant, or an initializer of an inner graph: a variable if it stands for a weight."""
+        """A constant, or an initializer of an inner graph: a variable if it is a weight."""
         is_weight = name in self.weights and array.ndim > 0 and array.size > 1
         return self.initializer(name, array) if is_weight else self.g.constant(array, name)
 
@@ -348,7 +348,7 @@ class _Reader:
 
 def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]:
     """Names of arrays that are statistics (buffers), of those that are settings, and of those that
-    stand where weights do: some exporters write weights as constants."""
+    are used as weights: some exporters write weights as constants."""
     kept: set[str] = set()
     plain: set[str] = set()
     weights: set[str] = set()
