@@ -46,9 +46,9 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> Graph:
     """The graph of what `fn(*args)` computes: every call and operator on arrays, in order.
 
     Arrays among the arguments become inputs; dicts and Containers of arrays, and the variables and
-    buffers of modules that `fn` uses, become variables of the graph by their key chains. Numbers,
-    shapes and everything else that is no array is as it was in this one call. A program that looks
-    at values (`if x.sum() > 0:`) or hands an array to a framework's own function raises.
+    buffers of modules that `fn` uses, become variables of the graph by their key paths. Numbers,
+    shapes and everything else that is not an array are fixed as in this call. A program that
+    depends on values (`if x.sum() > 0:`) or passes an array to a framework's own function raises.
 
     `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
     picture, `graph.count()` tells its operations, parameters, memory and FLOPs.
@@ -185,7 +185,7 @@ class Tracing(Recorder):
         return result
 
     def values(self, nest: Any) -> Any:
-        """The nest as arguments of a node."""
+        """The pytree as arguments of a node."""
         if isinstance(nest, RecordedArray):
             return nest.note
         if isinstance(nest, (tuple, list)):

@@ -74,7 +74,7 @@ class _Donating:
         last, is_copied = self._last, False
         for i in places(spec, self._argnums):
             x = leaves[i]
-            # References of ours: the nest's, the list's, `x`, and that of the question itself.
+            # References of ours: the pytree's, the list's, `x`, and that of the question itself.
             if id(x) in last and last[id(x)]() is x and sys.getrefcount(x) == 4 and _is_alone(x):
                 continue
             if isinstance(x, torch.Tensor):
