@@ -1,4 +1,4 @@
-"""What a file of a backend hands on: of its names, those that the interface asks for."""
+"""The exports of a backend's file: its names that are part of the interface."""
 
 import inspect
 from typing import Any

@@ -163,7 +163,8 @@ class _Donating:
     A graph lets go of a tensor, or writes a result over it, once nothing needs it any more; but its
     arguments belong to the caller until it ends. So these tensors do not come as arguments: they
     are put into a map of TensorFlow's, from which the graph takes them out, and what holds them in
-    Python lets go of them. Whoever still has one keeps it as it is: TensorFlow counts its owners.
+    Python lets go of them. One with another reference keeps its values: TensorFlow counts
+    references.
     """
 
     def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):

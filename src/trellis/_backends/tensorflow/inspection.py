@@ -32,7 +32,7 @@ def __array_namespace_info__() -> Info:
 
 def layer_types() -> tuple[type, ...]:
     """The classes of the framework's own layers: Trellis does not see their parameters."""
-    # Whoever has a Keras layer has imported Keras, which takes long.
+    # A program with a Keras layer has imported Keras, which takes long.
     keras_layer = getattr(sys.modules.get("keras"), "Layer", None)
     return (tf.Module,) if keras_layer is None else (tf.Module, keras_layer)
 

@@ -45,7 +45,7 @@ def _unaliased(result: Any) -> Any:
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any nest of
+    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any pytree of
     tensors.
 
     Under torch.compile, a predicate that is data makes it one loop of the graph. That loop has no
