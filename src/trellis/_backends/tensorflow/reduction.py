@@ -23,7 +23,6 @@ from ._helpers import (
     tensor,
     truth,
 )
-from ._portable import safe_sqrt
 from .casting import as_dtype, astype
 
 # As in elementwise.py: without the layers of Python above the kernels.
