@@ -13,7 +13,6 @@ from jax.scipy.special import erfinv as jax_erfinv
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
-from ..exports import hand_on
 from . import _complex
 from ._promotion import (
     are_complex,
@@ -465,6 +464,3 @@ def _(primals: Any, tangents: Any) -> Any:
     if jnp.iscomplexobj(x):
         return jax.jvp(jnp.abs, (x,), (t,))
     return _abs(x), t * jnp.sign(x)
-
-
-hand_on(globals())

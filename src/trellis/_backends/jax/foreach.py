@@ -5,7 +5,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..exports import hand_on
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
 from ..shared.foreach import foreach_addcmul as foreach_addcmul
@@ -55,6 +54,3 @@ def fused_adam(
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """There is no such kernel here."""
     return None
-
-
-hand_on(globals())

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax.extend.random import threefry_2x32
 
 from ..._core.threefry import MASK
-from ..exports import hand_on
 from ..shared import rejection
 from .device import as_device
 
@@ -228,6 +227,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     10**5 on."""
     with _stream_layout():
         return _poisson(as_raw_key(key), lam, dtype)
-
-
-hand_on(globals(), "random")

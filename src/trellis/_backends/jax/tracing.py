@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
 
-from ..exports import hand_on
-
 
 def _trace_state_at_rest() -> Any:
     # In a new thread, where nothing can be in the middle of a trace.
@@ -39,6 +37,3 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return not isinstance(x, jax.core.Tracer)
-
-
-hand_on(globals())

@@ -18,7 +18,6 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ..._core.errors import BackendNotInstalledError, DistributedError
-from ..exports import hand_on
 from ..shared.distributed import Place
 
 _SPINS = 2000  # before a waiting rank begins to sleep
@@ -154,5 +153,3 @@ def _vjp(y: Any, x: Any, engine: Engine, op: str) -> Callable[[Any], Any]:
 
 
 defvjp(_all_reduce, _vjp)
-
-hand_on(globals())

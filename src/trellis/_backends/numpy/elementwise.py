@@ -12,7 +12,6 @@ import numpy as np
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
-from ..exports import hand_on
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
@@ -333,6 +332,3 @@ def isclose(
 ) -> Any:
     x1, x2 = pair(x1, x2)
     return np.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-hand_on(globals())

@@ -11,7 +11,6 @@ from autograd.tracer import trace_stack
 
 from ..._core import tree
 from ..._core.dtypes import FLOATING
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
@@ -211,6 +210,3 @@ def checkpoint(fn: ListFn) -> ListFn:
         return pull(upstream)
 
     return custom_vjp(fn, rule)
-
-
-hand_on(globals())

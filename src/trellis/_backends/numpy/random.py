@@ -11,7 +11,6 @@ from autograd.tracer import getval
 from scipy.special import gammainc, gammaln
 
 from ..._core.threefry import MASK, PARITY
-from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._tape import differentiable
@@ -252,6 +251,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
 
 def _whole(rate: Any) -> Any:
     return np.where((rate >= 0) & (rate < np.inf), np.floor(rate), 0)
-
-
-hand_on(globals(), "random")

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.donation import give_away, places
-from ..exports import hand_on
 from ._helpers import Eager, is_recording
 
 _static_types = (bool, int, float, complex, str)
@@ -283,6 +282,3 @@ def _apart(leaves: list[Any], at: list[int]) -> tuple[list[Any], list[Any]]:
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

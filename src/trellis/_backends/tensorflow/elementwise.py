@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.guards import unordered
-from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -676,6 +675,3 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
     if x1.dtype in SIGNED:
         return tf.bitwise.right_shift(x1, tf.minimum(x2, tf.constant(width - 1, x2.dtype)))
     return tf.where(x2 < width, tf.bitwise.right_shift(x1, x2), tf.zeros([], x1.dtype))
-
-
-hand_on(globals())

@@ -12,7 +12,6 @@ import torch
 from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import pretending
-from ..exports import hand_on
 
 
 def compile_function(
@@ -176,6 +175,3 @@ def _explained(
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from ..exports import hand_on
-
 
 def _is_traced(pred: Any) -> bool:
     return isinstance(pred, torch.Tensor) and torch.compiler.is_compiling()
@@ -105,6 +103,3 @@ def _stacked(column: list[Any]) -> Any:
     if column[0] is None:  # a leaf in the eyes of PyTorch
         return None
     return torch.stack([y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in column])
-
-
-hand_on(globals())

@@ -11,7 +11,6 @@ from torch import tanh as torch_tanh
 
 from ..._core.dtypes import fitted
 from ..._core.errors import DtypeError
-from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -514,6 +513,3 @@ def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
         if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
             dtype = promote(dtype, bound.dtype)
     return dtype
-
-
-hand_on(globals())

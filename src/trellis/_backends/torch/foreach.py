@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from ..exports import hand_on
 from ..shared import foreach as plain
 from .convolution import laid_like
 from .gradients import compiling_inside
@@ -211,6 +210,3 @@ _clone = getattr(torch, "_foreach_clone", None)
 def _copies(xs: list[Any]) -> list[Any]:
     # Multiplying by one takes a third longer; older versions of torch have no other way.
     return list(_clone(xs)) if _clone is not None else foreach_mul(xs, 1)
-
-
-hand_on(globals())

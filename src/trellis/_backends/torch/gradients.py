@@ -12,7 +12,6 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -199,6 +198,3 @@ def checkpoint(fn: ListFn) -> ListFn:
         )
 
     return call
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from .gradients import compiling_inside
 
 
@@ -68,6 +67,3 @@ def _normalised(x: Any, weight: Any, bias: Any, epsilon: float) -> tuple[Any, An
     term, is_cudnn = None if weight is None else bias, torch.backends.cudnn.enabled
     y = torch.batch_norm(x, weight, term, mean, variance, True, 1.0, epsilon, is_cudnn)
     return y, mean, variance
-
-
-hand_on(globals())

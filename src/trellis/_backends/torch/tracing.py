@@ -5,7 +5,6 @@ from typing import Any
 import torch
 
 from ..._core import tracing
-from ..exports import hand_on
 
 # Asked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
@@ -32,6 +31,3 @@ def lasts(x: Any) -> bool:
     if torch.compiler.is_compiling() or tracing.is_pretended("torch"):
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(x)
-
-
-hand_on(globals())
