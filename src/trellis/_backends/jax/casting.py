@@ -18,7 +18,6 @@ from ..._core.dtypes import (
     result_name,
 )
 from ..._core.errors import DtypeError, PrecisionError
-from ..exports import hand_on
 from ._helpers import is_array
 
 bool: Any = np.dtype("bool")
@@ -133,6 +132,3 @@ def _name_of(item: Any) -> str | None:
     if type(item) in _NUMBERS:
         return None
     return dtype_name(item.dtype if is_array(item) else item)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ from typing import Any
 import jax
 
 from ..._core.abilities import Abilities
-from ..exports import hand_on
 from ..shared.inspection import Info
 from .casting import needs_x64
 from .device import default_device
@@ -44,6 +43,3 @@ def layer_types() -> tuple[type, ...]:
     homes = (("flax.nnx", "Module"), ("equinox", "Module"), ("keras", "Layer"))
     found = [getattr(sys.modules.get(library), name, None) for library, name in homes]
     return tuple([cls for cls in found if cls is not None])
-
-
-hand_on(globals())

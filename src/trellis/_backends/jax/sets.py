@@ -7,7 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.results import UniqueAllResult
-from ..exports import hand_on
 from ._helpers import refuse_abstract
 
 _INSTEAD = "sort(x), which keeps the shape"
@@ -19,6 +18,3 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     # JAX's values have lost the gradient; picked from `x` they keep it.
     values = jnp.ravel(x)[found.indices]
     return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)
-
-
-hand_on(globals())

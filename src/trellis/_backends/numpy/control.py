@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ..._core import tree
-from ..exports import hand_on
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
@@ -20,6 +19,3 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         y = fn(init, tree.unflatten(spec, zeros))[1]
         return carry, tree.map(lambda part: np.empty((0, *np.shape(part)), part.dtype), y)
     return carry, tree.map(lambda *ys: np.stack(ys), *outputs)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.dtypes import default_dtype
 from ..._core.shapes import check_points
-from ..exports import hand_on
 from ._helpers import floating
 from .casting import as_dtype, check_device
 
@@ -66,6 +65,3 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 def _axes(x: Any, s: Any, axes: Any) -> Any:
     """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
     return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes
-
-
-hand_on(globals(), "fft")

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three
-from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FLOAT32, floating, floating_pair, pair
 from ._tape import stop
@@ -128,6 +127,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         return _back(np.linalg.vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x)
     norm = norm_of_vectors(_xp, wide, axis=axis, keepdims=keepdims, ord=ord)
     return _back(norm, x)
-
-
-hand_on(globals(), "linalg")

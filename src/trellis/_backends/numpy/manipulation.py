@@ -7,7 +7,6 @@ import numpy as np
 from ..._core.dtypes import fitted
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes, normal_axis, permutation
-from ..exports import hand_on
 from ._helpers import common
 
 
@@ -75,6 +74,3 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = np.arange(0, x.shape[axis] - window + 1, step)
     windows = np.take(x, starts[:, None] + np.arange(window)[None, :], axis=axis)
     return np.moveaxis(windows, axis + 1, -1)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.guards import not_bools, unordered
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 from ._helpers import common, pair
 
 
@@ -52,6 +51,3 @@ def descending_order(x: Any, axis: int) -> Any:
     """Stable: of equal elements the one with the lower index comes first."""
     backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=True)
     return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
-
-
-hand_on(globals())

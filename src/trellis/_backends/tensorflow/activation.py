@@ -6,7 +6,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.shapes import normal_axes
-from ..exports import hand_on
 from ._helpers import rank
 from ._recorded import Backward, recorded
 
@@ -102,6 +101,3 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
     if reduction == "none":
         return losses
     return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
-from ..exports import hand_on
 from ._helpers import SCALARS, dtype_beside, on, promote
 
 bool = tf.bool
@@ -80,6 +79,3 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for value in scalars:
         dtype = dtype_beside(value, dtype)
     return dtype
-
-
-hand_on(globals())

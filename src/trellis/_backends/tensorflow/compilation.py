@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.donation import give_away, places
-from ..exports import hand_on
 from ._private import (
     Eager,
     datatype_of,
@@ -277,6 +276,3 @@ def _apart(leaves: list[Any], at: list[int]) -> tuple[list[Any], list[Any]]:
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

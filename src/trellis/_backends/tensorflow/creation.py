@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError
-from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     SCALARS,
@@ -239,6 +238,3 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
 def triu(x: Any, /, *, k: int = 0) -> Any:
     n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
-
-
-hand_on(globals())

@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
-
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
@@ -36,6 +34,3 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
     y.set_shape(shape)  # says it to the tracer; an operation that checks would stay in the graph
     return y
-
-
-hand_on(globals())

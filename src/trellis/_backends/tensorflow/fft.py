@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from ..._core.errors import DtypeError
 from ..._core.shapes import check_points, normal_axes
-from ..exports import hand_on
 from ._helpers import COMPLEX, default_float, floating, move, on, rank, sizes
 from .casting import as_dtype
 from .manipulation import roll
@@ -129,6 +128,3 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     places = normal_axes(axes, rank(x))
     shape = sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)
-
-
-hand_on(globals(), "fft")

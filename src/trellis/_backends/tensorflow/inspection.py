@@ -5,7 +5,6 @@ import sys
 import tensorflow as tf
 
 from ..._core.abilities import Abilities
-from ..exports import hand_on
 from ..shared.inspection import Info
 from .device import default_device, full_name
 
@@ -35,6 +34,3 @@ def layer_types() -> tuple[type, ...]:
     # A program with a Keras layer has imported Keras, which takes long.
     keras_layer = getattr(sys.modules.get("keras"), "Layer", None)
     return (tf.Module,) if keras_layer is None else (tf.Module, keras_layer)
-
-
-hand_on(globals())

@@ -11,7 +11,6 @@ from ..._core.errors import ShapeError
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import normal_axes
-from ..exports import hand_on
 from ..shared.norms import norm_of_vectors
 from ._helpers import (
     COMPLEX,
@@ -265,6 +264,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     return norm_of_vectors(_xp, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
-
-
-hand_on(globals(), "linalg")

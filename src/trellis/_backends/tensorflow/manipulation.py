@@ -13,7 +13,6 @@ from ..._core.shapes import (
     normal_axis,
     permutation,
 )
-from ..exports import hand_on
 from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
 
 
@@ -153,6 +152,3 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = tf.range(0, count - window + 1, step)
     windows = tf.gather(x, starts[:, None] + tf.range(window)[None, :], axis=axis)
     return move(windows, axis + 1, -1)
-
-
-hand_on(globals())

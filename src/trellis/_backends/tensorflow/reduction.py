@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes, normal_axis, only_axis
-from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -227,6 +226,3 @@ def cumulative_prod(
     else:
         total = tf.math.cumprod(x, axis)
     return _with_initial(total, axis, 1) if include_initial else total
-
-
-hand_on(globals())

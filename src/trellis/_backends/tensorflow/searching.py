@@ -7,7 +7,6 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.guards import not_bools
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 from ._helpers import (
     FLOATING,
     SCALARS,
@@ -104,6 +103,3 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
     ).indices
     values = tf.gather(x, indices, batch_dims=rank(x) - 1)
     return move(values, -1, axis), move(indices, -1, axis)
-
-
-hand_on(globals())

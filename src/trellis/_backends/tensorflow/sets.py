@@ -5,7 +5,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.results import UniqueAllResult
-from ..exports import hand_on
 from ._helpers import order, sizes, tensor
 
 
@@ -28,6 +27,3 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
         inverse_indices=tf.reshape(inverse, sizes(x)),
         counts=ends - starts,
     )
-
-
-hand_on(globals())

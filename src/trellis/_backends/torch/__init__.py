@@ -41,9 +41,11 @@ from . import _register as _register  # isort: skip
 from ._helpers import NATIVE  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 from ..complete import complete as _complete  # isort: skip
+from ..exports import keep_asked as _keep_asked  # isort: skip
 
 __array_api_version__ = "2024.12"
 TYPES = NATIVE
+_keep_asked(globals())
 MADE = _complete(_sys.modules[__name__])
 
 # Last, when everything is there: from now on arrays of this framework find the backend.

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from ._helpers import NO_PRODUCTS
 
 
@@ -16,6 +15,3 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         arrays = [None if a is None else a.to(torch.int64) for a in (x, weight, bias)]
         return F.linear(*arrays).to(dtype)
     return F.linear(x, weight, bias)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from ..._core.abilities import Abilities
-from ..exports import hand_on
 from ..shared.inspection import Info
 
 ABILITIES = Abilities(has_compiler=True, has_fast_half=True)
@@ -31,6 +30,3 @@ def __array_namespace_info__() -> Info:
 def layer_types() -> tuple[type, ...]:
     """The classes of the framework's own layers: Trellis does not see their parameters."""
     return (torch.nn.Module,)
-
-
-hand_on(globals())

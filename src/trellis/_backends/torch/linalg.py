@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
 from .products import matmul as matmul
@@ -147,6 +146,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord in (1, 2, 0):
         return torch.linalg.vector_norm(x, ord, axis, keepdims)
     return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-hand_on(globals(), "linalg")
