@@ -153,7 +153,7 @@ def reductions(x, i, b):
     return {
         "sums": (x.sum(), x.sum(1), x.sum((0, 1)), i.sum(), b.sum(1), i.prod(1), x.prod(1)),
         "means": (x.mean(), x.mean(1, keepdim=True), x.logsumexp(1)),
-        "without nan": ((x / (x > 0) * (x > 0)).nansum(1), x.nansum(0, keepdim=True)),
+        "without nan": (torch.where(x > 0, x, torch.nan).nansum(1), x.nansum(0, keepdim=True)),
         "extremes": (x.amax(1), x.amin(0), x.max(), x.min(), x.max(1), x.min(0, keepdim=True)),
         "places": (x.argmax(), x.argmax(1), x.argmin(0, keepdim=True)),
         "truth": (b.any(), b.all(1), i.any(0)),

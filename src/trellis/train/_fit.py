@@ -44,7 +44,7 @@ _REFRESH_SECONDS = 0.2
 
 
 def fit(
-    model: Module,
+    model: "Module",
     loss: Callable[..., Any],
     data: object,
     /,
@@ -423,7 +423,7 @@ class _Run:
 
 
 def evaluate(
-    model: Module,
+    model: "Module",
     loss: Callable[..., Any],
     data: object,
     /,
@@ -454,7 +454,7 @@ def evaluate(
 
 
 def predict(
-    model: Module,
+    model: "Module",
     data: object,
     /,
     *,
