@@ -9,6 +9,7 @@ import trellis
 from conftest import BACKENDS
 from trellis import convert
 from trellis._backends.interface import Backend
+from trellis._core import lazy
 from trellis._ops import TABLE
 from trellis._ops.elementwise import OPS
 from trellis._ops.record import COMPARISON, EQUALITY, FLOAT_PAIR, FRAMEWORKS, LOGICAL, PROMOTED
@@ -203,3 +204,21 @@ def test_a_name_of_a_reader_belongs_to_one_record():
     for source in (*FRAMEWORKS, "onnx"):
         names = [name for op in TABLE.values() for name in op.reads.get(source, "").split()]
         assert len(names) == len(set(names)), source
+
+
+@pytest.mark.parametrize(
+    "theirs, ours",
+    [("cat", "trellis.concat"), ("concatenate", "trellis.concat"), ("clamp", "trellis.clip"),
+     ("cumsum", "trellis.cumulative_sum"), ("softmax", "trellis.functional.softmax"),
+     ("arccos", "trellis.acos"), ("reduce_sum", "trellis.sum"),
+     ("unsqueeze", "trellis.expand_dims")],
+)  # fmt: skip
+def test_names_of_other_libraries_get_a_hint(theirs, ours):
+    with pytest.raises(AttributeError, match=f"Did you mean {ours}"):
+        lazy.enter(theirs)
+
+
+def test_a_name_that_nobody_has_gets_none():
+    with pytest.raises(AttributeError) as raised:
+        lazy.enter("nothing_at_all")
+    assert "mean" not in str(raised.value)

@@ -54,7 +54,11 @@ NAMES = {
 def enter(name: str) -> Any:
     """The package of that name, or what lives in one; used as `trellis.__getattr__`."""
     if name not in ROOMS and name not in NAMES:
-        raise AttributeError(f"module 'trellis' has no attribute {name!r}")
+        from .._ops.hints import ours_for
+
+        ours = None if name.startswith("_") else ours_for(name)
+        hint = "" if ours is None else f". Did you mean {ours}?"
+        raise AttributeError(f"module 'trellis' has no attribute {name!r}{hint}")
     room = import_module(f"trellis.{NAMES.get(name, name)}")
     found = getattr(room, name) if name in NAMES else room
     _settle(sys.modules["trellis"])

@@ -11,5 +11,6 @@ OPS = (
     Op("unique_inverse", OTHER, numpy="np.unique_inverse(x)",
        torch="torch.unique(x, return_inverse=True)", tensorflow=None, near="tf.unique"),
     Op("unique_values", OTHER, numpy="np.unique(x, equal_nan=False)", torch="torch.unique(x)",
-       tensorflow=None, near="np.unique_values jnp.unique_values tf.unique"),
+       tensorflow="tf.sort(tf.unique(tf.reshape(x, [-1])).y)",
+       near="np.unique_values jnp.unique_values tf.unique"),
 )

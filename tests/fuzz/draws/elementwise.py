@@ -4,6 +4,9 @@ import numpy as np
 import scipy.special
 from hypothesis import strategies as st
 
+from trellis._ops import record
+from trellis._ops.elementwise import OPS
+
 from ..call import Call
 from ..drawing import (
     ANY,
@@ -20,11 +23,14 @@ from ..drawing import (
     several,
 )
 
+
+def of_kind(kind, *without):
+    """The operations of a kind in the op table."""
+    return [op.key for op in OPS if op.kind is kind and op.key not in without]
+
+
 ANYTHING = "abs positive square sign real imag isfinite isinf isnan logical_not".split()
-SMOOTH = (
-    "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin sinh "
-    "sqrt tan tanh"
-).split()
+SMOOTH = of_kind(record.FLOATS, "rsqrt", "cbrt", "erf", "erfc", "erfinv")
 STEPS = "ceil floor round trunc".split()
 
 
@@ -57,9 +63,9 @@ def of_one(draw, op):
 
 DIVISIONS = "floor_divide remainder truncate_divide fmod".split()
 ARITHMETIC = [*"add subtract multiply divide pow maximum minimum".split(), *DIVISIONS]
-FLOATS = "atan2 hypot logaddexp copysign nextafter".split()
-COMPARED = "equal not_equal".split()
-ORDERED = "greater greater_equal less less_equal".split()
+FLOATS = of_kind(record.FLOAT_PAIR, "divide")
+COMPARED = of_kind(record.EQUALITY, "isclose")
+ORDERED = of_kind(record.COMPARISON)
 LOGICAL = "logical_and logical_or logical_xor".split()
 BITS = "bitwise_and bitwise_or bitwise_xor".split()
 SHIFTS = "bitwise_left_shift bitwise_right_shift".split()

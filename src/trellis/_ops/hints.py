@@ -1,0 +1,31 @@
+"""Which operation a user of another library has in mind."""
+
+from . import TABLE
+from .record import FRAMEWORKS, called
+
+# What people type that no framework's function of the table is called.
+_ALSO = {
+    "concatenate": "concat",
+    "clamp": "clip",
+    "power": "pow",
+    "mod": "remainder",
+    "transpose": "permute_dims",
+    "view": "reshape",
+}
+
+
+def ours_for(name: str) -> str | None:
+    """The operation that other libraries call `name`, by its full name; None if there is none.
+
+    >>> ours_for("cat"), ours_for("softmax"), ours_for("clamp"), ours_for("nothing")
+    ('trellis.concat', 'trellis.functional.softmax', 'trellis.clip', None)
+    """
+    if name in _ALSO:
+        return f"trellis.{_ALSO[name]}"
+    for op in TABLE.values():
+        theirs = [called(op.way(framework)) for framework in FRAMEWORKS]
+        paths = [op.name, *op.near.split(), *[path for path in theirs if path is not None]]
+        if name in [path.rpartition(".")[2] for path in paths]:
+            return f"trellis.{op.name}"
+    read = [op.name for op in TABLE.values() if name in " ".join(op.reads.values()).split()]
+    return f"trellis.{read[0]}" if read else None
