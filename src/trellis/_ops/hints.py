@@ -1,10 +1,11 @@
 """Which operation a user of another library has in mind."""
 
 from . import TABLE
-from .record import FRAMEWORKS, called
+from .record import FRAMEWORKS
 
 # What people type that no framework's function of the table is called.
 _ALSO = {
+    "cat": "concat",
     "concatenate": "concat",
     "clamp": "clip",
     "power": "pow",
@@ -23,9 +24,8 @@ def ours_for(name: str) -> str | None:
     if name in _ALSO:
         return f"trellis.{_ALSO[name]}"
     for op in TABLE.values():
-        theirs = [called(op.way(framework)) for framework in FRAMEWORKS]
-        paths = [op.name, *op.near.split(), *[path for path in theirs if path is not None]]
-        if name in [path.rpartition(".")[2] for path in paths]:
+        theirs = [op.counterpart(framework) or "" for framework in FRAMEWORKS]
+        if name in [path.rpartition(".")[2] for path in (op.name, *theirs)]:
             return f"trellis.{op.name}"
     read = [op.name for op in TABLE.values() if name in " ".join(op.reads.values()).split()]
     return f"trellis.{read[0]}" if read else None
