@@ -595,8 +595,8 @@ for sizes, kernel, strides in (((6, 4), (3, 2), (3, 2)), ((4, 7), (2, 3), (2, 4)
     wanted = padded[1 : 1 + sizes[0], 1 : 1 + sizes[1]]
     np.testing.assert_allclose(got[0, :, :, 0], wanted, rtol=1e-5, atol=1e-5)
     loss = lambda x: trellis.sum(trellis.grad(lambda x: trellis.sum(trellis.conv2d(x, xp.asarray(w),
-    strides, 1) ** 2))(x) ** 2) assert
-    np.isfinite(trellis.to_numpy(trellis.grad(loss)(xp.asarray(x)))).all()
+    strides, 1) ** 2))(x) ** 2)
+    assert np.isfinite(trellis.to_numpy(trellis.grad(loss)(xp.asarray(x)))).all()
 print("alive")
 """
 
