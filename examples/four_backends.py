@@ -16,9 +16,7 @@ def train(backend, steps):
     x = np.linspace(-2, 2, 64, dtype="float32").reshape(-1, 1)
     x, y = trellis.to_backend((x, np.sin(3 * x)), backend)
 
-    with trellis.using_backend(
-        backend
-    ):  # only for what has no array to go by: new variables and keys
+    with trellis.using_backend(backend):  # new variables and keys: there is no array yet to decide
         trellis.seed(0)
         model = nn.Sequential(
             nn.Linear(1, 32),

@@ -34,7 +34,7 @@ def main(backend="numpy", steps=600):
 
     points, labels = spirals(
         400, seed=0
-    )  # NumPy arrays: fit() takes them to the framework of the model
+    )  # NumPy arrays: fit() converts them to the framework of the model
     batch_size = 40
     history = trellis.train.fit(
         model,

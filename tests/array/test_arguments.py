@@ -42,8 +42,8 @@ MISTAKES = [
     ("fft.fft", [vector], [], {"norm": "none"}, errors.ArgumentError,
      "fft() expects norm to be 'backward', 'ortho' or 'forward', got 'none'."),
     ("fft.hfft", [vector], [], {"n": 0}, errors.ArgumentError,
-     "A Fourier transform needs at least one point, got n=0. Name n: irfft() and hfft() make "
-     "2 * (points - 1) of their input otherwise."),
+     "A Fourier transform needs at least one point, got n=0. Pass n: by default irfft() and hfft() "
+     "return 2 * (points - 1) points."),
     ("fft.fftn", [matrix], [], {"s": (2, 2), "axes": (0,)}, errors.ShapeError,
      "fftn() needs s and axes of equal lengths, got 2 and 1."),
     ("scatter", [vector, index, vector[:1]], [], {"reduce": "sum"}, errors.ArgumentError,

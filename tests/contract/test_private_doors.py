@@ -197,20 +197,15 @@ WITH_DOORS = [path.parent.name for path in PRIVATE if path.parents[1].name == "_
 WITH_DOORS = [backend for backend in WITH_DOORS if doors(backend)]
 
 
-@pytest.fixture
-def with_doors(backend):
-    if backend not in WITH_DOORS:
-        pytest.skip("the backend has no doors of a framework")
-    return backend
-
-
-def test_all_doors_shut(with_doors):
-    run_with_shut("all", with_doors, SHORT)
+@pytest.mark.parametrize("backend", WITH_DOORS)
+def test_all_doors_shut(backend):
+    run_with_shut("all", backend, SHORT)
 
 
 @pytest.mark.long
-def test_all_doors_shut_on_more_rows(with_doors):
-    run_with_shut("all", with_doors, LONG)
+@pytest.mark.parametrize("backend", WITH_DOORS)
+def test_all_doors_shut_on_more_rows(backend):
+    run_with_shut("all", backend, LONG)
 
 
 @pytest.mark.long

@@ -87,7 +87,7 @@ def test_damaged_files_end_in_errors_of_ours():
 
 @pytest.mark.parametrize("data", [b"", b"not a model", b"\x08\x08", bytes(1000)])
 def test_other_bytes_are_no_model(data):
-    with pytest.raises(ArgumentError, match="no ONNX model"):
+    with pytest.raises(ArgumentError, match="not an ONNX model"):
         read(data)
 
 
@@ -139,7 +139,7 @@ def test_external_data_that_are_too_short_are_refused(tmp_path, offset, dims):
 
 def test_external_data_of_bytes_have_no_folder(tmp_path):
     path = with_external(tmp_path, "weights.bin")
-    with pytest.raises(ArgumentError, match="give the path"):
+    with pytest.raises(ArgumentError, match="pass the path"):
         read(path.read_bytes())
 
 

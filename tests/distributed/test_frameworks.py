@@ -47,7 +47,7 @@ def test_shard_says_what_it_takes():
     errors = trellis.errors
     with pytest.raises(errors.NotSupportedError, match="FSDP"):
         trellis.distributed.shard({"w": torch.ones(2)}, rule)
-    with pytest.raises(errors.ArgumentTypeError, match="rule is"):
+    with pytest.raises(errors.ArgumentTypeError, match="rule must be"):
         trellis.distributed.shard(x, 3)
     optimizer = trellis.optim.SGD(lr=0.1)
     with trellis.using_backend("torch"):

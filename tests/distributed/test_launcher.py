@@ -58,7 +58,9 @@ def test_the_rank_that_fails_is_named_and_gives_the_exit_code(script, tmp_path):
     path = script("if rank == 1: sys.exit(7)\ntime.sleep(600)")
     done = launching.run(3, path, timeout=60)
     assert done.returncode == 7
-    assert "trellis run: rank 1 of 3 ended with exit code 7; the others are ended." in done.stderr
+    assert (
+        "trellis run: rank 1 of 3 ended with exit code 7; the others are terminated." in done.stderr
+    )
     assert launching.processes_with(str(tmp_path)) == []
 
 

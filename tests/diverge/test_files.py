@@ -37,7 +37,7 @@ def test_other_files_are_refused(tmp_path):
     from trellis._core.files import write_arrays
 
     write_arrays(tmp_path / "weights.safetensors", {"w": np.ones(3)})
-    with pytest.raises(ArgumentError, match="no recording"):
+    with pytest.raises(ArgumentError, match="not a recording"):
         load_recording(tmp_path / "weights.safetensors")
 
 

@@ -91,8 +91,8 @@ def test_files_of_ours_come_back(name, tmp_path, capsys):
     [
         (["inspect", "nothing.onnx"], "nothing.onnx"),
         (["convert", "nothing.onnx"], "There is no file 'nothing.onnx'"),
-        (["export", "trellis.demo:DigitReader", "out.xyz"], "is the suffix of no format"),
-        (["export", "trellis.demo:DigitReader", "out.onnx"], "Say what the model takes"),
+        (["export", "trellis.demo:DigitReader", "out.xyz"], "is not the suffix of a format"),
+        (["export", "trellis.demo:DigitReader", "out.onnx"], "Describe the inputs of the model"),
         (["export", "trellis.demo:Nothing", "out.onnx"], "has no 'Nothing'"),
         (["export", "no_such_module:x", "out.onnx"], "No module named"),
     ],

@@ -146,7 +146,7 @@ def test_damaged_files_are_refused_in_words(name, seed, tmp_path):
     noise = np.random.default_rng(seed).bytes(200 + seed)
     path = tmp_path / name
     path.write_bytes(heads.get(name, b"") + noise)
-    with pytest.raises(errors.ArgumentError, match="is damaged, or none of the files"):
+    with pytest.raises(errors.ArgumentError, match="is damaged, or not a file"):
         export.describe(path)
 
 

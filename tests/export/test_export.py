@@ -202,11 +202,11 @@ def test_an_axis_that_cannot_be_open_is_found(tmp_path):
     [
         ({"args": X}, "as a tuple"),
         ({"args": ()}, "needs example inputs"),
-        ({"dynamic": {"y": {0: "n"}}}, "which is no input; the inputs are x"),
+        ({"dynamic": {"y": {0: "n"}}}, "which is not an input; the inputs are x"),
         ({"dynamic": {"x": {5: "n"}}}, "names the axis 5"),
         ({"dynamic": {"x": {0: "1n"}}}, "identifier"),
         ({"dynamic": {"x": {0: "n", 1: "n"}}}, "sizes 3 and 4"),
-        ({"dynamic": {"x": "n"}}, "which axes are open"),
+        ({"dynamic": {"x": "n"}}, "must map axes"),
         ({"input_names": ["a", "b"]}, "There are 1 inputs"),
         ({"input_names": ["a b"]}, "a_b"),
         ({"variables": "folded"}, "'parameters' or 'constants'"),

@@ -189,7 +189,7 @@ def test_nothing_is_unpickled(folder):
 
 
 def test_nothing_is_fetched():
-    with pytest.raises(FileNotFoundError, match=r"'openai/gpt2'.*fetches nothing"):
+    with pytest.raises(FileNotFoundError, match=r"'openai/gpt2'.*downloads nothing"):
         models.from_pretrained("openai/gpt2")
 
 

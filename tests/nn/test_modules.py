@@ -823,10 +823,10 @@ def test_module_track_submod_call_order(backend, xp, x64):
 
 def test_every_row_is_here():
     rows = """module_training module_training_with_duplicate module_w_dict_training
-    module_w_list_training
-        module_w_partial_v module_w_none_attribute with_custom_var_structure top_module
-        top_variables v_with_top_v_key_chains module_depth module_height sub_modules
-        module_track_submod_rets module_check_submod_rets module_track_submod_call_order""".split()
+        module_w_list_training module_w_partial_v module_w_none_attribute
+        with_custom_var_structure top_module top_variables
+        v_with_top_v_key_chains module_depth module_height sub_modules module_track_submod_rets
+        module_check_submod_rets module_track_submod_call_order""".split()
     for row in rows:
         assert "backend" in inspect.signature(globals()[f"test_{row}"]).parameters
 

@@ -1,4 +1,5 @@
-"""Charts of what was measured: loss curves of the demo, the board beside the seeds, speed.
+"""Charts of what was measured: loss curves of the demo, the board compared with the seed tables,
+speed.
 
 The figures come from files in docs/ that runs have written; nothing here invents a number.
 """
@@ -131,13 +132,15 @@ def ratios(title: str) -> list[tuple[str, dict[str, float]]]:
 
 
 def training(colours: Palette) -> str:
-    """A training step beside native code: Trellis and Keras."""
+    """A training step compared with native code: Trellis and Keras."""
     rows = [
         (label, row)
         for label, row in ratios("One training step with Adam, forward to update")
         if label.endswith((", eager", ", compiled")) and "keras" in row
     ]
-    picture = Drawing(760, 74 + 30 * len(rows), colours, "A training step, beside native code")
+    picture = Drawing(
+        760, 74 + 30 * len(rows), colours, "A training step, compared with native code"
+    )
     left, width, most = 220, 450, 6.0
     unit = width / most
     fills = {"trellis": colours.strong, "keras": colours.series[1]}

@@ -9,7 +9,7 @@ from prose import escaped
 
 
 def fenced(text: str) -> str:
-    """A docstring whose examples stand in fences.
+    """A docstring whose examples are in fences.
 
     >>> fenced("Twice.\\n\\n>>> 1 + 1\\n2\\n\\nMore.").split("\\n")
     ['Twice.', '', '```pycon', '>>> 1 + 1', '2', '```', '', 'More.']

@@ -23,7 +23,7 @@ def dtype(x: Any) -> str:
 
 
 def default(fn: Any, name: str) -> Any:
-    """What an argument is if nobody gives it."""
+    """The default of an argument."""
     return _parameter(fn, name).default
 
 

@@ -20,7 +20,7 @@ def filled(markdown: str) -> str:
 
 
 def table(prefixes: tuple[str, ...]) -> str:
-    """All names that begin so, and ours beside them, by group; the groups can be folded."""
+    """All names with these prefixes, and ours, by group; the groups can be folded."""
     rows: dict[str, list[tuple[str, Name]]] = {}
     for name in public_names.all_names():
         for theirs in reference.counterparts().get(name.path, {}).values():

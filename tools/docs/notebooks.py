@@ -28,7 +28,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)(\{[^}]*\})?")
 
 
 def address(page: str) -> str:
-    """Where the notebook of a page stands on the site.
+    """The address of a page's notebook on the site.
 
     >>> address("learn/ten_minutes.md")
     'notebooks/ten_minutes.ipynb'

@@ -127,7 +127,7 @@ _BY_FILE = {
 
 @dataclass
 class Name:
-    """A public name: how it is written, what it is, and where its page stands."""
+    """A public name: how it is written, what it is, and the address of its page."""
 
     path: str  # as a user writes it, "trellis.functional.gelu"
     value: Any
@@ -136,7 +136,7 @@ class Name:
 
     @property
     def short(self) -> str:
-        """What stands in a list of its group.
+        """Its line in the list of its group.
 
         >>> Name("trellis.functional.gelu", None, "functional").short
         'gelu'

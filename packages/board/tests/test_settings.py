@@ -21,7 +21,7 @@ from .helpers import make_part
         ("other_columns = 1", "other_columns is 1; expected true or false"),
         ("[[group]]\nname = 'x'", "group, entry 1 needs a name and tests"),
         ("[[group]]\nname = 'x'\ntests = [{ row = 'y' }]", "has no match"),
-        ("[[group]]\nname = 'x'\ntests = ['{row}{row}']", "may stand there once"),
+        ("[[group]]\nname = 'x'\ntests = ['{row}{row}']", "may occur once"),
         ("[[issue]]\ntests = '*'", "needs tests and a link"),
         ("[[issue]]\ntests = '*'\nlink = 'javascript:alert(1)'", "expected an address with http"),
         ("group = ['x']", "group, entry 1 is 'x'; expected a table with name, tests, folded"),

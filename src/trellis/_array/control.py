@@ -30,11 +30,11 @@ def cond(
     array([2., 3.])
     """
     if pred is None:
-        raise ArgumentTypeError("cond() decides by True, False or an array, got None.")
+        raise ArgumentTypeError("cond() expects True, False or an array for pred, got None.")
     if not isinstance(pred, bool) and len(getattr(pred, "shape", ())) > 0:
-        raise ShapeError(f"cond() decides by one truth, got {shown(pred)}.")
+        raise ShapeError(f"cond() expects one truth value for pred, got {shown(pred)}.")
     if is_array(pred) and "complex" in str(pred.dtype):  # type: ignore[union-attr]
-        raise DtypeError("cond() decides by a truth or a real number, got a complex one.")
+        raise DtypeError("cond() expects a bool or a real number for pred, got a complex one.")
     check_callable("cond", true_fn)
     check_callable("cond", false_fn)
     result: T = xp_of_any(pred, *leaves(operands)).cond(pred, true_fn, false_fn, *operands)
@@ -54,7 +54,9 @@ def while_loop(cond_fn: Callable[[T], Any], body_fn: Callable[[T], T], init: T, 
     def checked(state: T) -> Any:
         decision = cond_fn(state)
         if len(getattr(decision, "shape", ())) > 0:
-            raise ShapeError(f"while_loop() goes on by one truth, got {shown(decision)}.")
+            raise ShapeError(
+                f"while_loop() expects cond_fn to return one truth value, got {shown(decision)}."
+            )
         return decision
 
     seen: list[bool] = []
@@ -86,7 +88,7 @@ def scan(fn: Callable[[T, Any], tuple[T, Any]], init: T, xs: Nest, /) -> tuple[T
         raise ShapeError("scan() needs at least one array in xs, to know how many steps to take.")
     for x in arrays:
         if not is_array(x) or len(x.shape) == 0:
-            raise ShapeError(f"scan() goes along the first axis of xs, got {shown(x)}.")
+            raise ShapeError(f"scan() runs over the first axis of xs, got {shown(x)}.")
     seen: list[bool] = []
 
     def checked(carry: T, x: Array) -> tuple[T, Any]:

@@ -261,7 +261,7 @@ def _along_axis(name: str, x: A, n: int | None, axis: int, norm: str) -> A:
 def _along_axes(name: str, x: A, s: Ints, axes: Ints, norm: str) -> A:
     if axes is not None:
         check_axes(axes)
-    # -1 stands for the whole axis.
+    # -1 means the whole axis.
     _check(name, [] if s is None else [n for n in s if n != -1], norm)
     axes = axes if axes is None else tuple(axes)  # torch alone would take one integer
     if s is not None and axes is not None:

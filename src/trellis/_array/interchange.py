@@ -146,7 +146,7 @@ def _view(x: Array, source: Backend, target: Backend) -> Any:
 def _moved(y: Array, target: Backend, device: Device | None, copy: bool | None) -> Any:
     moved = target.to_device(y, device)
     if copy is False and target.device(moved) != target.device(y):
-        raise CopyError(f"From {target.device(y)} to {device} needs a copy. Leave copy=False out.")
+        raise CopyError(f"From {target.device(y)} to {device} needs a copy. Remove copy=False.")
     return moved
 
 

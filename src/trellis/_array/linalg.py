@@ -365,7 +365,7 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     """
     try:
         if axes is True or axes is False:
-            raise WrongKind("axes are no flag")
+            raise WrongKind("axes must not be a bool")
         return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
     except Exception as error:
         explain(error, tensordot)

@@ -59,11 +59,11 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
     """
     try:
         if axes is True or axes is False:
-            raise WrongKind("axes are no flag")
+            raise WrongKind("axes must not be a bool")
         if type(axes) is not int and hasattr(axes, "__iter__"):
             for part in axes:
                 if not hasattr(part, "__iter__"):  # NumPy alone takes two numbers
-                    raise WrongKind(f"{part!r} is no list of axes")
+                    raise WrongKind(f"{part!r} is not a list of axes")
         return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
     except Exception as error:
         explain(error, tensordot)

@@ -1,6 +1,7 @@
-"""What a file of a backend hands on: of its names, those that the interface asks for."""
+"""The names that the interface asks for, and a namespace that has no others."""
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 from .array_api import FFT, Linalg
@@ -27,10 +28,14 @@ ASKED = {
 }
 
 
-def hand_on(space: dict[str, Any], room: str = "") -> None:
-    """The last line of a file: sets its `__all__`, from its `globals()`.
+def keep_asked(space: dict[str, Any]) -> None:
+    """Called by a backend with its `globals()`: what its files import for themselves, goes again.
 
-    `room` is the extension of the standard that the file is. Set from here, where type checkers do
-    not look: they could not work the names out, and would take all others for private.
+    Its files are imported with `*`, and have no lists of what they hand on: of their names, the
+    namespace keeps those that the interface asks for, and the files themselves.
     """
-    space["__all__"] = sorted([name for name in space if name in ASKED[room]])
+    package = f"{space['__name__']}."
+    for name, value in list(space.items()):
+        is_file = isinstance(value, ModuleType) and value.__name__.startswith(package)
+        if not name.startswith("_") and name not in ASKED[""] and not is_file:
+            del space[name]

@@ -78,8 +78,8 @@ class DataTypes(Protocol):
 
 
 class Gradients(Protocol):
-    """Differentiation and vectorisation, over flat lists of arrays: nests are taken apart above the
-    seam.
+    """Differentiation and vectorisation, over flat lists of arrays: pytrees are taken apart above
+    the seam.
     """
 
     def vjp(
@@ -133,7 +133,7 @@ class Compilation(Protocol):
     ) -> Callable[..., Any]:
         """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
         would be. Results may be written over the arrays of the arguments `donate_argnums`, and the
-        nests that held them emptied. The argument number `carry` comes back, changed, as
+        pytrees that held them emptied. The argument number `carry` comes back, changed, as
         the last of several results: its memory may be used for that, and the caller must not look
         at it again.
         """
@@ -167,12 +167,12 @@ class Compilation(Protocol):
     def while_loop(
         self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any
     ) -> Any:
-        """`body_fn` over a nest of arrays as long as `cond_fn` holds."""
+        """`body_fn` over a pytree of arrays as long as `cond_fn` holds."""
 
     def scan(
         self, fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any
     ) -> tuple[Any, Any]:
-        """`carry, y = fn(carry, x)` over axis 0 of a nest; the last carry and the stacked ys."""
+        """`carry, y = fn(carry, x)` over axis 0 of a pytree; the last carry and the stacked ys."""
 
 
 class Interchange(Protocol):

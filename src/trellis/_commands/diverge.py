@@ -9,14 +9,16 @@ SUMMARY = "find the first call in which two runs of a program differ"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    record = actions.add_parser("record", help="run a function and keep what each call gave")
+    record = actions.add_parser("record", help="run a function and record the result of each call")
     record.add_argument("program", help="file.py:name of a function that takes no arguments")
     record.add_argument("file", help="where to write the recording (safetensors)")
     record.add_argument("--backend", help="the framework to run it on")
     record.add_argument("--gradients", action="store_true", help="gradients of each call too")
     compare = actions.add_parser("compare", help="compare recordings, the first with the others")
     compare.add_argument("files", nargs="+", metavar="FILE", help="two recordings or more")
-    compare.add_argument("--tolerance", type=float, help="allowed difference over the scale")
+    compare.add_argument(
+        "--tolerance", type=float, help="allowed difference, relative to the scale"
+    )
     compare.add_argument("--svg", help="draw the difference along the calls into this file")
 
 

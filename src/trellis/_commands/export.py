@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="package.module:name of a module or function, or a file of another framework: .onnx, "
         ".pt2, .keras, a SavedModel",
     )
-    parser.add_argument("output", help="where to write; its suffix says the format")
+    parser.add_argument("output", help="where to write; its suffix decides the format")
     parser.add_argument("--to", choices=sorted(_SUFFIXES.values()), help="the format")
     parser.add_argument(
         "--input", dest="inputs", action="append", default=[], type=parsed, help=HELP
@@ -50,8 +50,8 @@ def _exported(arguments: argparse.Namespace) -> Any:
     format = arguments.to or _SUFFIXES.get(suffix)
     if format is None:
         raise ArgumentError(
-            f"{suffix!r} is the suffix of no format; write one of "
-            f"{', '.join([s for s in _SUFFIXES if s])}, or say --to."
+            f"{suffix!r} is not the suffix of a format; write one of "
+            f"{', '.join([s for s in _SUFFIXES if s])}, or pass --to."
         )
     inputs: list[Input] = arguments.inputs
     if ":" in arguments.model and not Path(arguments.model).exists():
@@ -61,7 +61,7 @@ def _exported(arguments: argparse.Namespace) -> Any:
         model = converted(Path(arguments.model), arguments.backend)
         inputs = inputs or _inputs_of(Path(arguments.model))
     if not inputs:
-        raise ArgumentError("Say what the model takes: --input 'x=float32[batch,8,8,1]'.")
+        raise ArgumentError("Describe the inputs of the model: --input 'x=float32[batch,8,8,1]'.")
     if arguments.weights:
         model.load_weights(arguments.weights)
     options: dict[str, Any] = {}

@@ -7,8 +7,8 @@ from typing import Any
 
 _PATTERN = re.compile(r"(?:(\w+)=)?(\w+)\[([\w, ]*)\](?::(\d+))?")
 HELP = (
-    "an input of the model, in order: 'x=float32[batch,8,8,1]'. A name for a size keeps that axis "
-    "open; 'int32[batch,16]:1000' are numbers below 1000"
+    "an input of the model, in order: 'x=float32[batch,8,8,1]'. A name for a size makes that axis "
+    "dynamic; 'int32[batch,16]:1000' are numbers below 1000"
 )
 
 
@@ -47,7 +47,7 @@ def parsed(text: str) -> Input:
     found = _PATTERN.fullmatch(text.strip())
     if found is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no input; write name=dtype[sizes], such as x=float32[batch,8,8,1]"
+            f"{text!r} is not an input; write name=dtype[sizes], such as x=float32[batch,8,8,1]"
         )
     name, dtype, sizes, bound = found.groups()
     shape = [size.strip() for size in sizes.split(",") if size.strip()]

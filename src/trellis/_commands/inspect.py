@@ -5,7 +5,7 @@ from functools import partial
 
 from .errors import told
 
-SUMMARY = "what is in a model file or a file of weights; runs no code of it"
+SUMMARY = "what is in a model file or a file of weights, without running its code"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

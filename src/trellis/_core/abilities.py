@@ -1,7 +1,6 @@
 """What a framework can do, as data: nobody outside a backend asks for a framework by its name."""
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,3 @@ class Abilities:
 
     max_dimensions: int = 64
     """The most axes that an array has."""
-
-
-def capabilities(abilities: Abilities) -> dict[str, Any]:
-    """The standard's words for some of them: `__array_namespace_info__().capabilities()`."""
-    return {
-        "boolean indexing": abilities.has_boolean_masks,
-        "data-dependent shapes": abilities.has_boolean_masks,
-        "max dimensions": abilities.max_dimensions,
-    }

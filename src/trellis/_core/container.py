@@ -41,7 +41,7 @@ class Container(dict[str, Any]):
             items = dict({} if mapping is None else mapping, **entries)
         except (TypeError, ValueError):
             raise ArgumentTypeError(
-                f"Container() is made of a dict or of (key, value) pairs, got {mapping!r}."
+                f"Container() expects a dict or (key, value) pairs, got {mapping!r}."
             ) from None
         for key in sorted(items) if alphabetical_keys else items:
             if "/" in key:
@@ -78,7 +78,7 @@ class Container(dict[str, Any]):
             owner = dict.__getitem__(self, head)
             if not isinstance(owner, dict):
                 raise KeyChainError(
-                    f"{head!r} is a leaf of this Container, so that there is no place for {key!r}."
+                    f"{head!r} is a leaf of this Container, so it cannot contain {key!r}."
                 )
             owner[rest] = value
             return

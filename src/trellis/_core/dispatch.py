@@ -229,9 +229,7 @@ def stand_in(name: str, backend: object) -> None:
     if name in _added:
         _added[name] = backend
     else:
-        from .. import _backends
-
-        setattr(_backends, name, backend)
+        setattr(sys.modules[loaded[name].__name__.rpartition(".")[0]], name, backend)
 
 
 # Public -------------------------------------------------------------------------------------------

@@ -118,8 +118,8 @@ def _checked_default(dtype: DTypeLike) -> DType:
 def promote(a: str, b: str) -> str:
     """The type that holds both, by the standard's table; names in, name out.
 
-    Beyond the standard: float16 and bfloat16 meet in float32; an integer beside a float takes the
-    float; bool beside anything takes the other.
+    Beyond the standard: float16 and bfloat16 are promoted to float32; an integer with a float takes
+    the float; bool with anything takes the other.
 
     >>> promote("int8", "uint8")
     'int16'
@@ -171,7 +171,7 @@ def is_kind(name: str, kind: DTypeLike, *, as_name: Callable[[Any], str]) -> boo
 
 
 def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Callable[[Any], str]) -> str:
-    """The standard's `result_type`, on names. Python scalars take the type of the arrays beside
+    """The standard's `result_type`, on names. Python scalars take the type of the arrays next to
     them.
     """
     names: list[str] = []
@@ -194,7 +194,8 @@ def result_name(arrays_and_dtypes: tuple[Any, ...], *, as_name: Callable[[Any], 
 
 
 def with_scalar(name: str, scalar: object) -> str:
-    """The type of an array of type `name` beside a Python scalar: never wider within one kind."""
+    """The type of an array of type `name` combined with a Python scalar: never wider within one
+    kind."""
     if isinstance(scalar, complex) and name not in COMPLEX:
         if name not in FLOATING:
             return str(default_complex())
@@ -267,7 +268,7 @@ def refuse_value(value: object, name: str) -> ArgumentError:
 
 
 def of_numbers(numbers: tuple[Any, ...]) -> str:
-    """The type of Python numbers that stand beside no array: bool, int64 or the defaults.
+    """The type of Python numbers without an array: bool, int64 or the defaults.
 
     >>> of_numbers((1, 2.5))
     'float32'

@@ -93,7 +93,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
             arrays[name] = _from_pairs(arrays[name])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ArgumentError(
-            f"{os.fspath(path)} is damaged: its list of complex arrays makes no sense."
+            f"{os.fspath(path)} is damaged: its list of complex arrays is invalid."
         ) from None
     return arrays, metadata
 
@@ -158,7 +158,8 @@ def _is_whole(
 
 
 def replace_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
-    """Write beside the target, flush to the disk, then rename: readers see the old or the new file.
+    """Write to a temporary file in the same folder, flush to disk, then rename: readers see the old
+    or the new file.
 
     Where the path is a symbolic link, the file that it names is replaced and the link stays. A file
     that exists keeps its permissions.

@@ -34,7 +34,7 @@ def check_axis(axis: object) -> None:
     """Raise unless an axis is an integer, several, or None."""
     for a in axis if isinstance(axis, (tuple, list)) else (axis,):
         if a is not None and type(a) is not int and not _is_integer(a):
-            raise WrongKind(f"{a!r} is no axis")
+            raise WrongKind(f"{a!r} is not an axis")
 
 
 def check_over(axis: object, *flags: object) -> None:
@@ -64,14 +64,14 @@ def check_whole(value: Any) -> None:
     is_one = not hasattr(value, "__iter__") or hasattr(value, "dtype")
     for n in (value,) if is_one else value:
         if not _is_integer(n):
-            raise WrongKind(f"{n!r} is no integer")
+            raise WrongKind(f"{n!r} is not an integer")
 
 
 def check_within(value: object) -> None:
     """Raise unless an option is one integer that could count elements."""
     if type(value) is not int:
         if hasattr(value, "__iter__") and not hasattr(value, "dtype"):
-            raise WrongKind(f"{value!r} is no integer")
+            raise WrongKind(f"{value!r} is not an integer")
         check_whole(value)
     elif not -LARGEST <= value <= LARGEST:
         raise OverflowError(f"{value} is more than any array has elements")
@@ -80,23 +80,23 @@ def check_within(value: object) -> None:
 def check_scalar(value: object) -> None:
     """Raise unless a value is a Python number or an array."""
     if not isinstance(value, Number) and not hasattr(value, "dtype"):
-        raise WrongKind(f"{value!r} is no number")
+        raise WrongKind(f"{value!r} is not a number")
 
 
 def check_array(value: object) -> None:
     """Raise unless a value is an array, or a pytree of them."""
     if not hasattr(value, "dtype") and not isinstance(value, dict):
-        raise WrongKind(f"{value!r} is no array")
+        raise WrongKind(f"{value!r} is not an array")
 
 
 def check_integers(xp: Backend, function: str, indices: Array) -> None:
     """Raise unless `indices` are an array of integers."""
     if not hasattr(indices, "dtype"):
-        raise WrongKind(f"{indices!r} is no array")
+        raise WrongKind(f"{indices!r} is not an array")
     name = xp.dtype_name(indices.dtype)
     if not name.startswith(("int", "uint")):
         raise DtypeError(
-            f"{function}() counts by integers, got an array of {name}. "
+            f"{function}() expects integers, got an array of {name}. "
             "Write trellis.astype(indices, 'int64')."
         )
 
@@ -113,7 +113,7 @@ def check_number(value: object) -> None:
     """Raise unless an option is a number: a Python number or an array of one element."""
     is_number = isinstance(value, Number) and not isinstance(value, bool)
     if not is_number and getattr(value, "shape", None) != ():
-        raise WrongKind(f"{value!r} is no number")
+        raise WrongKind(f"{value!r} is not a number")
 
 
 def check_numbers(*values: object) -> None:
@@ -134,12 +134,12 @@ def check_tolerances(function: str, rtol: object, atol: object) -> None:
 
 def unordered(function: str) -> DtypeError:
     """The error for complex numbers where an order is needed."""
-    return DtypeError(f"{function}() orders numbers, and complex numbers have no order.")
+    return DtypeError(f"{function}() cannot compare complex numbers, which have no order.")
 
 
 def not_bools(dtype: object) -> DtypeError:
-    """The error for a condition of `where` that is no array of bools."""
-    return DtypeError(f"where() chooses by an array of bools, got one of {dtype}: write x != 0.")
+    """The error for a condition of `where` that is not an array of bools."""
+    return DtypeError(f"where() expects a condition of bools, got {dtype}: write x != 0.")
 
 
 def singular(function: str) -> ArgumentError:
@@ -151,5 +151,5 @@ def singular(function: str) -> ArgumentError:
         )
     return ArgumentError(
         f"{function}() needs matrices that can be inverted, and got one that is singular. "
-        "Write linalg.pinv(x) for what comes nearest to an inverse."
+        "Write linalg.pinv(x) for the pseudo-inverse."
     )

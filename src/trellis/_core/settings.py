@@ -21,7 +21,8 @@ class Setting(Generic[T]):
     'green'
     """
 
-    # torch.compile cannot read context variables. While nobody overrides the setting it reads plain
+    # torch.compile cannot read context variables. While the setting is not overridden it reads
+    # plain
     # attributes, and guards them; the torch backend declares `_look_up` a constant of the compiled
     # function, and its argument is there to be guarded.
 

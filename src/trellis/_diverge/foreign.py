@@ -97,7 +97,7 @@ def _by_module(source: Any, own: Module, args: tuple[Any, ...]) -> list[Recordin
 
 
 class _Watch:
-    """Stands where a tracker would: is told what each module of a tree returns."""
+    """Takes the place of a tracker: it is passed what each module of a tree returns."""
 
     def __init__(self, root: Module, found: list[tuple[str, list[Any]]]):
         self.root, self._found = root, found

@@ -75,8 +75,8 @@ def load_recording(path: str | os.PathLike[str], /) -> Recording:
     arrays, metadata = read_arrays(path)
     if metadata.get("format") != _FORMAT:
         raise ArgumentError(
-            f"{os.fspath(path)} is no recording of this version. `trellis diverge record` writes "
-            "one."
+            f"{os.fspath(path)} is not a recording of this version. `trellis diverge record` "
+            "writes one."
         )
     head = json.loads(metadata["recording"])
     calls = []

@@ -205,7 +205,7 @@ def categorical(key: A, logits: A, /, axis: int = -1, shape: Shape | None = None
         if broadcast_shapes(batch, sizes) != sizes:
             raise ShapeError(f"Logits of batch shape {batch} do not broadcast to {sizes}.")
         native = draw_dtype(xp, None, logits, function="categorical")
-        # The categories stand at the same place, counted from the end, as in `logits`.
+        # The axis of the categories is the same, counted from the end, as in `logits`.
         at = len(sizes) + axis + 1
         noise = gumbel(key, (*sizes[:at], int(logits.shape[axis]), *sizes[at:]), native)
         return xp.argmax(noise + xp.astype(logits, native, copy=False), axis=axis)

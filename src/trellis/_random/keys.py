@@ -22,7 +22,7 @@ def key(seed: int | Array, /, *, backend: str | None = None, device: Device | No
     array([1, 5], dtype=uint32)
     """
     if is_key(seed):
-        raise ArgumentTypeError("key() takes an integer seed; what came is a key already.")
+        raise ArgumentTypeError("key() takes an integer seed, got a key.")
     words = known_words(seed)
     if words is None:
         return xp_of(seed).random.key_of_seed(seed)

@@ -24,7 +24,7 @@ class _GlobalStream:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Until somebody seeds it, no two processes draw the same numbers.
+        # Until it is seeded, no two processes draw the same numbers.
         self._key: Words = seed_words(int.from_bytes(os.urandom(8), "big"))
         self._count = 0
         self._forks = 0
@@ -114,7 +114,7 @@ class stream:
 
 
 def _words_of_child(key: Words, fork: int) -> Words:
-    """The key with which a forked process goes on; no draw of the parent has it."""
+    """The key with which a forked process continues; no draw of the parent uses it."""
     return threefry(threefry(key, (MASK, MASK)), (fork >> 32 & MASK, fork & MASK))
 
 

@@ -106,7 +106,7 @@ def _relative_to_largest(xp: Backend, weights: Array) -> Any:
         )
         scaled, largest = scaled * factor, largest * factor
     scaled = xp.astype(scaled, xp.float32)
-    # What is lost beside a far larger weight is still not zero.
+    # A weight that underflows next to a far larger one is still not zero.
     return xp.where((weights > 0) & (scaled < 2.0**-126), 2.0**-126 + xp.zeros_like(scaled), scaled)
 
 

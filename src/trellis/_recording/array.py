@@ -169,7 +169,7 @@ _BINARY = {
     "rshift": operator.rshift,
 }
 _COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
-# What NumPy's arrays and torch's call when they stand on the left of an operator.
+# Called by NumPy's and torch's arrays on the left of an operator.
 _UFUNCS = {
     "add": operator.add,
     "subtract": operator.sub,

@@ -46,7 +46,7 @@ class Recorder:
 
     def __init__(self, name: str):
         self.name = name
-        # The module itself: while another thread records, `load` hands out what stands for it.
+        # The module itself: while another thread records, `load` returns its recording backend.
         load(name)
         self.xp: Any = dispatch.loaded[name]
         self.places = Places()

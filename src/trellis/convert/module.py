@@ -140,7 +140,7 @@ def native(array: Array, backend: str, device: Device) -> Any:
 def narrowed(array: Array, backend: str) -> Any:
     """The array with 32-bit integers in the place of 64-bit ones, where the backend has no others.
 
-    A number that does not fit is clipped: it stands for "to the end" in slices and masks.
+    A number that does not fit is clipped: it means "to the end" in slices and masks.
     """
     array = np.asarray(array)
     if array.dtype.name not in ("int64", "uint64") or has_64_bits(backend):

@@ -72,7 +72,7 @@ class Rules:
 
 def refuse_missing(source: str, missing: Iterable[tuple[str, str]]) -> None:
     """Raise if there are operations without a rule, given as pairs of name and place: all at once,
-    so that nobody finds them one by one."""
+    so that users need not find them one by one."""
     counts: Counter[str] = Counter()
     places: dict[str, str] = {}
     for name, where in missing:
@@ -88,5 +88,5 @@ def refuse_missing(source: str, missing: Iterable[tuple[str, str]]) -> None:
     raise NotSupportedError(
         f"This {source} model has {len(counts)} operations that Trellis has no rule for:\n"
         + "\n".join(lines)
-        + f'\nAdd one with @convert.rule("{first}"), or take it out of the model.'
+        + f'\nAdd one with @convert.rule("{first}"), or remove it from the model.'
     )

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph import Graph, Printer
 from ..graph.graph import all_nodes, values_in
 
-# Constants up to this many numbers are written out beside their packed form.
+# Constants up to this many numbers are also written out, in a comment.
 _SMALL = 16
 
 
@@ -35,7 +35,7 @@ def source_of(
             "",
             "",
             f"class {title}(nn.Module):",
-            '    """The variables begin at zero; `load_weights` or `v=` brings their values."""',
+            '    """The variables are zeros until `load_weights` or `v=` sets them."""',
             "",
             *_build(constants),
             "    def _create_variables(self, *, device, dtype):",

@@ -23,7 +23,7 @@ class Layout:
         for x in leaves:
             if not hasattr(x, "dtype"):
                 raise ArgumentTypeError(
-                    f"{name}() moves pytrees of arrays, got {shown(x)} in one: write "
+                    f"{name}() expects pytrees of arrays, got {shown(x)} in one: write "
                     "trellis.asarray(...) around it."
                 )
         self.xp: Any = xp_of_all(*leaves) if leaves else None
@@ -31,7 +31,7 @@ class Layout:
         self._shapes = [tuple(x.shape) for x in leaves]
         if any([kind.startswith("complex") for kind in self._kinds]):
             raise DtypeError(
-                f"{name}() moves no complex numbers: move trellis.real(x) and trellis.imag(x)."
+                f"{name}() cannot send complex numbers: send trellis.real(x) and trellis.imag(x)."
             )
 
     def pack(self, nest: Any) -> Buffers:

@@ -27,7 +27,7 @@ def place_of(variables: Mapping[str, str], timeout: float) -> Place:
     rank_name, size_name = given[0]
     rank, size = int(variables[rank_name]), int(variables[size_name])
     if not 0 <= rank < size:
-        raise ArgumentError(f"{rank_name}={rank} is no rank of {size_name}={size} processes.")
+        raise ArgumentError(f"{rank_name}={rank} is not a rank of {size_name}={size} processes.")
     port = int(variables.get("MASTER_PORT", "0"))
     return Place(
         rank,
@@ -65,7 +65,7 @@ def with_addresses(place: Place) -> Place:
         from mpi4py import MPI
     except ImportError:
         raise DistributedError(
-            "The launcher says how many processes there are but not where they meet. Set "
+            "The launcher sets the number of processes but not the address of rank 0. Set "
             "MASTER_ADDR and MASTER_PORT to the host of rank 0 and a free port there, or "
             "install mpi4py, which asks MPI: pip install 'trellis-ml[mpi]'."
         ) from None
@@ -80,7 +80,7 @@ def with_addresses(place: Place) -> Place:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens to right now."""
+    """Ports that are free right now."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

@@ -18,7 +18,7 @@ from ._pmi import Registry
 from ._report import VARIABLE
 
 _LOOK = 0.05  # seconds between two looks at the processes
-_SETTLE = 0.5  # seconds in which the cause of a failure is told from its consequences
+_SETTLE = 0.5  # seconds in which the cause of a failure is separated from its consequences
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
@@ -138,7 +138,7 @@ class Ranks:
         for rank, process in enumerate(self._processes):
             if rank not in self._codes and process.poll() is not None:
                 self._codes[rank] = process.returncode
-                # What it had started: nobody else would end that.
+                # Processes that it had started: nothing else would end them.
                 self._kill(rank, signal.SIGKILL)
                 if process.returncode != 0:
                     self._fail()
@@ -165,7 +165,7 @@ class Ranks:
             what = f"was killed by {signal.Signals(-code).name}"
         else:
             what = f"ended with exit code {code}"
-        rest = "the others are ended" if self._size > 1 else "nothing is left to run"
+        rest = "the others are terminated" if self._size > 1 else "nothing is left to run"
         return f"rank {rank} of {self._size} {what}; {rest}."
 
     def _exit_code(self, rank: int) -> int:
@@ -213,7 +213,7 @@ def _copy(stream: Any, line: bytes) -> None:
 
 
 def _variables(size: int, backend: str | None) -> dict[str, str]:
-    """What all ranks are told: where they meet, and how many threads each of them may use."""
+    """The environment variables of all ranks: the address of rank 0, and the number of threads."""
     port, coordinator, *own = free_ports(2 + size)
     threads = max(1, (os.cpu_count() or 1) // size)
     found = {

@@ -36,7 +36,7 @@ def shard(nest: T, rule: Any, /) -> T:
             return x
         if not xp_of(x).ABILITIES.can_shard:
             raise NotSupportedError(
-                f"Only JAX spreads an array over devices; {chain or 'the array'!r} is from "
+                f"Only JAX shards arrays over devices; {chain or 'the array'!r} is from "
                 f"{backend_of(x)}. For torch, see convert.as_torch_module and FSDP."
             )
         return xp_of(x).to_device(x, sharding)
@@ -52,8 +52,8 @@ def _as_function(rule: Any) -> Callable[[str, Any], Any]:
     if callable(rule):
         return rule  # type: ignore[no-any-return]
     raise ArgumentTypeError(
-        "A rule is a jax.sharding.Sharding, a dict from patterns of key paths to shardings, or a "
-        f"function of the key path and the array; got {shown(rule)}."
+        "rule must be a jax.sharding.Sharding, a dict from patterns of key paths to shardings, or "
+        f"a function of the key path and the array; got {shown(rule)}."
     )
 
 

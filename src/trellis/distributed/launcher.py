@@ -26,14 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--backend", choices=backend_names(), help="sets TRELLIS_BACKEND")
     parser.add_argument(
-        "--restarts", type=int, default=0, help="start all ranks again, so often, after a failure"
+        "--restarts",
+        type=int,
+        default=0,
+        help="how many times to restart all ranks after a failure",
     )
     parser.add_argument(
-        "--grace", type=float, default=5.0, help="seconds between asking a rank to end and killing"
+        "--grace", type=float, default=5.0, help="seconds between terminating a rank and killing it"
     )
     parser.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .tflite import to_tflite as to_tflite
     from .torch_export import to_torch_export as to_torch_export
 
-# Where a name lives, and the framework that its file imports: opened when somebody asks for it.
+# The file of each name, and the framework that it imports: imported at the first use.
 _HOMES = {
     "to_onnx": ("onnx", "torch"),
     "to_saved_model": ("saved_model", "tensorflow"),

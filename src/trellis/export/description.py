@@ -74,7 +74,7 @@ def describe(path: str | os.PathLike[str], /) -> Description:
 def record(
     program: "Program", format: str, packages: Iterable[str], variables: str, runtime: str
 ) -> dict[str, Any]:
-    """What a writer keeps in a file about itself."""
+    """The metadata that a writer stores in a file."""
     from .. import __version__
 
     return {
@@ -91,12 +91,12 @@ def record(
 
 
 def to_text(found: Mapping[str, Any]) -> str:
-    """A record as it is kept in files."""
+    """The metadata as text, as stored in files."""
     return json.dumps(found)
 
 
 def from_text(text: str | bytes | None) -> dict[str, Any]:
-    """A record from a file; nothing if there is none, or none of ours."""
+    """The metadata from a file; empty if there are none, or none of ours."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
@@ -105,7 +105,7 @@ def from_text(text: str | bytes | None) -> dict[str, Any]:
 
 
 def ports_of(found: Mapping[str, Any], key: str) -> tuple[Port, ...]:
-    """The inputs or outputs of a record."""
+    """The inputs or outputs in the metadata."""
     listed = found.get(key, [])
     if not isinstance(listed, list):
         return ()
@@ -119,7 +119,7 @@ def ports_of(found: Mapping[str, Any], key: str) -> tuple[Port, ...]:
 
 
 def metadata_of(found: Mapping[str, Any]) -> dict[str, str]:
-    """The rest of a record, as text."""
+    """The rest of the metadata, as text."""
     versions = found.get("versions")
     text = {
         key: str(value)

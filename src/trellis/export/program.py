@@ -138,9 +138,9 @@ class Program:
             return self._model(*args, **kwargs)
         except MixedBackendsError as error:
             raise ArgumentError(
-                f"{self.name} uses arrays beside its arguments, which stay on their framework "
-                f"while the arguments go to {self.backend}. Make it a trellis.Module, whose "
-                f"variables go along, or give the arrays as arguments. ({error})"
+                f"{self.name} uses arrays other than its arguments, which stay on their framework "
+                f"while the arguments are moved to {self.backend}. Make it a trellis.Module, whose "
+                f"variables are moved too, or pass the arrays as arguments. ({error})"
             ) from error
 
     # Outputs
@@ -229,7 +229,8 @@ def _check(model: Any, args: Any, function: str) -> None:
 def _refuse_draws() -> Any:
     raise ArgumentError(
         "The model draws random numbers in this call, as dropout does in training; a file would "
-        "draw the same ones for ever. Export in evaluation mode, or give a key as an argument."
+        "draw the same numbers at every call. Export in evaluation mode, or pass a key as an "
+        "argument."
     )
 
 

@@ -139,7 +139,7 @@ def open_axes(
         chosen = chosen or [i for i, path in enumerate(paths) if path[0] == key]
         if not chosen:
             raise ArgumentError(
-                f"dynamic names {key!r}, which is no input; the inputs are {', '.join(names)}."
+                f"dynamic names {key!r}, which is not an input; the inputs are {', '.join(names)}."
             )
         for i in chosen:
             found[i] = _axes_of(names[i], axes, shapes[i])
@@ -149,7 +149,7 @@ def open_axes(
 def _axes_of(name: str, axes: Any, shape: tuple[int, ...]) -> dict[int, str]:
     if not isinstance(axes, Mapping):
         raise ArgumentTypeError(
-            f"dynamic[{name!r}] must say which axes are open and what they are called, as in "
+            f"dynamic[{name!r}] must map axes to the names of their sizes, as in "
             f"{{0: 'batch'}}; got {axes!r}."
         )
     found = {}

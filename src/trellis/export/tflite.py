@@ -72,7 +72,7 @@ def to_tflite(
 
 
 def _missing(name: str, message: str) -> str:
-    """What the converter says in two hundred lines."""
+    """The missing operations, from the converter's long message."""
     operations = sorted(set(re.findall(r"\btf\.(\w+) ?[({]", message)))
     if not operations:
         return f"TensorFlow cannot convert {name} to TFLite: {message[:500]}"
@@ -83,7 +83,7 @@ def _missing(name: str, message: str) -> str:
 
 
 def _with_record(content: bytes, text: str) -> bytes:
-    """The file with our record among its metadata, where the format has a place for it."""
+    """The file with our metadata, in the place that the format has for it."""
     import flatbuffers  # type: ignore[import-untyped]
     import numpy as np
     from tensorflow.lite.python import schema_py_generated as schema

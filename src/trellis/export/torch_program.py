@@ -112,7 +112,7 @@ def dynamic_shapes(program: Program) -> dict[str, Any] | None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without what torch says about its own code and about packages that nobody asked for."""
+    """Without torch's warnings about its own code and about packages that are not used."""
     loggers = [
         logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")
     ]

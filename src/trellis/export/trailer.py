@@ -7,7 +7,7 @@ _MARK = b"TRELLIS1"
 
 
 def with_trailer(content: bytes, text: str) -> bytes:
-    """The content and a text behind it.
+    """The content with a text after it.
 
     >>> trailer_of(with_trailer(b"content", "text"))
     'text'
@@ -17,7 +17,7 @@ def with_trailer(content: bytes, text: str) -> bytes:
 
 
 def trailer_of(content: bytes) -> str | None:
-    """The text behind the content; None if there is none."""
+    """The text after the content; None if there is none."""
     if content[-len(_MARK) :] != _MARK:
         return None
     end = len(content) - len(_MARK) - 8

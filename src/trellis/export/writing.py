@@ -1,4 +1,4 @@
-"""The steps that all writers share: write beside the target, verify, then put in place."""
+"""The steps that all writers share: write to a temporary name, verify, then rename."""
 
 import os
 import shutil

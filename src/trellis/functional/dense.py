@@ -60,7 +60,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
 
 
 def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
-    """Consecutive groups of rows, each multiplied by a matrix of its own: mixtures of experts.
+    """Consecutive groups of rows, each multiplied by its own matrix, as in mixtures of experts.
 
     x has shape (rows, in), weights (groups, in, out); the first group_sizes[0] rows are multiplied
     by weights[0], the next group_sizes[1] by weights[1], and so on. Rows after the last group give
@@ -156,9 +156,9 @@ def dropout(
 ) -> A:
     """Set elements to zero with probability `prob`, and divide the others by 1 - prob if `scale`.
 
-    An entry 1 of `noise_shape` shares one draw along that axis, None stands for the size of `x`.
-    The same `seed` drops the same elements on every backend and in every dtype; the leaves of a
-    Container draw from streams of their own.
+    An entry 1 of `noise_shape` shares one draw along that axis, None means the size of `x`.
+    The same `seed` drops the same elements on every backend and in every dtype; each leaf of a
+    Container draws from its own stream.
 
     >>> import numpy as np, trellis
     >>> x = trellis.dropout(np.ones(1000), 0.5, seed=0)

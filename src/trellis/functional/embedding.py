@@ -1,4 +1,4 @@
-"""Tables of vectors, read by index. `trellis.one_hot` is the same thing as a matrix."""
+"""Embedding tables, read by index. `trellis.one_hot` is the same thing as a matrix."""
 
 from .._core.dispatch import xp_of_pair
 from .._core.errors import ArgumentError, ShapeError
@@ -12,7 +12,7 @@ def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> 
     """weight[indices]: one row of `weight` (rows, ...) for each index.
 
     The row `padding_index` gets no gradient. Indices outside 0..rows-1 raise; compiled code cannot
-    look at them, and there the result of such an index is the framework's own.
+    check them, and there the result depends on the framework.
 
     >>> import numpy as np
     >>> from trellis import functional as F

@@ -1,4 +1,4 @@
-"""Images (and lines, and volumes) read at places that another array names."""
+"""Images (and lines, and volumes) sampled at the positions in another array."""
 
 import itertools
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def grid_sample(
     align_corners: bool = False,
     data_format: str = "channel_last",
 ) -> A:
-    """`x` at the places in `grid`: spatial transformers, optical flow, deformations.
+    """`x` sampled at the positions in `grid`: spatial transformers, optical flow, deformations.
 
     The last axis of `grid` (batch, ..., spatial axes) holds coordinates from -1 to 1, that of the
     last spatial axis first: (x, y) for images, (x, y, z) for volumes. -1 and 1 are the outer edges

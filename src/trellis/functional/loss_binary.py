@@ -1,7 +1,7 @@
-"""Losses of yes and no. `reduction` is "mean", "sum" or "none".
+"""Binary losses. `reduction` is "mean", "sum" or "none".
 
-Target indices out of range, probabilities outside 0 to 1 and the like raise wherever values can be
-looked at; compiled code has none, and there the result of such input is the framework's own.
+Target indices out of range, probabilities outside 0 to 1 and the like raise wherever values are
+known; compiled code has none, and there the result depends on the framework.
 """
 
 from typing import Any

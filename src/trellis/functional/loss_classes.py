@@ -1,7 +1,7 @@
 """Losses of several classes. `reduction` is "mean", "sum" or "none".
 
-Target indices out of range, probabilities outside 0 to 1 and the like raise wherever values can be
-looked at; compiled code has none, and there the result of such input is the framework's own.
+Target indices out of range, probabilities outside 0 to 1 and the like raise wherever values are
+known; compiled code has none, and there the result depends on the framework.
 """
 
 import math
@@ -92,7 +92,7 @@ def nll_loss(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> A:
-    """-log_probs[target]: `cross_entropy` for what is already a logarithm of probabilities.
+    """-log_probs[target]: `cross_entropy` for inputs that are already log-probabilities.
 
     >>> import numpy as np
     >>> from trellis import functional as F

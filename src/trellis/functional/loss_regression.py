@@ -1,4 +1,4 @@
-"""Losses of numbers, computed in float32 at least. `reduction` is "mean", "sum" or "none"."""
+"""Regression losses, computed in float32 at least. `reduction` is "mean", "sum" or "none"."""
 
 import math
 from typing import Any

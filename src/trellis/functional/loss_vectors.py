@@ -1,4 +1,4 @@
-"""Losses of vectors: how far apart they are, or how different their directions."""
+"""Losses of vectors, by distance or by direction."""
 
 from functools import partial
 from typing import Any

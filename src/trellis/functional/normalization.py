@@ -1,4 +1,4 @@
-"""Normalisation. Sums run in float32 at least; the mean is taken off before squaring."""
+"""Normalisation. Sums run in float32 at least; the mean is subtracted before squaring."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -124,7 +124,8 @@ def batch_norm(
 
     While `training`, with the mean and variance of this batch, and the new running values are
     (1 - momentum) * old + momentum * batch, where the running variance takes the unbiased one (n -
-    1), as in torch. Otherwise with the given `mean` and `variance`, which come back as they are. No
+    1), as in torch. Otherwise with the given `mean` and `variance`, which are returned unchanged.
+    No
     gradient flows into the new values. `mean`, `variance`, `weight` and `bias` have shape
     (channels,).
 
@@ -360,7 +361,7 @@ def spectral_norm(
     """Divide `weight` by its largest singular value, found by iteration: (new weight, new u).
 
     `weight` counts as a matrix of `axis` by all the rest. `u` is the estimate of the left singular
-    vector, of shape (weight.shape[axis],): begin with random numbers and hand the new one to the
+    vector, of shape (weight.shape[axis],): begin with random numbers and pass the new one to the
     next call; with enough iterations any start will do. No gradient flows through the iteration, as
     in torch.
 

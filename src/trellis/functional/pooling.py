@@ -284,8 +284,8 @@ def _checked(
     for i, (low, high) in enumerate(windows.padding):
         if (low or high) and not _all_see_input(windows, i, sizes[i]):
             raise ArgumentError(
-                f"{name}() has windows that lie in the padding alone, with nothing to choose from: "
-                f"padding {given[2]!r} for window {windows.window} and dilations "
+                f"{name}() has windows entirely inside the padding, with no element to choose "
+                f"from: padding {given[2]!r} for window {windows.window} and dilations "
                 f"{windows.dilations}. Use padding smaller than the window."
             )
     return first, sizes, windows

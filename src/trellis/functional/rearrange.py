@@ -157,7 +157,8 @@ def fold(
     dilations: Steps = 1,
     data_format: str = "channel_last",
 ) -> A:
-    """Windows put back at their places in an array of spatial `size`; what overlaps adds up.
+    """Windows put back at their positions in an array of spatial `size`; overlapping elements are
+    summed.
 
     The inverse of `unfold` where windows do not overlap, and always its transpose.
 

@@ -32,11 +32,12 @@ def lstm_update(
     """Run an LSTM over a sequence: (all hidden states, (last hidden state, last cell state)).
 
     x is (batch..., T, in), or (T, batch..., in) with `time_major`; states (batch..., out), kernel
-    (in, 4*out), recurrent_kernel (out, 4*out). The gates lie in the order input, forget, cell,
+    (in, 4*out), recurrent_kernel (out, 4*out). The order of the gates is input, forget, cell,
     output.
 
-    Of padded sequences `lengths` (batch...) says how many steps are real, or `mask`, a bool of
-    shape (batch..., T), which: at the others the states stay as they are, and the result is zero.
+    For padded sequences, `lengths` (batch...) is the number of real steps, or `mask`, a bool of
+    shape (batch..., T), marks them: at padded steps the states do not change, and the result is
+    zero.
 
     >>> import numpy as np, trellis
     >>> x, state = np.ones((1, 3, 2)), np.zeros((1, 4))
@@ -131,7 +132,7 @@ def gru_update(
     """Run a GRU over a sequence: (all hidden states, last hidden state).
 
     With a = x_t K + b and c = h R + rb, each split into three: r = sigmoid(a1 + c1), z = sigmoid(a2
-    + c2), n = tanh(a3 + r * c3), h = (1 - z) * n + z * h. The gates lie in the order reset, update,
+    + c2), n = tanh(a3 + r * c3), h = (1 - z) * n + z * h. The order of the gates is reset, update,
     new, as in torch. x is (batch..., T, in), or (T, batch..., in) with `time_major`; init_h
     (batch..., out), kernel (in, 3*out), recurrent_kernel (out, 3*out), biases (3*out,). `lengths`
     and `mask` are those of `lstm_update`.

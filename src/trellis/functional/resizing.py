@@ -101,7 +101,7 @@ def interpolate(
 ) -> A:
     """`resize` by a factor for all spatial axes or one for each: to floor(n * scale) elements.
 
-    With `keep_scale` the factor itself serves for the coordinates; otherwise the ratio of the
+    With `keep_scale` the factor itself is used for the coordinates; otherwise the ratio of the
     sizes, which are rounded down. The other options are those of `resize`.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one array: padding, and masks that tell it from the rest."""
+"""Sequences of different lengths as one array: padding, and masks of the real steps."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,9 +15,8 @@ from ._arguments import whole_number
 
 
 def length_mask(lengths: A, length: int | None = None, /) -> A:
-    """True at the first `lengths` of `length` places: bools of shape (..., length).
-
-    Without `length` it is that of the longest row, which a compiler cannot know.
+    """True at the first `lengths` of `length` positions: bools of shape (..., length). Without
+    `length` it is the longest of `lengths`, which is not known in a compiled function.
 
     >>> import numpy as np
     >>> from trellis import functional as F
@@ -58,7 +57,8 @@ def pad_sequences(
     """Sequences (T, ...) as one array (batch, length, ...), filled up with `value`, and their
     lengths.
 
-    They are arrays of one framework, or lists of numbers, which go to `backend` or the default one.
+    They are arrays of one framework, or lists of numbers, which become arrays of `backend` or the
+    default one.
     `length` is that of the longest unless given; a longer sequence than that raises.
 
     >>> from trellis import functional as F

@@ -1,4 +1,4 @@
-"""Beam search: which continuations go on, and which have ended well. Small arrays of NumPy.
+"""Beam search: which continuations are kept, and which have ended. Small NumPy arrays.
 
 The rules are those of transformers, whose tokens it must give: what counts is the sum of the
 log-probabilities, divided by length ** length_penalty when a sequence ends. Only the best `beams`
@@ -30,7 +30,7 @@ class Beams:
         self._beams, self._most = beams, max_new_tokens
         self._penalty, self._early, self._stops = length_penalty, early_stopping, stop_tokens
         shape = (batch, beams, max_new_tokens)
-        # Only the first beam counts at the prompt: all of them would go on alike.
+        # Only the first beam counts at the prompt: all of them would continue alike.
         self.scores = np.full((batch, beams), _NONE)
         self.scores[:, 0] = 0
         self._running = np.full(shape, pad_token, np.int32)

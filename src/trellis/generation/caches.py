@@ -1,4 +1,4 @@
-"""What is done to the cache of a whole model, whatever its layers keep in it.
+"""Operations on the cache of a whole model, whatever its layers keep in it.
 
 A cache is a pytree of arrays. Those without axes are the same for all rows; all others have the
 rows of the batch first.
@@ -17,7 +17,7 @@ def with_starts(
 ) -> tuple[Any, int]:
     """The cache for rows that begin at `starts` (numbers), and how many parts could be told so."""
     if isinstance(cache, KVCache):
-        # An array for each: one that stands in several places could not be overwritten.
+        # A separate array for each: a shared one could not be overwritten.
         return cache._replace(start=xp.asarray(starts, dtype="int32", device=device)), 1
     if isinstance(cache, dict):
         found = {key: with_starts(xp, part, starts, device) for key, part in cache.items()}

@@ -21,7 +21,7 @@ def as_prompts(prompts: object, prompt_mask: object, pad_token: int) -> Prompts:
     """Lists of tokens, of any lengths, or an array (batch, T) whose mask is True at real tokens."""
     rows, is_single = _rows(prompts, prompt_mask)
     if len(rows) == 0 or min([len(row) for row in rows]) == 0:
-        raise ShapeError("generate() goes on from at least one token in each prompt, got none.")
+        raise ShapeError("generate() needs at least one token in each prompt, got none.")
     width = max([len(row) for row in rows])
     tokens = np.full((len(rows), width), pad_token, dtype=np.int32)
     starts = np.zeros(len(rows), dtype=np.int32)

@@ -61,11 +61,11 @@ class Builder:
         return value
 
     def variable(self, chain: str, shape: Shape | None = None, dtype: str | None = None) -> Value:
-        """The variable at a key chain; asked for twice, it is the same value."""
+        """The variable at a key path; asked for twice, it is the same value."""
         return self._stored(self.graph.variables, chain, shape, dtype)
 
     def buffer(self, chain: str, shape: Shape | None = None, dtype: str | None = None) -> Value:
-        """The buffer at a key chain."""
+        """The buffer at a key path."""
         return self._stored(self.graph.buffers, chain, shape, dtype)
 
     def constant(self, array: np.ndarray, name: str = "constant") -> Value:

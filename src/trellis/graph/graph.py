@@ -28,7 +28,7 @@ class Value:
 class Node:
     """One call: `result = op(*args, **attributes)`.
 
-    Arguments are `Value`s, plain Python values, nests of both, and `Function`s.
+    Arguments are `Value`s, plain Python values, pytrees of both, and `Function`s.
     """
 
     op: Callable[..., Any]
@@ -53,8 +53,8 @@ class Function:
 class Graph(Function):
     """A whole program: what goes in, what it holds, its calls in order, and what comes out.
 
-    `variables` and `buffers` map key chains to values, `constants` the names of values to NumPy
-    arrays. `updates` maps key chains of buffers to the values that they have after the call.
+    `variables` and `buffers` map key paths to values, `constants` the names of values to NumPy
+    arrays. `updates` maps key paths of buffers to the values that they have after the call.
     """
 
     variables: dict[str, Value] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Graph(Function):
 
     def to_source(self, framework: str, name: str = "forward") -> str:
         """The program as a file of plain code for "numpy", "jax", "torch" or "tensorflow", without
-        Trellis: a function `name` of the variables (a dict by key chain, if there are any) and the
+        Trellis: a function `name` of the variables (a dict by key path, if there are any) and the
         inputs.
 
         >>> import numpy as np, trellis

@@ -1,9 +1,9 @@
 """Finding calls in a graph that together are one larger thing.
 
-A pattern is a nest: `("add", "?x", 1.0)` fits a call of a function named `add`. `"?x"` is anything,
-the same wherever the name stands; a number fits itself up to the rounding of 32 bits; a dict in the
-last place fits attributes; `AnyOf(p, q)` fits what one of its patterns fits. The operands of
-commutative functions may stand in either order.
+A pattern is a nested tuple: `("add", "?x", 1.0)` fits a call of a function named `add`. `"?x"` is
+anything, the same wherever the name stands; a number fits itself up to the rounding of 32 bits; a
+dict in the last place fits attributes; `AnyOf(p, q)` fits what one of its patterns fits. The
+operands of commutative functions may stand in either order.
 """
 
 import math

@@ -171,7 +171,7 @@ class Tracing(Recorder):
         return result
 
     def values(self, nest: Any) -> Any:
-        """The nest as arguments of a node."""
+        """The pytree as arguments of a node."""
         if isinstance(nest, RecordedArray):
             return nest.note
         if isinstance(nest, (tuple, list)):

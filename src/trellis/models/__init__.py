@@ -1,4 +1,4 @@
-"""Models written once in plain Trellis, and their weights from folders in Hugging Face's form.
+"""Models written once in plain Trellis, and their weights from folders in Hugging Face's format.
 
 >>> from trellis import models
 >>> config = models.BertConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1)

@@ -1,4 +1,4 @@
-"""BERT: an encoder of texts; MiniLM and other models of sentences have its form."""
+"""BERT: an encoder of texts; MiniLM and other sentence models have its architecture."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class Block(Module):
 
 
 class Bert(Pretrained):
-    """BERT, and models of its form such as MiniLM: a vector for each token of a text.
+    """BERT, and models of its architecture such as MiniLM: a vector for each token of a text.
 
     `model(tokens, mask=mask)` of int tokens (batch, T), where `mask` is 1 or True at real tokens
     and 0 at padding, gives by its architecture: BertModel `Encoded(states, pooled)`,
@@ -227,7 +227,7 @@ class Bert(Pretrained):
     def embed(self, tokens: Array, *, mask: Array | None = None, normalize: bool = True) -> Array:
         """One vector (batch, hidden_size) for each text: the mean over its real tokens.
 
-        With `normalize` it has length one, as models of sentences such as MiniLM mean it.
+        With `normalize` it has length one, as sentence models such as MiniLM expect.
 
         >>> import numpy as np
         >>> from trellis import models

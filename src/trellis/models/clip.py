@@ -221,7 +221,7 @@ class VisionTower(Module):
 
 
 class CLIPOutput(NamedTuple):
-    """Vectors of length one for texts and images, and how well each pair fits: the products of
+    """Vectors of length one for texts and images, and the similarity of each pair: the products of
     these vectors, scaled, (texts, images)."""
 
     text_embeds: Any
@@ -236,7 +236,8 @@ class CLIP(Pretrained):
     `model(tokens, images, mask=mask)` of int tokens (texts, T) and floats (images, channels,
     height, width), as Hugging Face's processors give them, gives a `CLIPOutput`. With
     `return_hidden_states=True` it gives the pair of that and (states of the texts, states of the
-    images). `embed_text` and `embed_image` run one tower, and give vectors as it made them.
+    images). `embed_text` and `embed_image` run one tower, and return its vectors without
+    normalizing them.
 
     >>> import numpy as np
     >>> from trellis import models

@@ -90,7 +90,7 @@ does not know: it may change what the model computes. ...
             word = "key" if len(unknown) == 1 else "keys"
             raise NotSupportedError(
                 f"{source} has the {word} {names}, which {cls.__name__} does not know: it may "
-                "change what the model computes. If you know that it does not, take it out of the "
+                "change what the model computes. If you know that it does not, remove it from the "
                 "file."
             )
         named = given.get("architectures") or [""]

@@ -29,7 +29,7 @@ def checked_folder(folder: str | os.PathLike[str], function: str) -> Path:
     if not path.is_dir():
         raise FileNotFoundError(
             f"{function}() found no folder {os.fspath(folder)!r}. It reads local folders and "
-            "fetches nothing: give the path of a folder with config.json and model.safetensors."
+            "downloads nothing: pass the path of a folder with config.json and model.safetensors."
         )
     return path
 

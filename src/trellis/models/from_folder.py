@@ -77,7 +77,7 @@ def from_pretrained(
         config = replace(config, architecture=architecture)
     arrays = read_weights(path)
     config = _with_own_head(model_class, config, arrays)
-    # Zeros of NumPy stand for the weights until they come: pages nobody writes to take no memory.
+    # NumPy zeros are placeholders until the weights are read: untouched pages take no memory.
     with blank_weights(), surroundings("numpy", None, None):
         model: Any = model_class(config, training=False)
     home = current_backend() if backend is None else backend

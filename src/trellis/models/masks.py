@@ -23,7 +23,7 @@ def real_keys(mask: Array) -> Any:
 def causal_mask(x: Array, length: int, mask: Array | None = None, window: int | None = None) -> Any:
     """Keys up to the query's own, among real tokens, the last `window` only.
 
-    None where being causal says it all, which the frameworks know by themselves.
+    None if the mask is just causal, for which the frameworks have their own option.
     """
     if mask is None and window is None:
         return None

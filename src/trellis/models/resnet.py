@@ -63,7 +63,7 @@ class Convolution(Module):
 
 
 class Block(Module):
-    """Two convolutions, or three with a narrow one in the middle, beside a shortcut."""
+    """Two convolutions, or three with a narrow one in the middle, and a shortcut."""
 
     def __init__(self, config: ResNetConfig, inputs: int, outputs: int, stride: int):
         act = config.hidden_act

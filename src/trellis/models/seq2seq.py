@@ -27,7 +27,7 @@ def checked_memory(model: object, batch: int, memory: Any) -> Memory:
     name = type(model).__name__
     if not isinstance(memory, Memory):
         raise ArgumentTypeError(
-            f"{name}.init_cache() needs what the encoder has made: init_cache(batch, length, "
+            f"{name}.init_cache() needs the encoder's output: init_cache(batch, length, "
             f"memory=model.encode(source)); got {type(memory).__name__}."
         )
     if memory.states.shape[0] != batch:

@@ -1,4 +1,4 @@
-"""Optimizers: pairs of pure functions that chain, and friendly classes over them.
+"""Optimizers: chains of pure transformations, and classes built on them.
 
 >>> import numpy as np, trellis
 >>> opt = trellis.optim.SGD(0.1)

@@ -82,7 +82,8 @@ def _like(xp: Backend, g: Array, s: Array) -> Any:
 
 
 class ParameterAverage:
-    """The exponential moving average of the variables: often better than the last ones.
+    """The exponential moving average of the variables, which often generalizes better than the last
+    ones.
 
         a = decay * a + (1 - decay) * v
 

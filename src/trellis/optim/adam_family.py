@@ -48,7 +48,7 @@ class AdamW(Optimizer):
         beta2: Decay of the average of their squares, in [0, 1).
         epsilon: Keeps the division finite.
         weight_decay: The part of each weight that is taken away, before the learning rate.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
     >>> import numpy as np, trellis
@@ -146,7 +146,7 @@ class LAMB(Optimizer):
         beta2: Decay of the average of their squares, in [0, 1).
         epsilon: Keeps the division in Adam's direction finite.
         weight_decay: The part of each weight that joins the direction.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
     >>> import numpy as np, trellis
@@ -181,7 +181,7 @@ class Lion(Optimizer):
         beta1: Weight of the moment in the direction, in [0, 1).
         beta2: Decay of the moment, in [0, 1).
         weight_decay: The part of each weight that is taken away, before the learning rate.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
     >>> import numpy as np, trellis

@@ -137,7 +137,7 @@ def global_norm(grads: Nest, /) -> Array:
     """The 2-norm of all leaves taken as one vector.
 
     Args:
-        grads: A nest of floating-point arrays.
+        grads: A pytree of floating-point arrays.
 
     >>> import numpy as np
     >>> from trellis import optim

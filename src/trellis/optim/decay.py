@@ -13,9 +13,9 @@ from .arguments import explained, non_negative
 from .engine import Leaves, NoSlots, Now, Rule
 from .transformation import Transformation, checked_transformation, from_rules
 
-# A nest of bools; a bool in place of a sub-nest serves all of it.
+# A pytree of bools; a bool in place of a subtree serves all of it.
 Choice: TypeAlias = bool | Mapping[str, "Choice"] | Sequence["Choice"]
-# Such a nest, or a function from the parameters to one; None chooses every leaf.
+# Such a pytree, or a function from the parameters to one; None chooses every leaf.
 Mask: TypeAlias = Choice | Callable[[Any], Choice] | None
 
 
@@ -45,7 +45,7 @@ def add_decayed_weights(weight_decay: float, mask: Mask = None) -> Transformatio
 
     Args:
         weight_decay: The factor, at least 0.
-        mask: A nest of bools, or a function from the parameters to one, such as
+        mask: A pytree of bools, or a function from the parameters to one, such as
             `optim.matrices_only`.
 
     >>> import numpy as np
@@ -64,7 +64,7 @@ def matrices_only(params: Nest, /) -> Choice:
     """The mask that leaves out vectors and scalars: no decay on biases and on the scales of norms.
 
     Args:
-        params: A nest of arrays.
+        params: A pytree of arrays.
 
     >>> import numpy as np
     >>> from trellis import optim
@@ -86,7 +86,7 @@ def masked(inner: Transformation, mask: Mask) -> Transformation:
 
     Args:
         inner: A transformation.
-        mask: A nest of bools, or a function from the parameters to one, such as
+        mask: A pytree of bools, or a function from the parameters to one, such as
             `optim.matrices_only`.
 
     >>> import numpy as np
@@ -129,7 +129,7 @@ def checked_mask(mask: object) -> Mask:
     if mask is None or callable(mask) or isinstance(mask, (bool, dict, list, tuple)):
         return mask
     raise ArgumentTypeError(
-        "mask must be a nest of bools or a function from the variables to one, such as "
+        "mask must be a pytree of bools or a function from the variables to one, such as "
         f"optim.matrices_only, got {mask!r}."
     )
 

@@ -23,7 +23,7 @@ class SGD(Optimizer):
         momentum: How much of the last m stays, in [0, 1].
         nesterov: Whether the step looks one step of m ahead.
         weight_decay: The factor of an L2 penalty.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
     >>> import numpy as np, trellis
@@ -65,7 +65,7 @@ class LARS(Optimizer):
         momentum: How much of the last m stays, in [0, 1].
         nesterov: Whether the step looks one step of m ahead.
         weight_decay: The factor of an L2 penalty.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
         trust_coefficient: The length of a step, as a part of the length of its leaf.
         epsilon: Added to the norm of g.

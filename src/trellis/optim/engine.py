@@ -1,9 +1,9 @@
 """Rules over lists of leaves, and how a chain of them runs.
 
-A chain takes the nests apart once, keeps one step counter for all its rules and hands whole lists
+A chain flattens the pytrees once, keeps one step counter for all its rules and passes whole lists
 to the multi-tensor operations of the frameworks:
 
-    nests -> lists -> rule.apply -> rule.apply -> ... -> nests
+    pytrees -> lists -> rule.apply -> rule.apply -> ... -> pytrees
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .._core.errors import ArgumentError, DtypeError
 from .._core.typing import Array, Backend, DTypeLike, Nest
 
 Leaves = list[Any]
-_OTHERS = (dict, list, tuple, type(None))  # nests that are no Containers
+_OTHERS = (dict, list, tuple, type(None))  # pytrees that are no Containers
 HALF = ("float16", "bfloat16")
 
 # Rules --------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Lists(NamedTuple):
     slots: dict[str, Leaves]
     leaves: Leaves  # of the parameters, or of the gradients where no parameters were given
     rebuild: Callable[[Leaves], Any]
-    outline: list[Any] | None  # of the nests, if they are plain Containers
+    outline: list[Any] | None  # of the pytrees, if they are plain Containers
     owns_slots: bool  # nobody else can see the slots: they may be overwritten
 
 
@@ -115,7 +115,7 @@ class PrivateState(NamedTuple):
 
     step: Any
     slots: dict[str, Leaves]
-    outline: list[Any]  # and no nest like the slots, whose leaves would be kept in memory
+    outline: list[Any]  # and no pytree like the slots, whose leaves would be kept in memory
 
     def shown(self) -> Container:
         """The state as a user sees it."""
@@ -237,7 +237,8 @@ def closed_privately(lists: Lists, kept: dict[str, Leaves]) -> Container | Priva
     return PrivateState(lists.now.step, kept, lists.outline)
 
 
-# Nests to lists and back --------------------------------------------------------------------------
+# Pytrees to lists and back
+# --------------------------------------------------------------------------
 
 
 def open_nests(
@@ -304,7 +305,7 @@ def alike(xp: Backend, leaves: Leaves, grads: Leaves) -> tuple[Leaves, Leaves]:
     if any([g is None for g in grads]):
         raise ArgumentError(
             "A gradient is None. Differentiate with trellis.grad, which gives zeros where a leaf "
-            "has no influence, or leave such leaves out of both nests."
+            "has no influence, or leave such leaves out of both pytrees."
         )
     leaves = [w if hasattr(w, "dtype") else xp.asarray(w) for w in leaves]
     check_floats(xp, leaves)
@@ -324,7 +325,7 @@ def check_floats(xp: Backend, leaves: Leaves, *, or_integers: bool = False) -> N
         if not is_fit:
             raise DtypeError(
                 f"trellis.optim works on floating-point variables and gradients, and got "
-                f"{name_of(x.dtype)}. Keep other arrays out of both nests (buffers of a module), "
+                f"{name_of(x.dtype)}. Keep other arrays out of both pytrees (buffers of a module), "
                 "and give complex numbers as their real and imaginary parts."
             )
 
@@ -332,10 +333,11 @@ def check_floats(xp: Backend, leaves: Leaves, *, or_integers: bool = False) -> N
 def aligned(
     nests: list[Any], is_eager: bool
 ) -> tuple[list[Leaves], Callable[[Leaves], Any], list[Any] | None]:
-    """The leaves of each nest in the order of the first, and what makes a nest of a list again.
+    """The leaves of each pytree in the order of the first, and what makes a pytree of a list again.
 
-    The third is the structure of the nests in a form that can be compared, where they are all plain
-    Containers: eagerly, those take a path of their own. An optimizer takes four nests apart and
+    The third is the structure of the pytrees in a form that can be compared, where they are all
+    plain
+    Containers: eagerly, those take a path of their own. An optimizer takes four pytrees apart and
     builds three at every step. `optree` calls Python functions node by node, which for 200 small
     leaves takes a third of the time of the arithmetic; this takes a tenth.
     """
@@ -345,7 +347,7 @@ def aligned(
         outlines: list[list[Any]] = [[] for _ in nests]
         is_plain = all([_gather(*parts) for parts in zip(nests, columns, outlines, strict=True)])
         if is_plain and all([other == outlines[0] for other in outlines[1:]]):
-            # From the outline: a nest like them would keep its leaves in memory.
+            # From the outline: a pytree like them would keep its leaves in memory.
             return columns, lambda leaves: _outlined(outlines[0], leaves, [0, 0]), outlines[0]
     columns, spec = tree.align(tuple(nests))
     if spec is None:

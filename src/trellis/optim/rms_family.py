@@ -125,7 +125,7 @@ class Adafactor(Optimizer):
         clipping: The largest root of the mean square of u; None for no limit.
         momentum: How much of the last m stays, in [0, 1); None for none.
         weight_decay: The part of each weight that is taken away, whatever the learning rate.
-        mask: Which leaves decay: a nest of bools or a function from the variables to one, such as
+        mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
         epsilon: Added to the squares.
         scale_by_parameters: Whether steps are relative to the size of the parameters.

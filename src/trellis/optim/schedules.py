@@ -254,7 +254,7 @@ def one_cycle(
 
 @explained
 def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after another: each starts anew, at its step 0, when its boundary is reached.
+    """One schedule after another: each starts at its step 0 when its boundary is reached.
 
     Args:
         schedules: Functions of the step.

@@ -12,7 +12,7 @@ from .engine import Rule, RuleChain
 
 
 class Transformation(NamedTuple):
-    """A pair of pure functions over nests.
+    """A pair of pure functions over pytrees.
 
         state = init(params)
         updates, state = update(grads, state, params)
@@ -22,7 +22,7 @@ class Transformation(NamedTuple):
     theirs.
 
     Attributes:
-        init: From the parameters to the first state, a nest of arrays.
+        init: From the parameters to the first state, a pytree of arrays.
         update: From gradients, state and parameters to updates and the new state.
         rules: What the library's own transformations are made of; leave it out.
 
@@ -99,7 +99,7 @@ class NestedChain:
 
 
 def identity() -> Transformation:
-    """The transformation that hands its gradients on.
+    """The transformation that passes its gradients on unchanged.
 
     >>> import numpy as np
     >>> from trellis import optim
@@ -114,8 +114,8 @@ def apply_updates(params: T, updates: Nest, /) -> T:
     """`params + updates`, leaf by leaf; `params` is not modified.
 
     Args:
-        params: A nest of arrays.
-        updates: A nest of the same structure, from a transformation.
+        params: A pytree of arrays.
+        updates: A pytree of the same structure, from a transformation.
 
     >>> import numpy as np
     >>> from trellis import optim

@@ -56,7 +56,7 @@ class Target:
             return load(self.backend).to_device(to_backend(x, self.backend), self.sharding)
         except ValueError as error:
             raise ShapeError(
-                f"A batch of shape {tuple(x.shape)} cannot be spread over the devices: {error} "
+                f"A batch of shape {tuple(x.shape)} cannot be sharded over the devices: {error} "
                 "Choose a batch_size that they divide, and drop_last=True where the rest does "
                 "not fit."
             ) from error
@@ -237,9 +237,9 @@ def first_batch(source: Source) -> Any:
     data = source.make()
     if iter(data) is data and not source.is_made_anew:
         raise ArgumentError(
-            "A model without variables looks at the data before it trains, and a generator can be "
-            "read only once: "
-            "call the model once first, or hand in a function that makes a new generator."
+            "fit() looks at the data first if a model has no variables, and a generator can be "
+            "read only once: call the model once first, or pass a function that returns a new "
+            "generator."
         )
     for batch in data:
         return batch

@@ -33,7 +33,7 @@ class Shares:
     def batches(self, epoch: int, target: Target, skip: int = 0) -> Iterator[tuple[Any, int, int]]:
         """This rank's rows of each batch, how many of them count, and the size of the whole batch.
 
-        Where there are fewer rows than ranks, one row stands in for none.
+        A rank without rows gets one row with weight 0.
         """
         bounds: list[int] = []
 

@@ -1,9 +1,9 @@
 """One training step of a rank: its gradients, one all-reduce, and the update that all make alike.
 
-Gradients, the floating-point buffers (running statistics), the loss and the metrics travel
+Gradients, the floating-point buffers (running statistics), the loss and the metrics are sent
 together, in one buffer for each data type. On JAX and TensorFlow the all-reduce is a part of the
-one compiled step. On torch and NumPy, and for a batch that does not divide evenly, it stands
-between two compiled halves.
+one compiled step. On torch and NumPy, and for a batch that does not divide evenly, it runs between
+two compiled halves.
 """
 
 from typing import Any

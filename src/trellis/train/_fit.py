@@ -87,7 +87,7 @@ def fit(
     (or "float16") computes in 16 bits and keeps the variables as they are.
 
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
-    steps; with `resume=True` the run goes on from it if it is there, on whichever framework it was
+    steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was
     written. At the end, and when the run is interrupted, `model.v`, `model.buffers` and
     `optimizer.state` hold where it is.
 

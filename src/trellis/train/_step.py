@@ -111,5 +111,5 @@ def evaluation_step(
 
 
 def no_scale() -> Container:
-    """What stands for the loss scale where there is none."""
+    """The loss scale where none is used."""
     return Container()

@@ -112,9 +112,7 @@ def read_extra(path: Path, /) -> Any:
     try:
         return json.loads(_checked(path)[1]["extra"])
     except (KeyError, RecursionError, json.JSONDecodeError):
-        raise ArgumentError(
-            f"{os.fspath(path)} is damaged: its extra part makes no sense."
-        ) from None
+        raise ArgumentError(f"{os.fspath(path)} is damaged: its extra part is invalid.") from None
 
 
 # Writing ------------------------------------------------------------------------------------------
@@ -125,7 +123,7 @@ def _as_json(extra: object) -> str:
         return json.dumps(extra)
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentTypeError(
-            f"extra must be made of what JSON can hold (dicts, lists, strings, numbers): {error}."
+            f"extra must be something that JSON can hold (dicts, lists, strings, numbers): {error}."
         ) from None
 
 
@@ -186,7 +184,7 @@ def _checked(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     arrays, metadata = read_arrays(path)
     if metadata.get("format") != _FORMAT:
         raise ArgumentError(
-            f"{os.fspath(path)} is a safetensors file but no checkpoint of save_checkpoint(). "
+            f"{os.fspath(path)} is a safetensors file, but not a checkpoint of save_checkpoint(). "
             "Weights alone are read with module.load_weights(path)."
         )
     return arrays, metadata
@@ -198,7 +196,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
         return _rebuilt(json.loads(metadata["state"]), arrays), json.loads(metadata["backends"])
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(
-            f"{os.fspath(path)} is damaged: its header makes no sense ({error!r})."
+            f"{os.fspath(path)} is damaged: its header is invalid ({error!r})."
         ) from None
 
 
@@ -208,7 +206,7 @@ def _rebuilt(described: Any, arrays: dict[str, Any]) -> Any:
         return arrays[content]
     if kind == "value":
         if not (content is None or isinstance(content, (bool, int, float, str))):
-            raise TypeError(f"{content!r} is no value")
+            raise TypeError(f"{content!r} is not a value")
         return content
     if kind in ("list", "tuple"):
         items = [_rebuilt(item, arrays) for item in content]

@@ -1,4 +1,5 @@
-"""Which backend an array belongs to, told by the module of its type: no framework is imported here.
+"""Which backend an array belongs to, found from the module of its type: no framework is imported
+here.
 
 >>> backend_of([1.0]) is None
 True

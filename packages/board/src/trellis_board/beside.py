@@ -1,7 +1,7 @@
-"""Two boards side by side: the tables of one project, and what another shows for the same tests.
+"""Comparing two boards: the tables of one project, and the cells of another for the same tests.
 
 Rows are matched by the name of the test. Where the other project has several rows of that name (in
-classes, or parametrised further), the worst of them stands for all.
+classes, or parametrised further), the worst of them counts.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Client:
     def __post_init__(self) -> None:
         if not self.token:
             raise ValueError(
-                "a board server wants a token: set BOARD_TOKEN to one made with "
+                "a board server needs a token: set BOARD_TOKEN to one made with "
                 f"`trellis-board token create --project {self.project}`"
             )
 

@@ -42,14 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     new = command("markdown", "write one Markdown table per module")
     new.add_argument("--module", help="only this module")
-    new.add_argument("--branch", help="of this branch; of the default branch if not given")
+    new.add_argument("--branch", help="only this branch; default: the default branch")
     new.add_argument("--like", help="in the tables of this other project of the store")
     new.add_argument("--out", type=Path, help="a folder; without it, tables are printed")
 
     new = command("import", "read Markdown tables or JUnit XML as runs")
     new.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    new.add_argument("--module", help="name of the table's module; its file name if not given")
-    new.add_argument("--at", type=_time, help="when the results were made, as 2024-05-01; now")
+    new.add_argument("--module", help="name of the table's module; default: its file name")
+    new.add_argument("--at", type=_time, help="date of the results, as 2024-05-01; default: now")
     new.add_argument("--backend", help="the column of the results in JUnit XML")
     new.add_argument("--run", help="the run that JUnit XML belongs to; that of the environment")
 
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--head", default="newest", help="the same; the newest run if not given")
     new.add_argument("--markdown", action="store_true", help="as a pull-request comment")
 
-    new = command("beside", "set the tables of another project beside this one")
+    new = command("beside", "compare the tables of another project with this one")
     new.add_argument("--other", required=True, help="the project whose tables give the rows")
     new.add_argument("--out", type=Path, help="a Markdown file; without it, the page is printed")
     new.add_argument("--strict", action="store_true", help="exit 1 unless every cell is green")
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--most-bytes", type=int, default=64_000_000, help="largest body taken")
     new.add_argument("--rate", type=int, default=600, help="requests a minute per client")
 
-    new = command("token", "make, list or revoke tokens of the HTTP API")
+    new = command("token", "create, list or revoke tokens of the HTTP API")
     new.add_argument("action", choices=("create", "list", "revoke"))
     new.add_argument("id", nargs="?", type=int, help="number of the token to revoke")
     new.add_argument("--scope", choices=("write", "read"), default="write")
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recover(address: str) -> None:
-    """Record what sessions that died have left beside a store: see `journal`."""
+    """Record the journals that crashed sessions have left next to a store: see `journal`."""
     from . import journal
     from .records import Part
     from .store import Store

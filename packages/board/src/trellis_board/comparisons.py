@@ -124,7 +124,8 @@ def asserted() -> None:
     if tally is None:
         return
     tally.count += 1
-    # An assert hides its operands, so it accuses nobody; one look is enough to acquit.
+    # An assert hides its operands, so it cannot make a test hollow; one array is enough to clear
+    # it.
     if tally.looked or tally.family is None:
         return
     tally.looked = True

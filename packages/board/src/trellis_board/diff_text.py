@@ -1,4 +1,4 @@
-"""A diff in words: for a terminal, and in Markdown for a pull-request comment."""
+"""A diff as text: for a terminal, and in Markdown for a pull-request comment."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def run_id(env: Mapping[str, str]) -> str:
     if "BOARD_RUN_ID" in env:
         return env["BOARD_RUN_ID"]
     if "GITHUB_RUN_ID" in env:
-        # A re-run of some jobs is a run of its own: its results are newer, not beside the old.
+        # A re-run of some jobs is a separate run: its results are newer than the old ones.
         return f"{env['GITHUB_RUN_ID']}.{env.get('GITHUB_RUN_ATTEMPT', '1')}"
     return env.get("CI_PIPELINE_ID") or uuid.uuid4().hex[:12]
 

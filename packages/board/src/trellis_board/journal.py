@@ -1,6 +1,6 @@
 """What a session has done so far, written down as it goes, for the case that it dies.
 
-A journal is a file beside the store with one JSON array per line. A session that comes to its end
+A journal is a file next to the store with one JSON array per line. A session that comes to its end
 records its part and deletes the journal. One that is killed leaves it, and the next run, or the
 next ``trellis-board`` command, records what it says: the tests that finished, an error for the one
 that was running, and the rest as not run.

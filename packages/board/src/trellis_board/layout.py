@@ -1,7 +1,7 @@
-"""How a board is laid out: which backends are columns, and which rows stand in which group.
+"""How a board is laid out: which backends are columns, and which rows are in which group.
 
-A test without a backend argument has its one cell in a column called ``any``. Beside real backends
-that is no column, but a section of its own.
+A test without a backend argument has its one cell in a column called ``any``. Next to real backends
+that is not a column, but a separate section.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Attempt:
 class Recorder:
     """Collects the reports of a session; `results` are its cells.
 
-    Messages name files from `root` on: a board is public, and where a checkout lies is nobody's
+    Messages name files from `root` on: a board is public, and the folder of a checkout is nobody's
     business. `cells` are those of the collected tests, as far as they are known in this process;
     those that become known later may be added to it.
     """
@@ -115,7 +115,7 @@ class Recorder:
         return attempt
 
     def has_lost_tests(self) -> bool:
-        """Whether there are tests whose cell nobody has told: their worker died."""
+        """Whether there are tests without a result: their worker crashed."""
         return not self._cells.keys() >= self.attempts.keys() | self._begun.keys()
 
     def results(self, known_backends: Collection[str] = ()) -> list[Result]:

@@ -8,7 +8,7 @@
 
 Two more tables hold no facts of their own: `cell` is the newest result of every cell on every
 branch, `tally` counts the outcomes of every run. `summaries` keeps them in step with the results,
-so that nobody who reads has to go through the history.
+so that readers need not go through the history.
 """
 
 from __future__ import annotations

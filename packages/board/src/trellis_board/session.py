@@ -109,7 +109,7 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
-        # In one process the tests come in the order of the plan, and nobody has to say it.
+        # In one process the tests come in the order of the plan, and need not be sent.
         config.pluginmanager.register(_Starts(self._write), "board-starts")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -20,7 +20,7 @@
 >>> settings.place("tests/test_tree", "test_get") is None
 True
 
-The settings of a project are kept in the store, beside its results: ``trellis-board configure``.
+The settings of a project are kept in the store, with its results: ``trellis-board configure``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that stand together under a name."""
+    """Rows that are shown together under a name."""
 
     name: str
     patterns: tuple[Pattern, ...]
@@ -246,7 +246,7 @@ def _issue(value: Any, where: str) -> Issue:
 def _pattern(text: str, row: str | None = None) -> Pattern:
     """A pattern, compiled. Brackets mean themselves: ids of tests are full of them."""
     if text.count("{row}") > 1:
-        raise ValueError(f"pattern {text!r}: a test has one row, so {{row}} may stand there once")
+        raise ValueError(f"pattern {text!r}: a test has one row, so {{row}} may occur once")
     parts = {"*": ".*", "{row}": r"(?P<row>[\w.]+)"}
     pieces = [parts.get(p, re.escape(p)) for p in re.split(r"(\*|\{row\})", text)]
     return Pattern(text, row, re.compile("".join(pieces), re.DOTALL))

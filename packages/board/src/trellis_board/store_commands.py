@@ -16,7 +16,7 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 def add_store_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Describe the command lines; `command` makes a parser of one name and help."""
-    new = command("merge", "take the runs of other stores into this one")
+    new = command("merge", "merge the runs of other stores into this one")
     new.add_argument("files", nargs="+", metavar="STORE", help="stores to read")
 
     new = command("configure", "keep a board.toml as the settings of a project")

@@ -22,7 +22,7 @@ __all__ = ["Flaky", "Regressions", "Trouble", "flaky_cells", "recent_trouble", "
 RUNS = 30
 """How far back "recent" goes."""
 
-# A cell that turns red and green again has turned twice; that is a fault found and mended.
+# A cell that turns red and green again has turned twice; that is a fault found and fixed.
 _TURNS = 3
 
 Cell = tuple[int, int]

@@ -59,7 +59,7 @@ def old_runs(
 
 
 def backup(store: Store, to: Path) -> None:
-    """Copy a store to a new SQLite file while others may go on writing to it."""
+    """Copy a store to a new SQLite file while others may keep writing to it."""
     if store.engine.dialect.name != "sqlite":
         raise ValueError("a PostgreSQL database is backed up with pg_dump")
     if to.exists():
@@ -70,14 +70,14 @@ def backup(store: Store, to: Path) -> None:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
             source.backup(target)
-        # One file without a journal beside it, so that it can be copied about.
+        # One file without a separate journal, so that it can be copied.
         target.execute("PRAGMA journal_mode = DELETE")
     finally:
         target.close()
 
 
 def compact(store: Store) -> None:
-    """Give back the room that deleted runs took; PostgreSQL does that by itself."""
+    """Free the space of deleted runs; PostgreSQL does that by itself."""
     if store.engine.dialect.name != "sqlite":
         return
     # Not through a transaction of the engine: SQLite does this only outside of one.

@@ -87,7 +87,7 @@ class Watcher:
             return None, None
         comparisons.start(self._outer)
         if tally.count == 0 and not self._counts_asserts:
-            return None, None  # pytest --assert=plain: nobody knows
+            return None, None  # pytest --assert=plain: not known
         return tally.count, tally.why_hollow()
 
 

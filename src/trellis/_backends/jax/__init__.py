@@ -1,12 +1,11 @@
 """The JAX backend: an Array API namespace, and what Trellis needs beyond it."""
 
 import sys as _sys
+from typing import TYPE_CHECKING
 
-from ..._core.constants import e as e
-from ..._core.constants import inf as inf
-from ..._core.constants import nan as nan
-from ..._core.constants import newaxis as newaxis
-from ..._core.constants import pi as pi
+if TYPE_CHECKING:  # what `complete` adds
+    from ..shared.formulas import *
+
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random
@@ -41,8 +40,10 @@ from .tracing import *
 from . import _register as _register  # isort: skip
 from ._register import ARRAY_TYPES as ARRAY_TYPES  # isort: skip
 from ..complete import complete as _complete  # isort: skip
+from ..exports import keep_asked as _keep_asked  # isort: skip
 
 __array_api_version__ = "2024.12"
+_keep_asked(globals())
 MADE = _complete(_sys.modules[__name__])
 
 # Last, when everything is there: from now on arrays of this framework find the backend.

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.guards import unordered
-from ..exports import hand_on
 
 
 def relu(x: Any, /) -> Any:
@@ -48,11 +47,3 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
 
 def log_softmax(x: Any, /, *, axis: Any) -> Any:
     return jax.nn.log_softmax(x, axis=axis)
-
-
-def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none: here."""
-    return None
-
-
-hand_on(globals())

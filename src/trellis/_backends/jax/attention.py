@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..exports import hand_on
-
 
 # Not by jax.nn.dot_product_attention: on the CPU it is the formula too, for another order of axes
 # (batch, length, heads, width). Measured side by side at 64 to 1024 keys, this takes 0.6 to 0.9
@@ -45,6 +43,3 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
 
 def _wide(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)
-
-
-hand_on(globals())

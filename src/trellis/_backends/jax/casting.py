@@ -10,18 +10,14 @@ import numpy as np
 
 from ..._core.dtypes import (
     NUMERIC,
-    PROMOTION,
     FloatLimits,
-    IntLimits,
     default_complex,
     default_dtype,
-    is_kind,
     refuse_dropping,
     refuse_none,
     result_name,
 )
 from ..._core.errors import DtypeError, PrecisionError
-from ..exports import hand_on
 from ._helpers import is_array
 
 bool: Any = np.dtype("bool")
@@ -117,24 +113,10 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
     return jnp.astype(x, dtype, copy=copy, device=as_device(device))
 
 
-def can_cast(from_: Any, to: Any, /) -> Any:
-    source = dtype_name(from_.dtype if is_array(from_) else from_)
-    return PROMOTION.get((source, dtype_name(to))) == dtype_name(to)
-
-
 def finfo(type: Any, /) -> FloatLimits:
     info = jnp.finfo(type.dtype if is_array(type) else lookup(type))
     limits = (float(info.eps), float(info.max), float(info.min), float(info.smallest_normal))
     return FloatLimits(int(info.bits), *limits, np.dtype(info.dtype))
-
-
-def iinfo(type: Any, /) -> IntLimits:
-    info = jnp.iinfo(type.dtype if is_array(type) else lookup(type))
-    return IntLimits(int(info.bits), int(info.max), int(info.min), np.dtype(info.dtype))
-
-
-def isdtype(dtype: Any, kind: Any) -> Any:
-    return is_kind(dtype_name(dtype), kind, as_name=dtype_name)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
@@ -150,6 +132,3 @@ def _name_of(item: Any) -> str | None:
     if type(item) in _NUMBERS:
         return None
     return dtype_name(item.dtype if is_array(item) else item)
-
-
-hand_on(globals())

@@ -8,7 +8,6 @@ import jax
 
 from ..._core import tree
 from ..._core.errors import TracingError
-from ..exports import hand_on
 
 
 def compile_function(
@@ -62,6 +61,3 @@ def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any
     except (TracingError, jax.errors.JAXTypeError, jax.errors.JAXIndexError):
         return fn
     return compiled
-
-
-hand_on(globals())

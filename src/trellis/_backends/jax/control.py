@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 
-from ..exports import hand_on
 from ._helpers import is_abstract
 from ._programs import Traced, compiled
 from .tracing import is_concrete, is_tracing
@@ -60,6 +59,3 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
 
     carry, ys = compiled("scan", (body,), lambda: run)(body.consts, init, xs)
     return carry, ys
-
-
-hand_on(globals())

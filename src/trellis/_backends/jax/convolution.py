@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ..shared.convolution import laid_like as laid_like
 from ..shared.convolution import laid_out_filters as laid_out_filters
@@ -178,6 +177,3 @@ def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
     rest = range(first + 2 * dims + 2, x.ndim)
     x = jnp.transpose(x, (*lead, *inner, *rest))
     return x.reshape(*x.shape[: first + dims], math.prod(strides) * channels, *trailing)
-
-
-hand_on(globals())

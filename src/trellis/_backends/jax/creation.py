@@ -8,7 +8,6 @@ import numpy as np
 
 from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
-from ..exports import hand_on
 from ._helpers import is_array
 from .casting import as_dtype, default_int, default_of
 from .device import as_device
@@ -173,6 +172,3 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
     return jnp.triu(x, k)
-
-
-hand_on(globals())

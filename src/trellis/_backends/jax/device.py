@@ -5,7 +5,6 @@ from typing import Any
 import jax
 
 from ..._core.errors import DeviceError
-from ..exports import hand_on
 
 _PLATFORMS = {"cuda": "gpu"}
 
@@ -46,6 +45,3 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def default_device() -> Any:
     return jax.config.jax_default_device or jax.local_devices()[0]
-
-
-hand_on(globals())

@@ -15,7 +15,6 @@ from jax.sharding import PartitionSpec as P
 
 from ..._core import tree
 from ..._core.errors import DistributedError, TracingError
-from ..exports import hand_on
 from ..shared.distributed import Place
 
 AXIS = "trellis_rank"
@@ -160,6 +159,3 @@ def _apply(name: str, x: Any) -> Any:
         return whole[jax.lax.axis_index(AXIS)]
     reduce = {"sum": jax.lax.psum, "max": jax.lax.pmax, "min": jax.lax.pmin}[kind]
     return reduce(x, AXIS)
-
-
-hand_on(globals())

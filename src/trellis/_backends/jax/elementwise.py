@@ -24,7 +24,6 @@ from ..._ops.record import (
     PROMOTED,
     QUESTION,
 )
-from ..exports import hand_on
 from . import _complex, _portable
 from ._promotion import (
     are_complex,
@@ -190,6 +189,3 @@ def _bound(bound: Any, x: Any) -> Any:
             promote(bound.dtype, x.dtype)
         return bound
     return None if bound is None else fitted(bound, x.dtype.name)
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from ..._core.guards import check_rank
 from ..._core.shapes import check_points, normal_axes
-from ..exports import hand_on
 from ._promotion import floating
 from .casting import as_dtype, default_of
 from .device import as_device
@@ -95,6 +94,3 @@ def fftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
 
 def ifftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
     return jnp.fft.ifftshift(x, axes)
-
-
-hand_on(globals(), "fft")

@@ -4,7 +4,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..exports import hand_on
 from ..shared.foreach import StepKernel, spread
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
@@ -36,6 +35,3 @@ def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
 def foreach_detach(xs: list[Any]) -> list[Any]:
     """JAX records nothing eagerly."""
     return xs
-
-
-hand_on(globals())

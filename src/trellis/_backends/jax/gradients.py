@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset(
@@ -68,6 +67,3 @@ def custom_vjp(
 
 def checkpoint(fn: ListFn) -> ListFn:
     return jax.checkpoint(fn)
-
-
-hand_on(globals())

@@ -9,7 +9,6 @@ from jax import lax
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.errors import ShapeError, TracingError
 from ..._core.shapes import only_axis
-from ..exports import hand_on
 from ._helpers import is_abstract
 from ._promotion import cast
 
@@ -145,6 +144,3 @@ def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
 
 def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     return jax.ops.segment_sum(x, segment_ids, num_segments)
-
-
-hand_on(globals())

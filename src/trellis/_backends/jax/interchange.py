@@ -8,7 +8,6 @@ import numpy as np
 
 from ..._core.dtypes import name_of
 from ..._core.errors import CopyError, DtypeError, PrecisionError, TracingError
-from ..exports import hand_on
 from ._helpers import is_abstract
 from .casting import bfloat16, names, needs_x64
 from .device import as_device
@@ -112,6 +111,3 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         # The same memory, or a copy of it, bound to no device; see as_native.
         return jax.device_put(np.array(array) if copy else np.asarray(array))
     return jnp.array(array, copy=True) if copy else array
-
-
-hand_on(globals())

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._promotion import floating, floating_pair, pair
 from .casting import as_dtype
@@ -159,6 +158,3 @@ def vector_norm(
 ) -> Any:
     x = floating(x)
     return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-hand_on(globals(), "linalg")

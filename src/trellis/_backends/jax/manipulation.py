@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from ..._core.dtypes import fitted
 from ..._core.shapes import check_new_axis, normal_axis, permutation
-from ..exports import hand_on
 from ._promotion import common
 
 
@@ -83,6 +82,3 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = jnp.arange((x.shape[axis] - window) // step + 1) * step
     windows = jnp.take(x, starts[:, None] + jnp.arange(window), axis=axis)
     return jnp.moveaxis(windows, axis + 1, -1)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 
-from ..exports import hand_on
 from ..shared.windows import WindowSpec, max_over_windows
 
 
@@ -14,6 +13,3 @@ from ..shared.windows import WindowSpec, max_over_windows
 def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane."""
     return max_over_windows(sys.modules[__package__], x, spec, indices)
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..exports import hand_on
 from ._promotion import common, pair
 
 matrix_transpose = jnp.matrix_transpose
@@ -25,6 +24,3 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def einsum(subscripts: str, /, *xs: Any) -> Any:
     return jnp.einsum(subscripts, *common(xs))
-
-
-hand_on(globals())

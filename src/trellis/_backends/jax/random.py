@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.threefry import MASK
-from ..exports import hand_on
 from ..shared import rejection
 from ._private import counter_words
 from .device import as_device
@@ -227,6 +226,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     10**5 on."""
     with _stream_layout():
         return _poisson(as_raw_key(key), lam, dtype)
-
-
-hand_on(globals(), "random")

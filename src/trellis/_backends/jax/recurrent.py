@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..exports import hand_on
-
 # `scan` over one step serves here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
 
@@ -29,6 +27,3 @@ def lstm(
 
     state, hs = lax.scan(step, (h, c), x)
     return hs, state
-
-
-hand_on(globals())

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from ..._core.dtypes import default_dtype
 from ..._core.guards import unordered
 from ..._core.shapes import check_order
-from ..exports import hand_on
 from ._promotion import common
 from .casting import as_dtype
 
@@ -109,6 +108,3 @@ def var(
     keepdims: bool = False,
 ) -> Any:
     return jnp.var(_floats(x), axis, correction=correction, keepdims=keepdims)
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 
 from ..._core.guards import not_bools, unordered
-from ..exports import hand_on
 from ._helpers import refuse_abstract
 from ._promotion import common, ordered_pair
 from .casting import default_int
@@ -60,6 +59,3 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     if condition.dtype.kind != "b":
         raise not_bools(condition.dtype)
     return jnp.where(condition, *common((x1, x2)))
-
-
-hand_on(globals())

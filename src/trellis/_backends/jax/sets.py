@@ -6,8 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from ..exports import hand_on
+from ..._core.results import UniqueAllResult
 from ._helpers import refuse_abstract
 
 _INSTEAD = "sort(x), which keeps the shape"
@@ -19,20 +18,3 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     # JAX's values have lost the gradient; picked from `x` they keep it.
     values = jnp.ravel(x)[found.indices]
     return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)
-
-
-def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
-    found = unique_all(x)
-    return UniqueCountsResult(found.values, found.counts)
-
-
-def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
-    found = unique_all(x)
-    return UniqueInverseResult(found.values, found.inverse_indices)
-
-
-def unique_values(x: Any, /) -> Any:
-    return unique_all(x).values
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.guards import unordered
-from ..exports import hand_on
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -18,6 +17,3 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     if x.dtype.kind == "c":
         raise unordered("sort")
     return jnp.sort(x, axis, descending=descending, stable=stable)
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..exports import hand_on
 from ._private import trace_state, trace_state_at_rest
 
 
@@ -29,6 +28,3 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return not isinstance(x, jax.core.Tracer)
-
-
-hand_on(globals())

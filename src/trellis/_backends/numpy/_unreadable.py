@@ -66,14 +66,14 @@ ARRAYS.add(UnreadableArray)
 
 
 def hidden(nest: Any) -> Any:
-    """The nest with arrays that cannot be looked at."""
+    """The pytree with arrays that cannot be looked at."""
     if isinstance(nest, (np.ndarray, np.generic)):
         return np.asarray(nest).view(UnreadableArray)
     return tree.map(hidden, nest) if tree.is_nest(nest) else nest
 
 
 def readable(nest: Any) -> Any:
-    """The nest with plain arrays again."""
+    """The pytree with plain arrays again."""
     if isinstance(nest, UnreadableArray):
         return nest.view(np.ndarray)
     return tree.map(readable, nest) if tree.is_nest(nest) else nest

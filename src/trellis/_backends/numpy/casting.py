@@ -9,7 +9,6 @@ import numpy as np
 from ..._core import dtypes
 from ..._core.arrays import is_array
 from ..._core.errors import DtypeError
-from ..exports import hand_on
 from ._helpers import BFLOAT16, NATIVE
 from ._helpers import default_complex as default_complex
 from ._helpers import default_float as default_float
@@ -104,6 +103,3 @@ def check_device(device: Any) -> None:
         from ..._core.errors import DeviceError
 
         raise DeviceError(f"NumPy arrays live on 'cpu'; there is no device {device!r}.")
-
-
-hand_on(globals())

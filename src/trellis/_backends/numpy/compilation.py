@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.tracing import pretending
-from ..exports import hand_on
 from ._unreadable import hidden, readable
 
 
@@ -39,6 +38,3 @@ def compile_function(
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

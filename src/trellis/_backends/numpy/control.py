@@ -6,20 +6,6 @@ from typing import Any
 import numpy as np
 
 from ..._core import tree
-from ..exports import hand_on
-
-
-def cond(
-    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
-) -> Any:
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
-
-
-def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    state = init
-    while bool(cond_fn(state)):
-        state = body_fn(state)
-    return state
 
 
 def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:
@@ -33,6 +19,3 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
         y = fn(init, tree.unflatten(spec, zeros))[1]
         return carry, tree.map(lambda part: np.empty((0, *np.shape(part)), part.dtype), y)
     return carry, tree.map(lambda *ys: np.stack(ys), *outputs)
-
-
-hand_on(globals())

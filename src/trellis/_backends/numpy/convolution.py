@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ..shared.convolution import laid_like as laid_like
 from ..shared.convolution import laid_out_filters as laid_out_filters
@@ -361,6 +360,3 @@ def _to_groups(y: Any, groups: int) -> Any:
 
 def _from_groups(y: Any, shape: tuple[int, ...]) -> Any:
     return np.moveaxis(y, 0, 1).reshape(shape)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.dtypes import default_complex, default_dtype, fitted
 from ..._core.errors import ArgumentTypeError, CopyError
-from ..exports import hand_on
 from ._helpers import default_complex as native_complex
 from ._helpers import default_float
 from .casting import as_dtype, check_device
@@ -177,6 +176,3 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     check_device(device)
     return np.zeros(x.shape, dtype=as_dtype(dtype) or x.dtype)
-
-
-hand_on(globals())

@@ -1,13 +1,10 @@
 """Dense layers on BLAS."""
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 
-from ..exports import hand_on
-from ..shared.grouped import multiplied_by_groups
 from ._fused import fused
 from ._tape import TracedArray
 
@@ -65,11 +62,3 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
 
 
 _fused_linear = fused(_forward, _backward, _linear)
-
-
-def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
-    """Each group of rows times its own matrix."""
-    return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)
-
-
-hand_on(globals())

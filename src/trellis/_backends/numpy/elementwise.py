@@ -26,7 +26,6 @@ from ..._ops.record import (
     PROMOTED,
     QUESTION,
 )
-from ..exports import hand_on
 from . import _portable
 from ._helpers import FLOAT32, cast, floating, floating_pair, pair, promote
 from ._rules.elementwise import erf as plain_erf
@@ -257,6 +256,3 @@ def isclose(
 ) -> Any:
     x1, x2 = pair(x1, x2)
     return np.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-hand_on(globals())

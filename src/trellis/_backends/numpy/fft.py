@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.dtypes import default_dtype
 from ..._core.shapes import check_points
-from ..exports import hand_on
 from ._helpers import floating
 from .casting import as_dtype, check_device
 
@@ -37,16 +36,6 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backw
     return np.fft.irfft(_wide(x), n=n, axis=axis, norm=norm)
 
 
-def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
-    check_points(2 * (x.shape[axis] - 1) if n is None else n)
-    return np.fft.hfft(_wide(x), n=n, axis=axis, norm=norm)
-
-
-def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Any = "backward") -> Any:
-    check_points(x.shape[axis] if n is None else n)
-    return np.fft.ihfft(_wide(x), n=n, axis=axis, norm=norm)
-
-
 def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: Any = "backward") -> Any:
     return np.fft.fftn(_wide(x), s=s, axes=_axes(x, s, axes), norm=norm)
 
@@ -73,22 +62,6 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     return np.fft.rfftfreq(n, d=d).astype(as_dtype(dtype or default_dtype()))
 
 
-def fftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return np.fft.fftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
-
-
-def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
-    return np.fft.ifftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
-
-
-def _has_axes(x: Any, axes: Any) -> bool:
-    """np.roll cannot move along no axis."""
-    return x.ndim > 0 if axes is None else axes != ()
-
-
 def _axes(x: Any, s: Any, axes: Any) -> Any:
     """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
     return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes
-
-
-hand_on(globals(), "fft")

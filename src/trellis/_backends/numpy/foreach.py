@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from ..exports import hand_on
 from ..shared import foreach as plain
 from ._blocks import are_alike
 from ._helpers import BFLOAT16, widened
@@ -136,6 +135,3 @@ def foreach_detach(xs: list[Any]) -> list[Any]:
 
 def _list(y: Any, xs: list[Any]) -> list[Any]:
     return plain.spread(y, xs)
-
-
-hand_on(globals())

@@ -11,7 +11,6 @@ import numpy as np
 from ..._core import tree
 from ..._core.dtypes import FLOATING
 from ..._core.errors import TracingError
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from . import _einops
 from ._helpers import NATIVE
@@ -215,6 +214,3 @@ def _value(x: Any, level: int) -> Any:
 
 def _nodes(ys: list[Any], level: int) -> list[Node | None]:
     return [y._node if _level(y) == level else None for y in ys]
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import fitted, refuse_dropping
-from ..exports import hand_on
 from ._helpers import cast
 from ._rules.indexing import (
     index_add_at,
@@ -63,6 +62,3 @@ def _cast(value: Any, x: Any) -> Any:
     if value.dtype.kind == "c" and x.dtype.kind != "c":
         raise refuse_dropping(value.dtype.name, x.dtype.name)
     return cast(value, x.dtype)
-
-
-hand_on(globals())

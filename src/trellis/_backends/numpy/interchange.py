@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import TracingError
-from ..exports import hand_on
 from ._tape import TracedArray
 from .casting import check_device
 
@@ -29,6 +28,3 @@ def to_numpy(x: Any, /) -> Any:
 def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     check_device(device)
     return np.array(x, copy=copy)
-
-
-hand_on(globals())

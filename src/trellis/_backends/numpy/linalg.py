@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.dtypes import name_of
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..._core.shapes import check_three
-from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FLOAT32, floating, floating_pair, pair
 from ._tape import stop
@@ -17,7 +15,6 @@ from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import sum
 from .searching import where
 
 _xp: Any = sys.modules[__package__]
@@ -124,18 +121,9 @@ def svdvals(x: Any, /) -> Any:
     return _back(np.linalg.svdvals(_matrix(x)), x)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    if dtype is None and name_of(x.dtype) == "bool":
-        dtype = "int64"
-    return sum(np.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
-
-
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     wide = _matrix(x)
     if ord in (1, 2, 0):
         return _back(np.linalg.vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), x)
     norm = norm_of_vectors(_xp, wide, axis=axis, keepdims=keepdims, ord=ord)
     return _back(norm, x)
-
-
-hand_on(globals(), "linalg")

@@ -7,13 +7,7 @@ import numpy as np
 from ..._core.dtypes import fitted
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes, normal_axis, permutation
-from ..exports import hand_on
 from ._helpers import common
-
-
-def broadcast_arrays(*arrays: Any) -> list[Any]:
-    shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return [np.broadcast_to(x, shape) for x in arrays]
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
@@ -22,10 +16,6 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return np.concat(tuple(common(arrays)), axis=axis)
-
-
-def expand_dims(x: Any, /, axis: Any) -> Any:
-    return np.expand_dims(x, axis)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
@@ -70,10 +60,6 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     return np.tile(x, repetitions)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    return tuple(np.unstack(x, axis=axis))
-
-
 def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if not pad_width:
         return np.reshape(x, x.shape)
@@ -88,6 +74,3 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = np.arange(0, x.shape[axis] - window + 1, step)
     windows = np.take(x, starts[:, None] + np.arange(window)[None, :], axis=axis)
     return np.moveaxis(windows, axis + 1, -1)
-
-
-hand_on(globals())

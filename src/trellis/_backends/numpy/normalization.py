@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..exports import hand_on
 from ._fused import fused
 from ._tape import stop
 
@@ -77,11 +76,3 @@ def _layer_norm(x: Any, weight: Any, bias: Any, axes: tuple[int, ...], epsilon: 
     if axes == tuple(range(first, x.ndim)) and 0 not in x.shape:
         return _fused(x, weight, bias, axes, epsilon)
     return _formula(x, weight, bias, axes, epsilon)
-
-
-def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
-    """No kernel: there is none."""
-    return None
-
-
-hand_on(globals())

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from ..exports import hand_on
 from ._helpers import FLOAT32, common, pair, rounded, widened
 from .reduction import sum
 
@@ -51,6 +50,3 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
         wide = [widened(x) for x in xs]
         return rounded(np.einsum(subscripts, *wide, optimize=len(xs) > 2))
     return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
-
-
-hand_on(globals())

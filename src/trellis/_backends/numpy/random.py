@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from ..._core.threefry import MASK, PARITY
-from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._tape import differentiable, stop
@@ -251,6 +250,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
 
 def _whole(rate: Any) -> Any:
     return np.where((rate >= 0) & (rate < np.inf), np.floor(rate), 0)
-
-
-hand_on(globals(), "random")

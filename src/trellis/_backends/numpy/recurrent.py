@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ..exports import hand_on
 from ._fused import fused, is_plain
 from ._gru import RECURRENCES as RECURRENCES
 from ._tape import differentiable
@@ -165,6 +164,3 @@ def _lstm(*args: Any) -> tuple[Any, Any, Any]:
     results = _forward(*args)[0] if is_plain(args) else _traced(*args)
     hs, h, c = results
     return hs, h, c
-
-
-hand_on(globals())

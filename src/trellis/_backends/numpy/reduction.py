@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._core.guards import unordered
 from ..._core.shapes import check_order, normal_axes, normal_axis
-from ..exports import hand_on
 from ._helpers import BFLOAT16, FLOAT32, common, default_float, is_bfloat16, rounded, widened
 from .casting import as_dtype
 
@@ -160,6 +159,3 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     with np.errstate(divide="ignore"):
         total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=keepdims))
     return total + (peak if keepdims else np.reshape(peak, total.shape))
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.guards import not_bools, unordered
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 from ._helpers import common, pair
 
 
@@ -48,19 +47,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return np.where(condition, x1, x2)
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
-    if x.dtype.kind == "c":
-        raise unordered("topk")
-    axis = normal_axis(axis, x.ndim)
-    order = descending_order(x, axis) if largest else np.argsort(x, axis=axis, stable=True)
-    indices = np.take(order, np.arange(k), axis=axis)
-    return np.take_along_axis(x, indices, axis=axis), indices
-
-
 def descending_order(x: Any, axis: int) -> Any:
     """Stable: of equal elements the one with the lower index comes first."""
     backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=True)
     return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from ..exports import hand_on
 
 
 def unique_all(x: Any, /) -> UniqueAllResult[Any]:
@@ -23,6 +22,3 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 def unique_values(x: Any, /) -> Any:
     # np.unique_values leaves the order open; all backends sort.
     return np.unique(x, equal_nan=False)
-
-
-hand_on(globals())

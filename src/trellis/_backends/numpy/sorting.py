@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.guards import unordered
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 from .searching import descending_order
 
 
@@ -24,6 +23,3 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     axis = normal_axis(axis, x.ndim)
     ordered = np.sort(x, axis=axis, stable=True)
     return np.flip(ordered, axis=axis) if descending else ordered
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..._core.tracing import is_pretended
-from ..exports import hand_on
 from ._tape import TracedArray
 from ._unreadable import UnreadableArray
 
@@ -25,6 +24,3 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return not is_tracing() and not isinstance(x, (TracedArray, UnreadableArray))
-
-
-hand_on(globals())

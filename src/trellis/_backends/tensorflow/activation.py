@@ -6,7 +6,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.shapes import normal_axes
-from ..exports import hand_on
 from ._helpers import rank
 from ._recorded import Backward, recorded
 
@@ -68,17 +67,6 @@ def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
     return tf.where(is_positive, scale * x, (scale * alpha) * low)
 
 
-def leaky_relu(x: Any, /, *, negative_slope: float) -> Any:
-    # Not tf.nn.leaky_relu, whose slope has the precision of float32 in float64 too.
-    return tf.where(x > 0, x, negative_slope * x)
-
-
-def hard_tanh(x: Any, /, *, low: float, high: float) -> Any:
-    x = tf.convert_to_tensor(x)
-    ends = tf.constant([low, high], x.dtype)
-    return tf.where(x <= ends[0], ends[0], tf.where(x >= ends[1], ends[1], x))
-
-
 # oneDNN's kernel, which TensorFlow takes when it pleases, refuses more.
 MOST_AXES = 5
 
@@ -113,6 +101,3 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
     if reduction == "none":
         return losses
     return tf.reduce_sum(losses) if reduction == "sum" else tf.reduce_mean(losses)
-
-
-hand_on(globals())

@@ -4,7 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ._recorded import Backward, recorded
 from .activation import softmax
 
@@ -74,6 +73,3 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
     weights = softmax(tf.where(is_empty, zero, logits), axis=-1)
     return tf.cast(tf.where(is_empty, zero, weights), dtype)
-
-
-hand_on(globals())

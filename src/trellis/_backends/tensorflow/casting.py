@@ -3,12 +3,10 @@
 import builtins
 from typing import Any
 
-import ml_dtypes
 import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.errors import DtypeError
-from ..exports import hand_on
 from ._helpers import SCALARS, dtype_beside, on, promote
 
 bool = tf.bool
@@ -70,44 +68,6 @@ def _dtype_of(x: Any) -> Any:
     return x.dtype if hasattr(x, "dtype") else as_dtype(x)
 
 
-def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    source, target = _dtype_of(from_).name, as_dtype(to).name
-    return dtypes.PROMOTION.get((source, target)) == target
-
-
-def finfo(type: Any, /) -> dtypes.FloatLimits:
-    dtype = _dtype_of(type).real_dtype
-    if not dtype.is_floating:
-        raise DtypeError(f"finfo() expects a floating-point type, got {dtype.name}. Use iinfo().")
-    info = ml_dtypes.finfo(dtype.as_numpy_dtype)
-    return dtypes.FloatLimits(
-        bits=int(info.bits),
-        eps=float(info.eps),
-        max=float(info.max),
-        min=float(info.min),
-        smallest_normal=float(info.smallest_normal),
-        dtype=dtype,
-    )
-
-
-def iinfo(type: Any, /) -> dtypes.IntLimits:
-    dtype = _dtype_of(type)
-    if not dtype.is_integer:
-        raise DtypeError(f"iinfo() expects an integer type, got {dtype.name}. Use finfo().")
-    return dtypes.IntLimits(
-        bits=dtype.size * 8, max=int(dtype.max), min=int(dtype.min), dtype=dtype
-    )
-
-
-def isdtype(dtype: Any, kind: Any) -> builtins.bool:
-    if isinstance(kind, tuple):
-        answers = [isdtype(dtype, k) for k in kind]
-        return True in answers
-    if isinstance(kind, str) and kind in dtypes.KINDS and kind != "bool":
-        return as_dtype(dtype).name in dtypes.KINDS[kind]
-    return as_dtype(dtype) is as_dtype(kind)
-
-
 def result_type(*arrays_and_dtypes: Any) -> Any:
     scalars = [x for x in arrays_and_dtypes if isinstance(x, SCALARS)]
     typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, SCALARS)]
@@ -119,6 +79,3 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for value in scalars:
         dtype = dtype_beside(value, dtype)
     return dtype
-
-
-hand_on(globals())

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.donation import give_away, places
-from ..exports import hand_on
 from ._private import (
     Eager,
     datatype_of,
@@ -163,7 +162,8 @@ class _Donating:
     A graph lets go of a tensor, or writes a result over it, once nothing needs it any more; but its
     arguments belong to the caller until it ends. So these tensors do not come as arguments: they
     are put into a map of TensorFlow's, from which the graph takes them out, and what holds them in
-    Python lets go of them. Whoever still has one keeps it as it is: TensorFlow counts its owners.
+    Python lets go of them. One with another reference keeps its values: TensorFlow counts
+    references.
     """
 
     def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):
@@ -276,6 +276,3 @@ def _apart(leaves: list[Any], at: list[int]) -> tuple[list[Any], list[Any]]:
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.errors import ShapeError
-from ..exports import hand_on
 
 
 def _flat(nest: Any) -> tuple[list[Any], Any]:
@@ -136,6 +135,3 @@ def _scan_graph(
     for stacked, y in zip(ys, outputs, strict=True):
         stacked.set_shape([length, *y.shape])  # for the tracer alone: no operation
     return tree.unflatten(of_carry, carry), tree.unflatten(of_y[0], ys)
-
-
-hand_on(globals())

@@ -14,7 +14,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ..shared.convolution import laid_like as laid_like
 from ..shared.convolution import laid_out_filters as laid_out_filters
@@ -311,6 +310,3 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
     flipped = tf.reshape(flipped, [*kernel, out_group, groups, channels // groups])
     flipped = tf.transpose(flipped, [*range(dims), dims + 2, dims + 1, dims])
     return tf.reshape(flipped, [*kernel, channels // groups, groups * out_group])
-
-
-hand_on(globals())

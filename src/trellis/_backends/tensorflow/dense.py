@@ -1,12 +1,8 @@
 """Dense layers by one matrix product."""
 
-import sys
 from typing import Any
 
 import tensorflow as tf
-
-from ..exports import hand_on
-from ..shared.grouped import multiplied_by_groups
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -38,11 +34,3 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
     y.set_shape(shape)  # says it to the tracer; an operation that checks would stay in the graph
     return y
-
-
-def grouped_matmul(x: Any, weights: Any, group_sizes: Any) -> Any:
-    """Each group of rows times its own matrix."""
-    return multiplied_by_groups(sys.modules[__package__], x, weights, group_sizes)
-
-
-hand_on(globals())

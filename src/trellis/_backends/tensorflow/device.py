@@ -5,7 +5,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DeviceError
-from ..exports import hand_on
 from ._helpers import on
 
 
@@ -33,6 +32,3 @@ def full_name(name: str) -> str:
     spec = tf.DeviceSpec(job="localhost", replica=0, task=0)
     full = spec.make_merged_spec(tf.DeviceSpec.from_string(name)).to_string()
     return full
-
-
-hand_on(globals())

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 import tensorflow as tf
 
 from ..._core.errors import DistributedError
-from ..exports import hand_on
 from ..shared.distributed import Place
 from ._private import enable_collectives, has_collectives
 from .compilation import compile_function
@@ -116,6 +115,3 @@ class Engine:
             graph = graph.outer_graph
         self._counts[graph] = self._counts.get(graph, 0) + 1
         return self._counts[graph]
-
-
-hand_on(globals())

@@ -21,7 +21,6 @@ from ..._ops.record import (
     PROMOTED,
     QUESTION,
 )
-from ..exports import hand_on
 from . import _portable
 from ._helpers import (
     COMPLEX,
@@ -389,6 +388,3 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
 
 def logical_not(x: Any, /) -> Any:
     return tf.logical_not(truth(x))
-
-
-hand_on(globals())

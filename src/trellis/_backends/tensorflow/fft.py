@@ -5,8 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._core.errors import DtypeError
-from ..._core.shapes import check_points, normal_axes, normal_axis
-from ..exports import hand_on
+from ..._core.shapes import check_points, normal_axes
 from ._helpers import COMPLEX, default_float, floating, move, on, rank, sizes
 from .casting import as_dtype
 from .manipulation import roll
@@ -97,59 +96,7 @@ def _from_half_spectrum(x: Any, n: Any) -> Any:
     return tf.signal.irfft(x, [n])
 
 
-def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    return irfft(tf.math.conj(_complex(x)), n=n, axis=axis, norm=_OPPOSITE[norm])
-
-
-def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    return tf.math.conj(rfft(x, n=n, axis=axis, norm=_OPPOSITE[norm]))
-
-
-_OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
 # Several axes -------------------------------------------------------------------------------------
-
-
-def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
-    """Axis and length of every transform."""
-    ndim = rank(x)
-    if axes is None:
-        axes = range(ndim) if s is None else range(ndim - len(s), ndim)
-    places = [normal_axis(a, ndim) for a in axes]
-    lengths = [None] * len(places) if s is None else [None if n == -1 else n for n in s]
-    return list(zip(places, lengths, strict=True))
-
-
-def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    x = _complex(x)
-    for axis, n in _plan(x, s, axes):
-        x = fft(x, n=n, axis=axis, norm=norm)
-    return x
-
-
-def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    x = _complex(x)
-    for axis, n in _plan(x, s, axes):
-        x = ifft(x, n=n, axis=axis, norm=norm)
-    return x
-
-
-def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    plan = _plan(x, s, axes)
-    axis, n = plan[-1]
-    x = rfft(x, n=n, axis=axis, norm=norm)
-    for axis, n in plan[:-1]:
-        x = fft(x, n=n, axis=axis, norm=norm)
-    return x
-
-
-def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-    plan = _plan(x, s, axes)
-    for axis, n in plan[:-1]:
-        x = ifft(x, n=n, axis=axis, norm=norm)
-    axis, n = plan[-1]
-    return irfft(x, n=n, axis=axis, norm=norm)
 
 
 # Frequencies --------------------------------------------------------------------------------------
@@ -181,6 +128,3 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
     places = normal_axes(axes, rank(x))
     shape = sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)
-
-
-hand_on(globals(), "fft")

@@ -4,7 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ..shared.foreach import StepKernel, spread
 from ..shared.foreach import foreach_add as foreach_add
 from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
@@ -37,6 +36,3 @@ def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
 def foreach_detach(xs: list[Any]) -> list[Any]:
     """Only an open GradientTape records, and it may be meant to."""
     return xs
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
@@ -139,6 +138,3 @@ def custom_vjp(
 def checkpoint(fn: ListFn) -> ListFn:
     inner = tf.recompute_grad(lambda *xs: fn(list(xs)))
     return lambda xs: list(inner(*xs))
-
-
-hand_on(globals())

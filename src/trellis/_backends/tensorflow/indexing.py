@@ -8,7 +8,6 @@ import tensorflow as tf
 from ..._core.dtypes import refuse_dropping
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axis, only_axis
-from ..exports import hand_on
 from ._getitem import getitem
 from ._helpers import (
     COMPLEX,
@@ -184,6 +183,3 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
     if segment_ids.dtype not in (tf.int32, tf.int64):
         segment_ids = tf.cast(segment_ids, tf.int64)
     return tf.math.unsorted_segment_sum(x, segment_ids, num_segments)
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core.errors import CopyError, TracingError
-from ..exports import hand_on
 from ._helpers import is_aligned, on
 
 
@@ -55,6 +54,3 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
         return tf.constant(x)
     with on(device):
         return tf.constant(x)
-
-
-hand_on(globals())

@@ -10,9 +10,8 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import check_three, normal_axes, normal_axis
-from ..exports import hand_on
-from ..shared.norms import norm_of_matrices, norm_of_vectors
+from ..._core.shapes import normal_axes
+from ..shared.norms import norm_of_vectors
 from ._helpers import (
     COMPLEX,
     FLOATING,
@@ -20,8 +19,6 @@ from ._helpers import (
     broadcast_shape,
     floating,
     floating_pair,
-    move,
-    pair,
     rank,
     sizes,
     tensor,
@@ -31,7 +28,7 @@ from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
 from .products import vecdot as vecdot
-from .reduction import all, any, sum
+from .reduction import all, any
 from .tracing import is_concrete
 
 _xp: Any = sys.modules[__package__]
@@ -51,28 +48,6 @@ def _back(result: Any, x: Any) -> Any:
 
 
 # Products -----------------------------------------------------------------------------------------
-
-
-def outer(x1: Any, x2: Any, /) -> Any:
-    x1, x2 = pair(x1, x2)
-    if rank(x1) != 1 or rank(x2) != 1:
-        raise ShapeError(f"outer() expects two vectors, got {rank(x1)} and {rank(x2)} axes.")
-    return tf.expand_dims(x1, 1) * tf.expand_dims(x2, 0)
-
-
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = pair(x1, x2)
-    first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
-    x1, x2 = move(x1, first, -1), move(x2, second, -1)
-    check_three(x1.shape[-1], x2.shape[-1])
-    a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
-    parts = [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-    result = tf.stack(parts, -1)
-    return move(result, -1, axis if axis < 0 else first)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
@@ -101,10 +76,6 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
             else tf.reshape(x, [*sizes(x)[:-2], 0])
         )
     return tf.linalg.diag_part(x, k=offset)
-
-
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 # Solving ------------------------------------------------------------------------------------------
@@ -250,10 +221,6 @@ def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(_back(values, x), _back(vectors, x))
 
 
-def eigvalsh(x: Any, /) -> Any:
-    return eigh(x).eigenvalues
-
-
 def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
     matrix = _matrix(x)
     scale = _extreme_size(matrix)
@@ -297,12 +264,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     return norm_of_vectors(_xp, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
-
-
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    if ord in ("fro", None):
-        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
-
-
-hand_on(globals(), "linalg")

@@ -13,7 +13,6 @@ from ..._core.shapes import (
     normal_axis,
     permutation,
 )
-from ..exports import hand_on
 from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
 
 
@@ -68,16 +67,6 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 def permute_dims(x: Any, /, axes: Any) -> Any:
     return tf.transpose(x, permutation(axes, rank(x)))
-
-
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    ndim = rank(x)
-    sources, destinations = normal_axes(source, ndim), normal_axes(destination, ndim)
-    check_lengths("moveaxis", "source and destination", len(sources), len(destinations))
-    order = [i for i in range(ndim) if i not in sources]
-    for place, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(place, axis)
-    return tf.transpose(x, order)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
@@ -163,6 +152,3 @@ def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> 
     starts = tf.range(0, count - window + 1, step)
     windows = tf.gather(x, starts[:, None] + tf.range(window)[None, :], axis=axis)
     return move(windows, axis + 1, -1)
-
-
-hand_on(globals())

@@ -4,7 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ._recorded import Backward, recorded
 
 
@@ -107,6 +106,3 @@ def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: floa
 
 # There the kernel has a least epsilon, and formats of its own.
 _has_gpu = bool(tf.config.list_physical_devices("GPU"))
-
-
-hand_on(globals())

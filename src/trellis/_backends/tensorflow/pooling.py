@@ -5,7 +5,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ..shared.windows import WindowSpec, max_over_windows
 from ._private import is_recording
 
@@ -46,6 +45,3 @@ def _by_kernel(x: Any, spec: WindowSpec) -> Any:
         return tf.squeeze(y, 1)
     kernel = tf.nn.max_pool2d if len(spec.window) == 2 else tf.nn.max_pool3d
     return kernel(x, spec.window, spec.strides, "VALID")
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.shapes import check_lengths, normal_axes, normal_axis
-from ..exports import hand_on
 from ._helpers import COMPLEX, FLOAT32, common, move, pair, rank
 
 # Types without a kernel for contractions, and the type they wrap around in alike.
@@ -86,6 +85,3 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
         wide = _WIDER[dtype]
         return tf.cast(tf.einsum(subscripts, *[tf.cast(x, wide) for x in xs]), dtype)
     return tf.einsum(subscripts, *xs)
-
-
-hand_on(globals())

@@ -23,7 +23,6 @@ from ..._core.threefry import (
     ROTATIONS,
     sorting_rounds,
 )
-from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import on, sizes
@@ -455,6 +454,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))
     offset = rejection.poisson(_Ops, key, rate, tuple(rate.shape))
     return tf.cast(whole, dtype) + tf.cast(offset, dtype)
-
-
-hand_on(globals(), "random")

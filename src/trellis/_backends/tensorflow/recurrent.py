@@ -5,7 +5,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
 from ._recorded import Backward, recorded
 
 # `scan` over one step serves here.
@@ -125,5 +124,3 @@ def _unrolled_and_back(
 
 
 _raw = tf.raw_ops
-
-hand_on(globals())

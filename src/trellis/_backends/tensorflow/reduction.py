@@ -1,14 +1,12 @@
 """Sums, products, extremes and statistics along axes."""
 
-import builtins
 import math
 from typing import Any
 
 import tensorflow as tf
 
 from ..._core.errors import ShapeError
-from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
-from ..exports import hand_on
+from ..._core.shapes import normal_axes, normal_axis, only_axis
 from ._helpers import (
     COMPLEX,
     FLOAT32,
@@ -16,7 +14,6 @@ from ._helpers import (
     SIGNED,
     UNSIGNED,
     cast,
-    common,
     floating,
     move,
     rank,
@@ -25,7 +22,6 @@ from ._helpers import (
     tensor,
     truth,
 )
-from ._portable import safe_sqrt
 from .casting import as_dtype, astype
 
 # As in elementwise.py: without the layers of Python above the kernels.
@@ -179,10 +175,6 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     return total / tf.where(divisor > 0, divisor, tf.cast(math.nan, divisor.dtype))
 
 
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return safe_sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
-
-
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_all(truth(x), _axis(axis, x), keepdims)
 
@@ -234,20 +226,3 @@ def cumulative_prod(
     else:
         total = tf.math.cumprod(x, axis)
     return _with_initial(total, axis, 1) if include_initial else total
-
-
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    x = tensor(x)
-    axis = normal_axis(axis, rank(x))
-    check_order(n)
-    parts = [part for part in (prepend, x, append) if part is not None]
-    if len(parts) > 1:
-        x = tf.concat(common(parts), axis)
-    before = tuple([slice(None)] * axis)
-    for _ in builtins.range(n):
-        high, low = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
-        x = tf.not_equal(high, low) if x.dtype is tf.bool else high - low
-    return x
-
-
-hand_on(globals())

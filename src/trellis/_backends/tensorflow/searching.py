@@ -6,8 +6,7 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ..._core.guards import not_bools
-from ..._core.shapes import normal_axes, normal_axis
-from ..exports import hand_on
+from ..._core.shapes import normal_axis
 from ._helpers import (
     FLOATING,
     SCALARS,
@@ -51,11 +50,6 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extreme(tf.argmin, x, axis, keepdims)
-
-
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = None if axis is None else normal_axes(axis, rank(x))
-    return tf.reduce_sum(tf.cast(_nonzero(x), tf.int64), axes, keepdims)
 
 
 def _nonzero(x: Any) -> Any:
@@ -109,6 +103,3 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
     ).indices
     values = tf.gather(x, indices, batch_dims=rank(x) - 1)
     return move(values, -1, axis), move(indices, -1, axis)
-
-
-hand_on(globals())

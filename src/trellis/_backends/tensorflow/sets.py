@@ -4,8 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from ..exports import hand_on
+from ..._core.results import UniqueAllResult
 from ._helpers import order, sizes, tensor
 
 
@@ -28,20 +27,3 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
         inverse_indices=tf.reshape(inverse, sizes(x)),
         counts=ends - starts,
     )
-
-
-def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
-    found = unique_all(x)
-    return UniqueCountsResult(found.values, found.counts)
-
-
-def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
-    found = unique_all(x)
-    return UniqueInverseResult(found.values, found.inverse_indices)
-
-
-def unique_values(x: Any, /) -> Any:
-    return unique_all(x).values
-
-
-hand_on(globals())

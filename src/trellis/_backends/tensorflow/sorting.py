@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from ..._core.guards import unordered
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 from ._helpers import move, order, rank, tensor
 
 
@@ -27,6 +26,3 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     # Gathering has gradients of every order.
     result = tf.gather(x, order(x, descending), batch_dims=rank(x) - 1)
     return move(result, -1, axis)
-
-
-hand_on(globals())

@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..exports import hand_on
-
 
 def is_tracing() -> bool:
     """Whether a compiled function is being traced."""
@@ -20,6 +18,3 @@ def is_concrete(x: Any) -> bool:
 def lasts(x: Any) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return hasattr(x, "numpy")  # tensors of a graph have no values
-
-
-hand_on(globals())

@@ -1,4 +1,4 @@
-"""Fused kernels have first derivatives only: the plain formula serves whoever wants more."""
+"""Fused kernels have first derivatives only: the plain formula is the fallback for higher ones."""
 
 from collections.abc import Callable
 from typing import Any

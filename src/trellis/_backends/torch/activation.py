@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from ..._core.shapes import normal_axes
-from ..exports import hand_on
 from ._helpers import FEW_KERNELS
 from ._private import running_transform
 
@@ -86,6 +85,3 @@ def _class_losses(logits: Any, targets: Any, axis: int, reduction: str) -> Any:
         logits = logits.T
     places = targets if targets.dtype is torch.int64 else targets.to(torch.int64)
     return F.cross_entropy(logits, places, ignore_index=_NO_CLASS, reduction=reduction)
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from ._fused import Fused, differentiated, fastest
 from ._private import flash
 
@@ -142,6 +141,3 @@ def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causa
     is_empty = torch.isneginf(logits).all(-1, keepdim=True)
     weights = torch.softmax(torch.where(is_empty, 0.0, logits), -1)
     return torch.where(is_empty, 0.0, weights)
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ import torch
 
 from ..._core.dtypes import KINDS, FloatLimits, IntLimits, name_of, refuse_dropping, refuse_none
 from ..._core.errors import ArgumentError, DtypeError
-from ..exports import hand_on
 from ._helpers import (
     NAMES,
     NATIVE,
@@ -113,6 +112,3 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for number in numbers:
         dtype = number_dtype(number, dtype)
     return dtype
-
-
-hand_on(globals())

@@ -12,7 +12,6 @@ import torch
 from ..._core import tree
 from ..._core.donation import give_away, places
 from ..._core.tracing import pretending
-from ..exports import hand_on
 from ._private import is_alone, running_transform
 
 
@@ -183,6 +182,3 @@ def _explained(
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
     """The function itself: eager calls cost no compilation here."""
     return fn
-
-
-hand_on(globals())

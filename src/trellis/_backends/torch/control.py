@@ -9,7 +9,6 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-from ..exports import hand_on
 from ._private import while_loop as while_loop_in_graph
 
 
@@ -45,7 +44,7 @@ def _unaliased(result: Any) -> Any:
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any nest of
+    """`body_fn` applied to the state while `cond_fn` of it is true; the state is any pytree of
     tensors.
 
     Under torch.compile, a predicate that is data makes it one loop of the graph. That loop has no
@@ -108,6 +107,3 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
 
 def _stacked(column: list[Any]) -> Any:
     return torch.stack([y if isinstance(y, torch.Tensor) else torch.tensor(y) for y in column])
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 
 _convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
@@ -109,6 +108,3 @@ def _spread(x: Any, steps: Any) -> Any:
             x = F.pad(x.movedim(axis, -1).unsqueeze(-1), (0, step - 1)).flatten(-2)
             x = x[..., : (n - 1) * step + 1].movedim(-1, axis)
     return x
-
-
-hand_on(globals())

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from ..._core.errors import ArgumentError, ArgumentTypeError, CopyError
-from ..exports import hand_on
 from ._helpers import FEW_KERNELS, INTEGER, as_device, default_complex, default_float, filled
 from .casting import as_dtype
 from .interchange import from_numpy
@@ -248,6 +247,3 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.zeros_like(x, dtype=as_dtype(dtype), device=as_device(device))
-
-
-hand_on(globals())

@@ -3,7 +3,6 @@
 from typing import Any
 
 from ..._core.errors import DeviceError
-from ..exports import hand_on
 from ._helpers import as_device
 
 
@@ -17,6 +16,3 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
             "to_device() takes no stream on PyTorch. Use torch.cuda.stream(...) around it."
         )
     return x.to(as_device(device))
-
-
-hand_on(globals())

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from ..exports import hand_on
 from ..shared.distributed import Place
 from .compilation import compile_function
 
@@ -128,6 +127,3 @@ def _define_op() -> None:
     made = torch.library.custom_op("trellis::all_reduce", all_reduce, mutates_args=())
     made.register_fake(lambda x, op: torch.empty_like(x, memory_format=torch.contiguous_format))
     _defined.append(made)
-
-
-hand_on(globals())

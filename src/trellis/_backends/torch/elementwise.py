@@ -26,7 +26,6 @@ from ..._ops.record import (
     PROMOTED,
     QUESTION,
 )
-from ..exports import hand_on
 from . import _portable
 from ._helpers import (
     COMPLEX,
@@ -431,6 +430,3 @@ def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
         if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
             dtype = promote(dtype, bound.dtype)
     return dtype
-
-
-hand_on(globals())

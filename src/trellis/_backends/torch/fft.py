@@ -5,7 +5,6 @@ from typing import Any
 import torch
 
 from ..._core.shapes import check_points
-from ..exports import hand_on
 from ._helpers import as_device, as_float, default_float
 from .casting import as_dtype
 
@@ -85,6 +84,3 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
 def _has_axes(x: Any, axes: Any) -> bool:
     """torch.roll cannot move along no axis."""
     return x.ndim > 0 if axes is None else axes != ()
-
-
-hand_on(globals(), "fft")

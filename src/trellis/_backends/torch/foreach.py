@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from ..exports import hand_on
 from ..shared import foreach as plain
 from ..shared.foreach import Step, StepKernel
 from ._private import adam_kernels, foreach, foreach_clone, running_transform
@@ -206,6 +205,3 @@ def _copies(xs: list[Any]) -> list[Any]:
 
 # The other rules, in operations over all leaves, are as fast here.
 STEP_KERNELS: dict[str, StepKernel] = {"adam": adam}
-
-
-hand_on(globals())

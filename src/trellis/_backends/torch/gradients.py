@@ -12,7 +12,6 @@ import torch
 
 from ..._core import tree
 from ..._core.errors import NotSupportedError
-from ..exports import hand_on
 from ..interface import AuxFn, ListFn
 from ._private import running_transform
 
@@ -200,6 +199,3 @@ def checkpoint(fn: ListFn) -> ListFn:
         )
 
     return call
-
-
-hand_on(globals())

@@ -11,7 +11,6 @@ import torch
 
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
-from ..exports import hand_on
 from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
 
 
@@ -212,6 +211,3 @@ def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
         return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)
     totals = torch.zeros((num_segments, *x.shape[1:]), dtype=x.dtype, device=x.device)
     return torch.index_add(totals, 0, segment_ids.to(torch.int64), x)
-
-
-hand_on(globals())

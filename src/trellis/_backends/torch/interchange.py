@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
-from ..exports import hand_on
 from ._helpers import NATIVE, as_device
 
 
@@ -68,6 +67,3 @@ def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     if copy is False and moved is not tensor:
         raise CopyError(f"copy=False, but a NumPy array can move to {device} only by copying.")
     return moved
-
-
-hand_on(globals())

@@ -6,10 +6,8 @@ from typing import Any
 import torch
 
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..exports import hand_on
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
-from .elementwise import multiply  # type: ignore[attr-defined]  # made by the op table
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -113,10 +111,6 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     return torch.linalg.matrix_rank(_matrix(x), rtol=rtol)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
-    return multiply(x1[:, None], x2[None, :])
-
-
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     return _back(torch.linalg.pinv(_matrix(x), rtol=rtol), x)
 
@@ -152,6 +146,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord in (1, 2, 0):
         return torch.linalg.vector_norm(x, ord, axis, keepdims)
     return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-hand_on(globals(), "linalg")

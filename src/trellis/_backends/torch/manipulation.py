@@ -7,7 +7,6 @@ import torch
 from ..._core.dtypes import fitted
 from ..._core.errors import CopyError
 from ..._core.shapes import check_squeezable, normal_axes, permutation
-from ..exports import hand_on
 from ._helpers import FEW_KERNELS, NAMES, all_same
 
 
@@ -146,6 +145,3 @@ def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any
 def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """All windows along an axis, as a new last axis; a view."""
     return x.unfold(axis, window, step)
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from ._private import count_modes, forward_level, is_transforming
 from .gradients import compiling_inside
 
@@ -66,6 +65,3 @@ def _normalised(x: Any, weight: Any, bias: Any, epsilon: float) -> tuple[Any, An
     term, is_cudnn = None if weight is None else bias, torch.backends.cudnn.enabled
     y = torch.batch_norm(x, weight, term, mean, variance, True, 1.0, epsilon, is_cudnn)
     return y, mean, variance
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..exports import hand_on
 from ..shared.windows import WindowSpec
 
 _pools = {1: F.max_pool1d_with_indices, 2: F.max_pool2d_with_indices, 3: F.max_pool3d_with_indices}
@@ -44,6 +43,3 @@ def _without_padding(places: Any, padded: Any, sizes: Any, lows: Any) -> Any:
         places = places // whole
         step *= size
     return found
-
-
-hand_on(globals())

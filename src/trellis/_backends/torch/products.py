@@ -6,7 +6,6 @@ import torch
 from torch import matmul as torch_matmul  # a name of its own is found faster than one in a module
 
 from ..._core.shapes import check_lengths
-from ..exports import hand_on
 from ._helpers import FLOAT32, INEXACT, NO_PRODUCTS, all_same, both
 
 
@@ -57,6 +56,3 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
         return torch.einsum(subscripts, *[x.to(torch.int64) for x in same]).to(same[0].dtype)
     # Sums without a product are int64 of any integers.
     return torch.einsum(subscripts, *same).to(same[0].dtype)
-
-
-hand_on(globals())

@@ -25,7 +25,6 @@ from ..._core.threefry import (
     ROTATIONS,
     sorting_rounds,
 )
-from ..exports import hand_on
 from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import as_device
@@ -521,6 +520,3 @@ def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     rate = lam.to(torch.float32)
     whole = torch.where((rate >= 0) & (rate < torch.inf), torch.floor(rate), 0)
     return whole.to(dtype) + _poisson(key, rate).to(dtype)
-
-
-hand_on(globals(), "random")

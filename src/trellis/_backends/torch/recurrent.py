@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from ..exports import hand_on
 from ._fused import Fused, differentiated, fastest
 from ._private import lstm_layer
 from .gradients import compiling_inside
@@ -104,6 +103,3 @@ def _lstm_formula(
         h = torch.sigmoid(o) * torch.tanh(c)
         hs.append(h)
     return torch.stack(hs), h, c
-
-
-hand_on(globals())

@@ -12,7 +12,6 @@ from torch import mean as torch_mean  # names of their own are found faster than
 from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
-from ..exports import hand_on
 from ._helpers import (
     COMPLEX,
     FEW_KERNELS,
@@ -200,6 +199,3 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis == ():
         return as_float(x).clone()
     return torch.logsumexp(as_float(x), normal_axes(axis, x.ndim), keepdims)
-
-
-hand_on(globals())

@@ -7,7 +7,6 @@ import torch
 from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes
-from ..exports import hand_on
 from ._helpers import FEW_KERNELS, NATIVE, both, filled, ordered
 
 
@@ -71,6 +70,3 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
     """
     values, indices = torch.sort(x, dim=axis, descending=largest, stable=True)
     return torch.narrow(values, axis, 0, k), torch.narrow(indices, axis, 0, k)
-
-
-hand_on(globals())

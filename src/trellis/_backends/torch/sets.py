@@ -5,7 +5,6 @@ from typing import Any
 import torch
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from ..exports import hand_on
 
 
 def _unique(x: Any) -> tuple[Any, Any, Any]:
@@ -54,6 +53,3 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 
 def unique_values(x: Any, /) -> Any:
     return _unique(x)[0] if x.dtype.is_complex else torch.unique(x)
-
-
-hand_on(globals())

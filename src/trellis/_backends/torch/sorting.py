@@ -5,7 +5,6 @@ from typing import Any
 import torch
 
 from ..._core.shapes import normal_axis
-from ..exports import hand_on
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -16,6 +15,3 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     axis = normal_axis(axis, x.ndim)
     return torch.sort(x, dim=axis, descending=descending, stable=stable).values
-
-
-hand_on(globals())

@@ -5,7 +5,6 @@ from typing import Any
 import torch
 
 from ..._core import tracing
-from ..exports import hand_on
 from ._private import is_batched, is_wrapped
 
 # Asked before anything that torch.compile cannot trace.
@@ -33,6 +32,3 @@ def lasts(x: Any) -> bool:
     if torch.compiler.is_compiling() or tracing.is_pretended("torch"):
         return False
     return not is_wrapped(x)
-
-
-hand_on(globals())

@@ -65,7 +65,7 @@ class Hollow:
         if structure_of(new) != of_buffers:
             raise ArgumentError(
                 "The call has made a new buffer, which the adapter cannot know of: call the model "
-                "once before you hand it over."
+                "once before you convert it."
             )
         return result, [new[chain] for chain in new.key_chains()]
 

@@ -49,7 +49,7 @@ class JaxFunction:
             return result, nested(dict(zip(self._kept, after, strict=True)))
         if any([new is not old for new, old in zip(after, before, strict=True)]):
             raise ArgumentError(
-                "This call changes buffers, such as running means, and nobody would keep them. "
+                "This call updates buffers, such as running means, which would be lost. "
                 "Write y, buffers = fn(params, x, buffers=buffers), beginning with fn.buffers; or "
                 "fn(params, x, training=False)."
             )

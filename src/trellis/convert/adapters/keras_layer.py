@@ -60,7 +60,7 @@ class KerasLayer(keras.layers.Layer):
         return _plain(result)
 
     def _key(self) -> Any:
-        """A key of ours out of Keras' generator, which goes on with every draw."""
+        """A Trellis key from Keras' generator, which advances with every draw."""
         return astype(self.seed_generator.next(), "uint32")
 
     def to_trellis(self, backend: str | None = None) -> Any:

@@ -1,7 +1,7 @@
 """What rules for JAX build with: numbers, arrays spread over larger shapes, and open sizes.
 
 JAX spells out each broadcast; Trellis' functions broadcast by themselves. So a broadcast stays a
-`Spread`, which becomes a call only where somebody needs the large array.
+`Spread`, which becomes a call only where the large array is needed.
 """
 
 import ast

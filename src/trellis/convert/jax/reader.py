@@ -111,7 +111,8 @@ class _Reader:
         self.dynamic = dynamic
 
     def with_state(self, name: str, names: Sequence[str]) -> None:
-        """The second argument is a state that the function returns anew beside its outputs."""
+        """The second argument is a state, whose new value the function returns after its
+        outputs."""
         self.name, self.has_state = name, True
         self.names = ["v", "buffers", *names]
         self.leaves = [leaves_of(name, x) for name, x in zip(self.names, self.args)]

@@ -147,7 +147,7 @@ class OnnxBuilder(Builder):
     # Folding while reading.
 
     def mark(self) -> int:
-        """Where the calls stand, for `fold_since`."""
+        """The number of calls so far, for `fold_since`."""
         return len(self._functions[-1].nodes)
 
     def fold_since(self, mark: int, results: tuple[Any, ...], limit: int) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""ONNX files as data: read with limits, external data only from beside the file.
+"""ONNX files as data: read with limits, external data only from the folder of the file.
 
 Nothing in a file is run, and no path in it leads out of its folder.
 """
@@ -68,13 +68,13 @@ def _parsed(data: bytes) -> onnx.ModelProto:
     try:
         model.ParseFromString(data)
     except Exception as error:
-        raise ArgumentError(f"from_onnx() got bytes that are no ONNX model: {error}") from None
+        raise ArgumentError(f"from_onnx() got bytes that are not an ONNX model: {error}") from None
     return model
 
 
 def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
     if not model.HasField("graph") or not model.graph.output:
-        raise ArgumentError("from_onnx() got bytes that are no ONNX model: there is no graph.")
+        raise ArgumentError("from_onnx() got bytes that are not an ONNX model: there is no graph.")
     _check_depth(model.graph, 0)
     return model
 
@@ -87,7 +87,7 @@ def _check_depth(graph: onnx.GraphProto, depth: int) -> None:
         names += [node.name, node.op_type, node.domain, *node.input, *node.output]
         names += [attribute.name for attribute in node.attribute]
     if not all([isinstance(name, str) for name in names]):
-        raise ArgumentError("from_onnx() got a damaged model: a name in it is no text.")
+        raise ArgumentError("from_onnx() got a damaged model: a name in it is not text.")
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):
@@ -97,24 +97,25 @@ def _check_depth(graph: onnx.GraphProto, depth: int) -> None:
 
 
 def _external(tensor: onnx.TensorProto, folder: Path | None) -> Any:
-    """An array from a file beside the model."""
+    """An array from a file in the folder of the model."""
     name = tensor.name
     if folder is None:
         raise ArgumentError(
-            f"from_onnx() got a model whose weights ({name!r}) lie in another file: give the path "
-            "of the model, so that they can be found beside it."
+            f"from_onnx() got a model whose weights ({name!r}) are in another file: pass the path "
+            "of the model, so that they can be found in its folder."
         )
     entries = {entry.key: entry.value for entry in tensor.external_data}
     place = Path(entries.get("location", ""))
     if place.is_absolute() or ".." in place.parts or not place.parts or "\\" in str(place):
         raise ArgumentError(
-            f"from_onnx() reads external data only beside the model; {name!r} asks for "
+            f"from_onnx() reads external data only in the folder of the model; {name!r} asks for "
             f"{str(place)!r}."
         )
     path = (folder / place).resolve()  # follows links
     if not path.is_relative_to(folder) or not path.is_file():
         raise ArgumentError(
-            f"from_onnx() finds no external data {str(place)!r} of {name!r} beside the model."
+            f"from_onnx() finds no external data {str(place)!r} of {name!r} in the folder of the "
+            "model."
         )
     dims = tuple(tensor.dims)
     kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))

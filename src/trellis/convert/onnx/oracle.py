@@ -14,7 +14,7 @@ _TINY = 1e-5
 
 
 class Oracle:
-    """Runs the model as it came; `why` says in words why it could not."""
+    """Runs the original model; `why` explains why it could not."""
 
     def __init__(
         self, source: str | Path | bytes | onnx.ModelProto, proto: onnx.ModelProto

@@ -51,7 +51,7 @@ from .tensors import check_size, dtype_name, plain_attribute, shape_of
 
 LOWEST_OPSET, HIGHEST_OPSET = 7, 28
 _DOMAINS = ("", "ai.onnx")
-# Operations that have weights; of numbers beside other operations nobody knows.
+# Operations whose constants are weights; for other operations this is not known.
 _WEIGHTED = frozenset(
     {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "InstanceNormalization"}
     | {"LayerNormalization", "GroupNormalization", "LSTM", "GRU", "RNN", "PRelu", "Add", "Mul"}
@@ -349,7 +349,7 @@ class _Reader:
 
 def _kinds_of_use(graph: onnx.GraphProto) -> tuple[set[str], set[str], set[str]]:
     """Names of arrays that are statistics (buffers), of those that are settings, and of those that
-    stand where weights do: some exporters write weights as constants."""
+    are used as weights: some exporters write weights as constants."""
     kept: set[str] = set()
     plain: set[str] = set()
     weights: set[str] = set()

@@ -19,7 +19,7 @@ class Scope(dict[str, Any]):
         self._later: dict[str, Callable[[], Any]] = {}
 
     def later(self, name: str, make: Callable[[], Any]) -> None:
-        """A value that is made when somebody asks for it."""
+        """A value that is computed at its first use."""
         self._later[name] = make
 
     def find(self, name: str) -> Any:
@@ -32,7 +32,7 @@ class Scope(dict[str, Any]):
                 scope[name] = scope._later[name]()
                 return scope[name]
             scope = scope.around
-        raise ArgumentError(f"from_onnx() got a model that uses {name!r} before it is made.")
+        raise ArgumentError(f"from_onnx() got a model that uses {name!r} before it is defined.")
 
 
 class Branch:

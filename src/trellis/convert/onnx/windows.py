@@ -8,7 +8,7 @@ from ...graph import Value
 
 
 class Window(NamedTuple):
-    """Their attributes, as they stand in a file."""
+    """Their attributes, as in a file."""
 
     auto_pad: str = "NOTSET"
     dilations: Any = None

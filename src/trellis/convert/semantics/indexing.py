@@ -24,7 +24,7 @@ def index(x: Array, indices: Sequence[Array | None], /) -> Any:
     found = trellis.take(table, flat, axis=0)
     if first == 0:
         return found
-    # Indices that stand side by side leave their axes where they stood.
+    # Adjacent indices keep the position of their axes.
     count = len(flat.shape)
     source = tuple(range(count))
     return trellis.moveaxis(found, source, tuple([first + i for i in source]))

@@ -72,7 +72,7 @@ def scattered_points(
 def written_at(x: Array, update: Array, places: Array | None = None, /, *, axis: int = -2,
                circular: bool = False) -> Any:  # fmt: skip
     """`x` with `update` written along an axis, for each of the batch from its own place on; with
-    `circular` what reaches beyond the end goes on at the begin."""
+    `circular` what reaches beyond the end continues at the beginning."""
     xp = xp_of(x)
     axis = normal_axis(axis, len(x.shape))
     count = update.shape[axis]

@@ -212,7 +212,7 @@ def _places(start: int, end: int, step: int, n: int) -> range:
 
 
 def _padded_places(n: int, low: int, high: int, mode: str) -> list[int]:
-    """Which element stands at each place of the padded axis."""
+    """Which element is at each position of the padded axis."""
     places = range(-low, n + high)
     if mode == "edge":
         return [min(max(i, 0), n - 1) for i in places]

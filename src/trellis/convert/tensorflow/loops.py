@@ -27,7 +27,7 @@ class TensorList:
     is_written_by_scan: bool = False
 
     def stacked(self, g: TensorFlowBuilder) -> Value:
-        """The list as one array; rows that nobody has written are zero."""
+        """The list as one array; rows that were not written are zero."""
         if self.rows is not None:
             return self.rows
         sizes = self.element_shape

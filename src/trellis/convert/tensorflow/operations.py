@@ -34,7 +34,7 @@ class Operations:
     def inline(
         self, graph: tf.Graph, args: Sequence[Any], outputs: Sequence[Any] | None = None
     ) -> list[Any]:
-        """The results of a graph, whose operations are added where the builder stands."""
+        """The results of a graph, whose operations are added to the builder."""
         outputs = list(graph.outputs) if outputs is None else list(outputs)
         known: dict[str, Any] = dict(zip([x.name for x in graph.inputs], args, strict=True))
         outside = self.g.source, self.g.where, self.g.out

@@ -33,7 +33,7 @@ def from_tensorflow(
     `fn` is a `tf.function`, one of its concrete functions (a signature of a SavedModel), or a
     plain function. Variables that it uses become `v` under their own names, those that are not
     trainable become buffers. `args` are examples; axes are dynamic with
-    `dynamic={"x": {0: "batch"}}`, or where a concrete function has them open.
+    `dynamic={"x": {0: "batch"}}`, or where they are dynamic in a concrete function.
 
     >>> import tensorflow as tf
     >>> from trellis import convert

@@ -28,7 +28,7 @@ class Captured:
     tensors: list[tuple[Path, torch.Tensor]]  # one for each input of the program
     fixed: list[tuple[Path, Any]]
     structure: Any  # of the outputs: pytrees with positions of the program's outputs
-    prefix: str = ""  # what stands before the names of variables and modules
+    prefix: str = ""  # the prefix of the names of variables and modules
     left_out: list[str] = field(default_factory=list)
     axes: dict[str, str] = field(default_factory=dict)  # symbols of the program, by their names
 

@@ -1,4 +1,4 @@
-"""Operations that write into their argument: which of them can be read as they stand.
+"""Operations that write into their argument: which of them can be read without change.
 
 Writing into a tensor that nothing else shares memory with is the same as making a new one. Views
 need torch's own functionalisation.

@@ -1,4 +1,4 @@
-"""Arguments and outputs of torch modules, taken apart into tensors and put together again."""
+"""Arguments and outputs of torch modules, flattened into tensors and unflattened."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ def read(path: Path) -> Description:
         return _read(path)
     except (Damaged, zipfile.BadZipFile) as error:
         raise ArgumentError(
-            f"{str(path)!r} is damaged, or none of the files that can be described: {error}"
+            f"{str(path)!r} is damaged, or not a file that can be described: {error}"
         ) from error
 
 
@@ -26,7 +26,7 @@ def _read(path: Path) -> Description:
     with open(path, "rb") as file:
         head = file.read(16)
     if len(head) < 16:
-        raise Damaged("it has hardly any bytes.")
+        raise Damaged("it is too short.")
     if head[:4] == b"PK\x03\x04":
         from .torch_archive import read_torch_archive
 

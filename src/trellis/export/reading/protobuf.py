@@ -1,6 +1,6 @@
 """The wire format of protocol buffers: numbered fields, without their names.
 
-What a number means stands in the schema of the format, and the few that are needed here are
+The meaning of a number is in the schema of the format, and the few that are needed here are
 written where they are used. Nothing is copied: parts of a message are views of the file.
 """
 

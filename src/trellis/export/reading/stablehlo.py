@@ -20,7 +20,7 @@ _UNIQUE, _WHICH_INPUTS, _WHICH_OUTPUTS = 19, 22, 23
 
 
 def read_stablehlo(path: Path) -> Description:
-    """The arrays that it takes and gives; the weights beside it, if they are arguments."""
+    """Its inputs and outputs; the weights in the second file, if they are arguments."""
     content = path.read_bytes()
     text = trailer_of(content)
     found = from_text(text)

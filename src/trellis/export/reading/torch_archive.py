@@ -83,7 +83,7 @@ def _json(archive: zipfile.ZipFile, parts: dict[str, str], name: str) -> Any:
     try:
         return json.loads(_content(archive, parts[name]))
     except ValueError as error:
-        raise Damaged(f"{name} in it is no JSON.") from error
+        raise Damaged(f"{name} in it is not JSON.") from error
 
 
 def _content(archive: zipfile.ZipFile, name: str) -> bytes:

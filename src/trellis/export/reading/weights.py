@@ -24,7 +24,7 @@ def read_weights(path: Path) -> Description:
         try:
             header = json.loads(file.read(length))
         except ValueError as error:
-            raise Damaged("its header is no JSON.") from error
+            raise Damaged("its header is not JSON.") from error
     if not isinstance(header, dict):
         raise Damaged("its header has no names.")
     metadata = header.pop("__metadata__", {})

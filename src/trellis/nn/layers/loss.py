@@ -291,7 +291,7 @@ class CTCLoss(_Loss):
         """A loss; `reduction` and the options are as in `MSELoss`.
 
         Arguments:
-            blank: the class that stands for nothing
+            blank: the class that means no label
             zero_infinity: whether a target that does not fit costs 0, not inf
             time_major: whether time is the first axis of log_probs
         """

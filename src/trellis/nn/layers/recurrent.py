@@ -46,8 +46,8 @@ class _Recurrent(Layer):
         Arguments:
             input_channels: size of the last axis of the input
             output_channels: size of the state, and of the last axis of the result
-            num_layers: how many layers stand on top of each other
-            bidirectional: whether each layer also runs backwards; results stand side by side
+            num_layers: number of stacked layers
+            bidirectional: whether each layer also runs backwards; results are concatenated
             with_bias: whether there are biases
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too
@@ -287,8 +287,8 @@ class RNN(_Recurrent):
         Arguments:
             input_channels: size of the last axis of the input
             output_channels: size of the state, and of the last axis of the result
-            num_layers: how many layers stand on top of each other
-            bidirectional: whether each layer also runs backwards; results stand side by side
+            num_layers: number of stacked layers
+            bidirectional: whether each layer also runs backwards; results are concatenated
             with_bias: whether there are biases
             return_sequence: whether the result has all steps, or only the last
             return_state: whether the last states are returned too

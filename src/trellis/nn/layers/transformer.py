@@ -24,7 +24,7 @@ class DecoderCache(NamedTuple):
 
 
 class _TransformerLayer(Layer):
-    """What encoder and decoder layers share: the parts, and where the norms stand."""
+    """What encoder and decoder layers share: the parts, and the order of the norms."""
 
     with_memory: ClassVar[bool]
 
@@ -110,7 +110,8 @@ class _TransformerLayer(Layer):
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feed-forward network, each with a residual and a layer norm.
 
-    With `cache`, of `init_cache`, it is the layer of a decoder that goes on from the tokens before,
+    With `cache`, of `init_cache`, it is the layer of a decoder that continues from the tokens
+    before,
     and gives (result, cache).
 
     >>> import numpy as np, trellis
@@ -143,7 +144,7 @@ class TransformerEncoderLayer(_TransformerLayer):
 class TransformerDecoderLayer(_TransformerLayer):
     """Causal or masked self-attention, attention to `memory`, and a feed-forward network.
 
-    With `cache`, of `init_cache`, it goes on from the tokens before: the memory is in the cache,
+    With `cache`, of `init_cache`, it continues from the tokens before: the memory is in the cache,
     and it gives (result, cache).
 
     >>> import numpy as np, trellis
@@ -173,7 +174,7 @@ class TransformerDecoderLayer(_TransformerLayer):
     ) -> Any:
         if (memory is None) == (cache is None):
             raise ArgumentError(
-                "TransformerDecoderLayer expects its memory once, beside x or in init_cache(): "
+                "TransformerDecoderLayer expects memory once, as an argument or in init_cache(): "
                 "write layer(x, memory) or layer(x, cache=layer.init_cache(batch, length, memory))."
             )
         kept = None if cache is None else cache.memory

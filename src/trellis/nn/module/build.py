@@ -106,8 +106,8 @@ def _check_parts(node: Node) -> None:
         found = backend_of(v[chain])
         if found != node.backend:
             raise MixedBackendsError(
-                f"{type(node.owner).__name__}(backend={node.backend!r}) was given a part whose "
-                f"variable {chain!r} is from {found}. Make the part with backend={node.backend!r} "
+                f"{type(node.owner).__name__}(backend={node.backend!r}) got a submodule whose "
+                f"variable {chain!r} is from {found}. Create it with backend={node.backend!r} "
                 f"as well, or everything inside `with trellis.using_backend({node.backend!r})`."
             )
 

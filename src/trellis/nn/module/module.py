@@ -145,7 +145,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     def _forward(self, *args: Any, **kwargs: Any) -> Any:
         """What a call computes."""
         raise NotSupportedError(
-            f"{type(self).__name__} does not say what a call computes: write its method "
+            f"{type(self).__name__} does not define what a call computes: write its method "
             "_forward(self, x)."
         )
 
@@ -258,7 +258,7 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         if not node.is_temporary and not are_buffers_given(node) and not lasts(kept):
             raise TracingError(
                 f"{type(self).__name__} would keep a value of the compiled function in its buffer "
-                f"{name!r}, which leaves nothing usable outside. Write `out, buffers = "
+                f"{name!r}, which is not valid outside. Write `out, buffers = "
                 "module.apply(v, buffers, x)` in the compiled function and return both; or call "
                 "module.eval() first."
             )

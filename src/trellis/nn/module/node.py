@@ -1,4 +1,4 @@
-"""Where a module stands in its tree: its parents, its children, and what it holds there.
+"""The position of a module in its tree: its parents, its children, and what it holds.
 
 The root of a tree holds one Container of all variables and one of all buffers; every other module
 finds its part on the way up (variables.py, buffers.py). Everything here is plain attributes, which
@@ -73,7 +73,7 @@ class Node:
         ]
 
     def update_plain(self) -> None:
-        """Decide anew whether a call may take the fast path."""
+        """Decide again whether a call may take the fast path."""
         has_left_nothing = self.submod_rets is None and self.submod_call_order is None
         has_variables = self.stores_vars or self.v is not None
         self.is_plain = self.is_built and has_left_nothing and has_variables

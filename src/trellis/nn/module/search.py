@@ -87,7 +87,6 @@ def _refuse_layer(value: object, path: Path) -> None:
             raise ArgumentTypeError(
                 f"{'/'.join(path)!r} is a {kind}, a layer of another library: its parameters would "
                 "not be in module.v, never trained and never saved. Use the layer of trellis.nn "
-                "instead, or convert it with trellis.convert.from_torch or from_keras; or, if it "
-                "shall stay as it is, hold a function that calls it: "
-                "self.frozen = lambda x: layer(x)."
+                "instead, or convert it with trellis.convert.from_torch or from_keras; or, to keep "
+                "it frozen, store a function that calls it: self.frozen = lambda x: layer(x)."
             )

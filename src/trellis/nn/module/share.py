@@ -1,4 +1,5 @@
-"""Variables that stand at several places: one is kept, the others are pruned and remembered."""
+"""Variables that occur several times in a tree: one is kept, the others are pruned and
+remembered."""
 
 from collections.abc import Iterable, Sequence
 

@@ -116,7 +116,7 @@ def _by_module_key(expected: Mapping[str, Any], modules: list[Any]) -> dict[int,
     if unknown:
         known = [key for key in by_key if key == key.strip()]
         raise KeyChainError(
-            f"expected_submod_rets names {unknown}, which are no modules; those are {known}."
+            f"expected_submod_rets names {unknown}, which are not modules; the modules are {known}."
         )
     return {by_key[key]: expected[key] for key in expected}
 

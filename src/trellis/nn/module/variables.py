@@ -42,8 +42,8 @@ def _from_tree(node: Node) -> Container:
         return node.v
     if node.link is None or not node.stores_vars:
         raise ArgumentError(
-            f"{type(node.owner).__name__} was made with store_vars=False and keeps no variables: "
-            "give them to each call, module(x, v=variables)."
+            f"{type(node.owner).__name__} was created with store_vars=False and keeps no "
+            "variables: pass them to each call, module(x, v=variables)."
         )
     return _part(_from_tree(node.link.parent), node.link)
 
@@ -150,7 +150,7 @@ def check_lasting(node: Node, nest: Nest, name: str) -> None:
         return
     raise TracingError(
         f"{type(node.owner).__name__} would keep values of the function that is being compiled or "
-        f"differentiated, here in {name!r}, which are gone when it ends. Give the variables to the "
-        "call, `y = module(x, v=v)` or `y, buffers = module.apply(v, buffers, x)`, return the new "
-        "ones from the function, and assign them outside; build the module before."
+        f"differentiated, here in {name!r}, which are not valid after it ends. Pass the variables "
+        "to the call, `y = module(x, v=v)` or `y, buffers = module.apply(v, buffers, x)`, return "
+        "the new ones from the function, and assign them outside; build the module before."
     )
