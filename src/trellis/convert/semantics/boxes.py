@@ -8,11 +8,12 @@ import trellis as t
 from trellis import functional as F
 
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array
 
 
 def boxes_kept(
-    boxes: Any,
-    scores: Any,
+    boxes: Array,
+    scores: Array,
     /,
     *,
     count: int = 0,

@@ -6,15 +6,16 @@ from typing import Any
 import trellis as t
 
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array, Backend
 from .convolution import Pairs
 
 
 def deformed_convolution(
-    x: Any,
-    filters: Any,
-    offset: Any,
-    bias: Any = None,
-    mask: Any = None,
+    x: Array,
+    filters: Array,
+    offset: Array,
+    bias: Array | None = None,
+    mask: Array | None = None,
     /,
     *,
     strides: Sequence[int],
@@ -55,7 +56,9 @@ def deformed_convolution(
     return y if bias is None else y + t.reshape(bias, (-1, 1, 1))
 
 
-def _bilinear(xp: Any, planes: Any, rows: Any, columns: Any, height: int, width: int) -> Any:
+def _bilinear(
+    xp: Backend, planes: Array, rows: Array, columns: Array, height: int, width: int
+) -> Any:
     """Pixels of (N, G, C, H*W) at places (N, G, K, oh, ow); outside of the image they are zero."""
     top, left = t.floor(rows), t.floor(columns)
     low, side = rows - top, columns - left

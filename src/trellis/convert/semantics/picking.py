@@ -9,9 +9,10 @@ import trellis as t
 from ..._array.interchange import to_numpy
 from ..._core.dispatch import xp_of
 from ..._core.shapes import normal_axis
+from ..._core.typing import Array
 
 
-def gathered(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
+def gathered(x: Array, indices: Array, /, *, axis: int = 0) -> Any:
     """Slices of `x` along an axis, by an array of any shape.
 
     >>> import numpy as np
@@ -25,7 +26,7 @@ def gathered(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
     return t.reshape(rows, (*x.shape[:axis], *shape, *x.shape[axis + 1 :]))
 
 
-def gathered_elements(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
+def gathered_elements(x: Array, indices: Array, /, *, axis: int = 0) -> Any:
     """One element per index; other axes may be shorter than those of `x`."""
     axis = normal_axis(axis, len(x.shape))
     cut = [slice(None) if i == axis else slice(0, n) for i, n in enumerate(indices.shape)]
@@ -34,7 +35,9 @@ def gathered_elements(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
     return t.take_along_axis(x, _from_begin(indices, x.shape[axis]), axis=axis)
 
 
-def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0, from_end: bool = False) -> Any:
+def gathered_points(
+    x: Array, indices: Array, /, *, batch_dims: int = 0, from_end: bool = False
+) -> Any:
     """Slices of `x` at points: the last axis of `indices` has one index per axis of `x`.
 
     With `batch_dims` the first axes of both go together; with `from_end` negative indices count
@@ -55,7 +58,7 @@ def gathered_points(x: Any, indices: Any, /, *, batch_dims: int = 0, from_end: b
 
 
 def scattered_points(
-    x: Any, indices: Any, updates: Any, /, *, reduce: str = "set", from_end: bool = False
+    x: Array, indices: Array, updates: Array, /, *, reduce: str = "set", from_end: bool = False
 ) -> Any:
     """`x` with slices at points changed; see `gathered_points`.
 
@@ -66,9 +69,8 @@ def scattered_points(
     return getattr(t.at(x, _point_index(x, indices, 0, from_end)), reduce)(updates)
 
 
-def written_at(
-    x: Any, update: Any, places: Any = None, /, *, axis: int = -2, circular: bool = False
-) -> Any:
+def written_at(x: Array, update: Array, places: Array | None = None, /, *, axis: int = -2,
+               circular: bool = False) -> Any:  # fmt: skip
     """`x` with `update` written along an axis, for each of the batch from its own place on; with
     `circular` what reaches beyond the end continues at the beginning."""
     xp = xp_of(x)
@@ -90,7 +92,7 @@ def written_at(
     return t.put_along_axis(x, index, update, axis=axis)
 
 
-def one_hot(indices: Any, depth: int, values: Any, /, *, axis: int = -1) -> Any:
+def one_hot(indices: Array, depth: int, values: Array, /, *, axis: int = -1) -> Any:
     """`values[1]` at each index along a new axis, `values[0]` elsewhere; an index outside of
     [-depth, depth) is nowhere."""
     xp = xp_of(values)
@@ -103,7 +105,7 @@ def one_hot(indices: Any, depth: int, values: Any, /, *, axis: int = -1) -> Any:
     return t.where(t.expand_dims(whole, axis=axis) == row, values[1], values[0])
 
 
-def nonzero(x: Any, /, *, dtype: str = "int64") -> Any:
+def nonzero(x: Array, /, *, dtype: str = "int64") -> Any:
     """The places of elements that are not zero: one row per axis."""
     if len(x.shape) == 0:
         x = t.reshape(x, (1,))
@@ -111,7 +113,7 @@ def nonzero(x: Any, /, *, dtype: str = "int64") -> Any:
     return t.astype(t.stack(list(t.nonzero(x)), axis=0), dtype, copy=False)
 
 
-def compressed(x: Any, condition: Any, /, *, axis: int | None = None) -> Any:
+def compressed(x: Array, condition: Array, /, *, axis: int | None = None) -> Any:
     """The slices along an axis (or the elements, in order) where a row of conditions holds."""
     if axis is None:
         x, axis = t.reshape(x, (-1,)), 0
@@ -120,7 +122,7 @@ def compressed(x: Any, condition: Any, /, *, axis: int | None = None) -> Any:
 
 
 def unique(
-    x: Any, /, *, axis: int | None = None, in_order: bool = True, dtype: str = "int64"
+    x: Array, /, *, axis: int | None = None, in_order: bool = True, dtype: str = "int64"
 ) -> tuple[Any, Any, Any, Any]:
     """The different elements (or slices along an axis), where each is first found, which one each
     element is, and how often each occurs; in ascending order, or as they come.
@@ -145,7 +147,7 @@ def unique(
 
 
 def counted_grams(
-    x: Any,
+    x: Array,
     /,
     *,
     pool: Sequence[int],
@@ -192,7 +194,7 @@ def counted_grams(
     return xp.from_numpy((counts[0] if is_one else counts).astype(np.float32))
 
 
-def _point_index(x: Any, indices: Any, batch_dims: int, from_end: bool) -> tuple[Any, ...]:
+def _point_index(x: Array, indices: Array, batch_dims: int, from_end: bool) -> tuple[Any, ...]:
     xp = xp_of(x)
     count = indices.shape[-1]
     rank = len(indices.shape) - 1
@@ -208,7 +210,7 @@ def _point_index(x: Any, indices: Any, batch_dims: int, from_end: bool) -> tuple
     return tuple(index)
 
 
-def _from_begin(indices: Any, size: int) -> Any:
+def _from_begin(indices: Array, size: int) -> Any:
     """Indices that count from the begin."""
     if str(t.dtype(indices)).startswith("u"):
         return indices

@@ -13,6 +13,7 @@ from ..._array.casting import astype, dtype
 from ..._array.indexing import scatter
 from ..._array.manipulation import expand_dims, pad, squeeze
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array
 from ...functional._precision import precise
 from ...functional._windows import windows_on
 from ...functional.pooling import averaged
@@ -23,7 +24,7 @@ _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def max_pool(
-    x: Any,
+    x: Array,
     /,
     *,
     window: Sequence[int],
@@ -65,7 +66,7 @@ def max_pool(
 
 
 def avg_pool(
-    x: Any,
+    x: Array,
     /,
     *,
     window: Sequence[int],
@@ -101,7 +102,7 @@ def avg_pool(
 
 
 def max_pool_with_places(
-    x: Any, /, *, column_major: bool = False, dtype: str = "int64", **options: Any
+    x: Array, /, *, column_major: bool = False, dtype: str = "int64", **options: Any
 ) -> tuple[Any, Any]:
     """The largest elements and their places in the whole array, as ONNX counts them: in row-major
     order, or within each plane in column-major order."""
@@ -123,8 +124,8 @@ def max_pool_with_places(
 
 
 def max_unpool(
-    x: Any,
-    places: Any,
+    x: Array,
+    places: Array,
     shape: Sequence[int] | None = None,
     /,
     *,

@@ -9,23 +9,24 @@ import trellis as t
 from ..._core.dispatch import xp_of
 from ..._core.errors import ArgumentError, ShapeError
 from ..._core.shapes import normal_axis
+from ..._core.typing import Array
 
 Ints = Sequence[int]
 
 
-def shape_of(x: Any, start: int = 0, end: int | None = None, /, *, dtype: str = "int64") -> Any:
+def shape_of(x: Array, start: int = 0, end: int | None = None, /, *, dtype: str = "int64") -> Any:
     """The shape as an array, or the part from one axis to another."""
     xp = xp_of(x)
     return xp.asarray(list(x.shape[slice(start, end)]), dtype=dtype, device=xp.device(x))
 
 
-def count_of(x: Any, /, *, dtype: str = "int64") -> Any:
+def count_of(x: Array, /, *, dtype: str = "int64") -> Any:
     """How many elements an array has, as an array."""
     xp = xp_of(x)
     return xp.asarray(math.prod(x.shape), dtype=dtype, device=xp.device(x))
 
 
-def reshaped(x: Any, shape: Ints, /, *, allow_zero: bool = False) -> Any:
+def reshaped(x: Array, shape: Ints, /, *, allow_zero: bool = False) -> Any:
     """`x` in another shape, where 0 takes the size that the axis has (unless `allow_zero`) and -1
     what is left.
 
@@ -37,23 +38,23 @@ def reshaped(x: Any, shape: Ints, /, *, allow_zero: bool = False) -> Any:
     return t.reshape(x, tuple(sizes))
 
 
-def reshaped_like(x: Any, y: Any, /) -> Any:
+def reshaped_like(x: Array, y: Array, /) -> Any:
     """`x` in the shape of `y`."""
     return t.reshape(x, tuple(y.shape))
 
 
-def flattened(x: Any, axis: int, /) -> Any:
+def flattened(x: Array, axis: int, /) -> Any:
     """A matrix: the axes before `axis` are its rows, the others its columns."""
     axis = axis + len(x.shape) if axis < 0 else axis
     return t.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
-def squeezed(x: Any, /) -> Any:
+def squeezed(x: Array, /) -> Any:
     """`x` without its axes of one element."""
     return t.squeeze(x, axis=tuple([i for i, n in enumerate(x.shape) if n == 1]))
 
 
-def unsqueezed(x: Any, axes: Ints, /) -> Any:
+def unsqueezed(x: Array, axes: Ints, /) -> Any:
     """`x` with new axes of one element, at these places of the result."""
     rank = len(x.shape) + len(axes)
     for axis in sorted([normal_axis(axis, rank) for axis in axes]):
@@ -61,12 +62,12 @@ def unsqueezed(x: Any, axes: Ints, /) -> Any:
     return x
 
 
-def reversed_axes(x: Any, /) -> Any:
+def reversed_axes(x: Array, /) -> Any:
     """`x` with its axes in the opposite order."""
     return t.permute_dims(x, tuple(range(len(x.shape)))[::-1])
 
 
-def split_into(x: Any, parts: int | Ints, /, *, axis: int) -> tuple[Any, ...]:
+def split_into(x: Array, parts: int | Ints, /, *, axis: int) -> tuple[Any, ...]:
     """Pieces of an axis, of these sizes, or so many of equal size with a smaller one at the end."""
     axis = normal_axis(axis, len(x.shape))
     whole = x.shape[axis]
@@ -81,7 +82,7 @@ def split_into(x: Any, parts: int | Ints, /, *, axis: int) -> tuple[Any, ...]:
 
 
 def sliced(
-    x: Any, starts: Ints, ends: Ints, axes: Ints | None = None, steps: Ints | None = None, /
+    x: Array, starts: Ints, ends: Ints, axes: Ints | None = None, steps: Ints | None = None, /
 ) -> Any:
     """A part of `x`: from starts to ends along these axes; negative steps go backwards.
 
@@ -106,7 +107,7 @@ def sliced(
     return x
 
 
-def expanded(x: Any, shape: Ints, /) -> Any:
+def expanded(x: Array, shape: Ints, /) -> Any:
     """`x` repeated along axes of one element; where `shape` has 1, `x` keeps its size."""
     missing = len(shape) - len(x.shape)
     own = (1,) * missing + tuple(x.shape)
@@ -145,14 +146,16 @@ def padded(
     return x
 
 
-def counted(start: Any, limit: Any, delta: Any, /, *, dtype: str, backend: str) -> Any:
+def counted(
+    start: Array | float, limit: Array | float, delta: Array | float, /, *, dtype: str, backend: str
+) -> Any:
     """Numbers from `start` to before `limit` in steps of `delta`; none if the step leads away."""
     count = max(math.ceil((limit - start) / delta), 0)
     numbers = t.arange(0, count, dtype="int32", backend=backend)
     return t.add(t.multiply(t.astype(numbers, dtype, copy=False), delta), start)
 
 
-def depth_to_space(x: Any, block: int, /, *, channel_last: bool = False) -> Any:
+def depth_to_space(x: Array, block: int, /, *, channel_last: bool = False) -> Any:
     """Channels as blocks of pixels: (N, b*b*C, H, W) to (N, C, H*b, W*b), or the same with the
     channels last. The channels of one pixel of a block lie together; F.pixel_shuffle is for others.
     """
@@ -167,7 +170,7 @@ def depth_to_space(x: Any, block: int, /, *, channel_last: bool = False) -> Any:
     return t.reshape(y, (n, inner, h * block, w * block))
 
 
-def space_to_depth(x: Any, block: int, /, *, channel_last: bool = False) -> Any:
+def space_to_depth(x: Array, block: int, /, *, channel_last: bool = False) -> Any:
     """Blocks of pixels as channels: the inverse of `depth_to_space`."""
     if channel_last:
         n, h, w, c = x.shape
@@ -223,6 +226,6 @@ def _padded_places(n: int, low: int, high: int, mode: str) -> list[int]:
     return [min(i % period, period - i % period) if n > 1 else 0 for i in places]
 
 
-def _picked(x: Any, axis: int, places: list[int]) -> Any:
+def _picked(x: Array, axis: int, places: list[int]) -> Any:
     xp = xp_of(x)
     return t.take(x, xp.asarray(places, dtype="int32", device=xp.device(x)), axis=axis)

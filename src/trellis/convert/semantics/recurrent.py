@@ -34,7 +34,9 @@ def rnn(
 ) -> tuple[Any, Any]:
     """A plain recurrent layer: h = activation(x W + h R + b)."""
 
-    def step(gates: Any, state: tuple[Any], r: Any, rb: Any, acts: Any) -> tuple[Any]:
+    def step(
+        gates: Array, state: tuple[Any], r: Array, rb: Array, acts: Sequence[Any]
+    ) -> tuple[Any]:
         y = gates + t.matmul(state[0], t.matrix_transpose(r)) + rb
         return (acts[0](_clipped(y, clip)),)
 
@@ -59,7 +61,9 @@ def gru(
     """A gated recurrent layer with gates in the order update, reset, new; with `reset_after` the
     reset gate scales what comes from the state after its product (torch, cuDNN)."""
 
-    def step(gates: Any, state: tuple[Any], r: Any, rb: Any, acts: Any) -> tuple[Any]:
+    def step(
+        gates: Array, state: tuple[Any], r: Array, rb: Array, acts: Sequence[Any]
+    ) -> tuple[Any]:
         h = state[0]
         n = h.shape[-1]
         z_r = gates[:, : 2 * n] + t.matmul(h, t.matrix_transpose(r[: 2 * n])) + rb[: 2 * n]
@@ -142,9 +146,9 @@ def activation(name: str, alpha: float | None = None, beta: float | None = None)
 def _layer(
     step: Callable,
     gates: int,
-    x: Any,
-    w: Any,
-    r: Any,
+    x: Array,
+    w: Array,
+    r: Array,
     b: Array | None,
     lengths: Array | None,
     states: tuple[Any, ...],

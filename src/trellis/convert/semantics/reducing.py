@@ -1,27 +1,29 @@
 """Reductions with the corner cases of ONNX: empty arrays, integers, the last of equal elements."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._array import casting, manipulation, reduction, searching, sorting
 from ..._core.dispatch import xp_of
 from ..._core.dtypes import FLOATING
 from ..._core.shapes import normal_axis
+from ..._core.typing import Array
 from .numbers import accumulate
 
 Axes = int | tuple[int, ...] | None
 
 
-def max_or_limit(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def max_or_limit(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """The largest element; of none, the lowest number of the type."""
     return _extreme(reduction.max, x, axis, keepdims, is_largest=True)
 
 
-def min_or_limit(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def min_or_limit(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """The smallest element; of none, the highest number of the type."""
     return _extreme(reduction.min, x, axis, keepdims, is_largest=False)
 
 
-def integer_mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def integer_mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """The mean of integers, rounded towards zero to one of their type."""
     kind = casting.dtype(x)
     total = reduction.sum(x, axis=axis, keepdims=keepdims)
@@ -29,7 +31,7 @@ def integer_mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any
     return casting.astype(xp_of(x).truncate_divide(total, count), kind, copy=False)
 
 
-def running_sum(x: Any, /, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+def running_sum(x: Array, /, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
     """Sums up to each element along an axis: without itself, or from the end, if asked for.
 
     >>> import numpy as np
@@ -39,22 +41,22 @@ def running_sum(x: Any, /, *, axis: int, exclusive: bool = False, reverse: bool 
     return _running(reduction.cumulative_sum, x, axis, exclusive, reverse)
 
 
-def running_prod(x: Any, /, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+def running_prod(x: Array, /, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
     """Products up to each element along an axis; see `running_sum`."""
     return _running(reduction.cumulative_prod, x, axis, exclusive, reverse)
 
 
-def last_argmax(x: Any, /, *, axis: int, keepdims: bool = False) -> Any:
+def last_argmax(x: Array, /, *, axis: int, keepdims: bool = False) -> Any:
     """Where the largest element is along an axis: the last of equal ones."""
     return _last(searching.argmax, x, axis, keepdims)
 
 
-def last_argmin(x: Any, /, *, axis: int, keepdims: bool = False) -> Any:
+def last_argmin(x: Array, /, *, axis: int, keepdims: bool = False) -> Any:
     """Where the smallest element is along an axis: the last of equal ones."""
     return _last(searching.argmin, x, axis, keepdims)
 
 
-def top_k(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The k largest or smallest elements along an axis and their places; of equal ones the first.
 
     >>> import numpy as np
@@ -69,19 +71,21 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A
     return take_along_axis(x, places, axis=axis), places
 
 
-def hardmax(x: Any, /, *, axis: int = -1) -> Any:
+def hardmax(x: Array, /, *, axis: int = -1) -> Any:
     """One at the first largest element along an axis, zero elsewhere."""
     axis = normal_axis(axis, len(x.shape))
     return searching_one_hot(searching.argmax(x, axis=axis), x.shape[axis], axis, casting.dtype(x))
 
 
-def searching_one_hot(places: Any, size: int, axis: int, kind: Any) -> Any:
+def searching_one_hot(places: Array, size: int, axis: int, kind: str) -> Any:
     from ..._array.creation import one_hot
 
     return casting.astype(one_hot(places, size, axis=axis, dtype="float32"), kind, copy=False)
 
 
-def _extreme(fn: Any, x: Any, axis: Axes, keepdims: bool, *, is_largest: bool) -> Any:
+def _extreme(
+    fn: Callable[..., Any], x: Array, axis: Axes, keepdims: bool, *, is_largest: bool
+) -> Any:
     shape = tuple(x.shape)
     axes: Any = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = [normal_axis(a, len(shape)) for a in axes]
@@ -100,7 +104,7 @@ def _extreme(fn: Any, x: Any, axis: Axes, keepdims: bool, *, is_largest: bool) -
     return xp.full(tuple(sizes), limit, dtype=x.dtype, device=xp.device(x))
 
 
-def running_extreme(x: Any, /, *, axis: int, is_largest: bool) -> tuple[Any, Any]:
+def running_extreme(x: Array, /, *, axis: int, is_largest: bool) -> tuple[Any, Any]:
     """The largest, or smallest, element so far along an axis, and where it last stood.
 
     >>> import numpy as np
@@ -117,7 +121,7 @@ def running_extreme(x: Any, /, *, axis: int, is_largest: bool) -> tuple[Any, Any
     return values, accumulate(standing, axis=axis, by="max")
 
 
-def _running(fn: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+def _running(fn: Callable[..., Any], x: Array, axis: int, exclusive: bool, reverse: bool) -> Any:
     axis = normal_axis(axis, len(x.shape))
     kind = casting.dtype(x)
     if reverse:
@@ -130,13 +134,13 @@ def _running(fn: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     return manipulation.flip(y, axis=axis) if reverse else y
 
 
-def _last(fn: Any, x: Any, axis: int, keepdims: bool) -> Any:
+def _last(fn: Callable[..., Any], x: Array, axis: int, keepdims: bool) -> Any:
     axis = normal_axis(axis, len(x.shape))
     places = fn(manipulation.flip(x, axis=axis), axis=axis, keepdims=keepdims)
     return x.shape[axis] - 1 - places
 
 
-def _size(x: Any) -> int:
+def _size(x: Array) -> int:
     total = 1
     for n in x.shape:
         total *= n

@@ -8,6 +8,7 @@ import trellis as t
 
 from ..._core.dispatch import xp_of
 from ..._core.shapes import one_of
+from ..._core.typing import Array
 from ...functional._layout import along
 from ...functional._sampling import COORDINATES, ROUNDINGS, Sampling
 from ...functional._sampling import coordinates as coordinates_of
@@ -15,7 +16,7 @@ from ...functional.resizing import resized_axis
 
 
 def resized(
-    x: Any,
+    x: Array,
     sizes: Sequence[int],
     /,
     *,
@@ -74,9 +75,8 @@ def _is_outside(x: Any, y: Any, axes: Any, scales: Any, regions: Any, how: Sampl
     return found
 
 
-def resized_to(
-    x: Any, sizes: Sequence[int], /, *, axes: Sequence[int], policy: str = "stretch", **options: Any
-) -> Any:
+def resized_to(x: Array, sizes: Sequence[int], /, *, axes: Sequence[int], policy: str = "stretch",
+               **options: Any) -> Any:  # fmt: skip
     """`resized` to sizes; with a policy "not_larger" or "not_smaller" all axes keep their ratio
     and the sizes are limits."""
     if policy == "stretch":
@@ -87,18 +87,18 @@ def resized_to(
     return resized(x, outs, axes=axes, scales=[scale] * len(outs), **options)
 
 
-def resized_by(x: Any, scales: Sequence[float], /, *, axes: Sequence[int], **options: Any) -> Any:
+def resized_by(x: Array, scales: Sequence[float], /, *, axes: Sequence[int], **options: Any) -> Any:
     """`resized` by factors: to floor(n * scale) elements."""
     outs = [math.floor(x.shape[axis] * s) for axis, s in zip(axes, scales, strict=True)]
     return resized(x, outs, axes=axes, scales=scales, **options)
 
 
-def numbers(x: Any, /) -> tuple[float, ...]:
+def numbers(x: Array, /) -> tuple[float, ...]:
     """The numbers of an array as Python's, for scales that are inputs of a model."""
     return tuple([float(n) for n in t.to_numpy(x).ravel()])
 
 
-def regions(x: Any, /) -> tuple[tuple[float, float], ...]:
+def regions(x: Array, /) -> tuple[tuple[float, float], ...]:
     """Begins of regions, then ends, as pairs."""
     flat = numbers(x)
     half = len(flat) // 2

@@ -7,9 +7,10 @@ from typing import Any
 import trellis as t
 
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array
 
 
-def max_roi_pooled(x: Any, rois: Any, /, *, size: tuple[int, int], scale: float) -> Any:
+def max_roi_pooled(x: Array, rois: Array, /, *, size: tuple[int, int], scale: float) -> Any:
     """The largest element of each of `size` parts of regions (batch, x1, y1, x2, y2); the places
     are read from the regions, so that it runs uncompiled."""
     xp = xp_of(x)

@@ -1,16 +1,19 @@
 """Sizes and shapes that are known only when a model runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import trellis
 
+from ..._core.typing import Array
 
-def size(x: Any, axis: int, /) -> int:
+
+def size(x: Array, axis: int, /) -> int:
     """How long an axis is, for models that keep it open."""
     return x.shape[axis]  # type: ignore[no-any-return]
 
 
-def count(x: Any, /) -> int:
+def count(x: Array, /) -> int:
     """How many elements an array has."""
     total = 1
     for n in x.shape:
@@ -18,7 +21,7 @@ def count(x: Any, /) -> int:
     return total
 
 
-def strided(x: Any, shape: Any, strides: Any, /, *, offset: int = 0) -> Any:
+def strided(x: Array, shape: Sequence[int], strides: Sequence[int], /, *, offset: int = 0) -> Any:
     """Elements of `x`, in their order in memory, `strides` steps apart along each axis."""
     flat = trellis.reshape(x, (-1,))
     places: Any = offset

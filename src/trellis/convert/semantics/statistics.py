@@ -5,12 +5,12 @@ from typing import Any
 import trellis as t
 
 from ..._core.dispatch import xp_of
+from ..._core.typing import Array
 from .tensors import batch_normalized
 
 
-def batch_norm_training(
-    x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float, momentum: float, /
-) -> tuple[Any, Any, Any]:
+def batch_norm_training(x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
+                        epsilon: float, momentum: float, /) -> tuple[Any, Any, Any]:  # fmt: skip
     """Batch normalization by the batch's own statistics, and the running ones after it; the
     variance is that of the batch itself, not an estimate."""
     y, now, spread, _ = batch_normalized(x, scale, bias, epsilon=epsilon, channel_axis=1)
@@ -21,7 +21,7 @@ def batch_norm_training(
     )
 
 
-def dropout(x: Any, prob: float, is_training: bool, /) -> tuple[Any, Any]:
+def dropout(x: Array, prob: float, is_training: bool, /) -> tuple[Any, Any]:
     """Elements set to zero with a probability, the others scaled up; and which ones are kept."""
     xp = xp_of(x)
     if not is_training or prob == 0:

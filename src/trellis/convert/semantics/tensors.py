@@ -6,11 +6,12 @@ from typing import Any
 
 from ... import functional as F
 from ..._core.dispatch import xp_of, xp_of_all
+from ..._core.typing import Array
 from ...functional._sampling import Sampling
 from ...functional.resizing import resized_axis
 
 
-def slice_any(x: Any, index: tuple[Any, ...], /) -> Any:
+def slice_any(x: Array, index: tuple[Any, ...], /) -> Any:
     """`x[index]`, where slices may go backwards.
 
     >>> import numpy as np
@@ -35,7 +36,7 @@ def slice_any(x: Any, index: tuple[Any, ...], /) -> Any:
     return x[tuple(forward)]
 
 
-def pad_symmetric(x: Any, pairs: Sequence[tuple[int, int]], /) -> Any:
+def pad_symmetric(x: Array, pairs: Sequence[tuple[int, int]], /) -> Any:
     """`x` mirrored at its edges, the edge itself included.
 
     >>> import numpy as np
@@ -52,7 +53,7 @@ def pad_symmetric(x: Any, pairs: Sequence[tuple[int, int]], /) -> Any:
     return x
 
 
-def take_in_batches(x: Any, indices: Any, /, *, axis: int, batch_axes: int) -> Any:
+def take_in_batches(x: Array, indices: Array, /, *, axis: int, batch_axes: int) -> Any:
     """Slices along an axis, with indices of their own for each of the first axes.
 
     >>> import numpy as np
@@ -78,13 +79,13 @@ def take_in_batches(x: Any, indices: Any, /, *, axis: int, batch_axes: int) -> A
     return found if count == 0 or moved == sorted(moved) else xp.permute_dims(found, tuple(moved))
 
 
-def count_along(x: Any, axes: Sequence[int], /) -> int:
+def count_along(x: Array, axes: Sequence[int], /) -> int:
     """How many elements there are along some axes."""
     return prod([x.shape[i] for i in axes])
 
 
 def batch_normalized(
-    x: Any, weight: Any, bias: Any, /, *, epsilon: float, channel_axis: int
+    x: Array, weight: Array, bias: Array | None, /, *, epsilon: float, channel_axis: int
 ) -> tuple[Any, Any, Any, Any]:
     """`x` normalised by its own mean and variance along all axes but one; then the mean, the
     variance, and the variance that stands for all of which the batch is a sample."""
@@ -100,7 +101,7 @@ def batch_normalized(
 
 
 def resize_images(
-    x: Any,
+    x: Array,
     size: Sequence[int],
     /,
     *,
@@ -134,7 +135,7 @@ def resize_images(
     return F.resize(x, tuple(size), method=name, coordinates=coordinates, **options)
 
 
-def space_to_batch(x: Any, block: Sequence[int], pads: Sequence[tuple[int, int]], /) -> Any:
+def space_to_batch(x: Array, block: Sequence[int], pads: Sequence[tuple[int, int]], /) -> Any:
     """Blocks of the axes after the first, each element of a block in a batch of its own."""
     xp = xp_of(x)
     n = len(block)
@@ -153,7 +154,7 @@ def space_to_batch(x: Any, block: Sequence[int], pads: Sequence[tuple[int, int]]
     return xp.reshape(x, (shape[0] * prod(block), *sizes, *shape[n + 1 :]))
 
 
-def batch_to_space(x: Any, block: Sequence[int], crops: Sequence[tuple[int, int]], /) -> Any:
+def batch_to_space(x: Array, block: Sequence[int], crops: Sequence[tuple[int, int]], /) -> Any:
     """What `space_to_batch` was made of, with `crops` cut off."""
     xp = xp_of(x)
     n, shape = len(block), tuple(x.shape)
