@@ -15,8 +15,6 @@ from autograd.extend import defvjp
 from numpy.lib.stride_tricks import as_strided
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-from ..shared.convolution import laid_like as laid_like
-from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._fused import fused
 from ._record import primitive
 
