@@ -147,11 +147,11 @@ class NativeBox(Box):
     """The arrays of the other one."""
 
 
-def small_backend(name, box, functions=()):
+def small_backend(name, box, functions=(), types=TYPES):
     """A backend with the seven names, and some functions of NumPy's as its own."""
     xp = ModuleType(name)
-    xp.TYPES, xp.ARRAY_TYPES = TYPES, (box,)
-    xp.ABILITIES = Abilities()
+    xp.TYPES, xp.ARRAY_TYPES = types, (box,)
+    xp.ABILITIES = Abilities(is_always_64_bit="int64" in types)
 
     def from_numpy(x, /, *, device=None, copy=None):
         return box(HOST.from_numpy(np.asarray(x), copy=copy))
@@ -195,6 +195,11 @@ def small_backend(name, box, functions=()):
     return xp
 
 
+class NarrowBox(Box):
+    """The arrays of a backend without types of 64 bits."""
+
+
+NARROW = {name: kind for name, kind in TYPES.items() if "64" not in name or name == "complex64"}
 SMALL = {
     "boxed_host": lambda: small_backend("boxed_host", HostBox),
     "boxed_native": lambda: small_backend("boxed_native", NativeBox, (*ELEMENTWISE, *STRUCTURAL)),
@@ -202,11 +207,10 @@ SMALL = {
 
 
 @contextmanager
-def registered(name):
+def registered(xp):
     """The backend is known inside the block."""
-    xp = SMALL[name]()
     dispatch.register(xp, xp.ARRAY_TYPES)
     try:
         yield xp
     finally:
-        dispatch.unregister(name)
+        dispatch.unregister(xp.__name__)

@@ -8,7 +8,15 @@ import pytest
 import trellis
 from cases import all_cases
 from row_checks import cast, check, corners, expectation, map_arrays, run
-from small_backends import ELEMENTWISE, SMALL, STRUCTURAL, registered
+from small_backends import (
+    ELEMENTWISE,
+    NARROW,
+    SMALL,
+    STRUCTURAL,
+    NarrowBox,
+    registered,
+    small_backend,
+)
 from trellis import errors, nn, optim, testing
 from trellis import functional as F
 from trellis._backends.interface import Backend
@@ -20,7 +28,7 @@ SOME = list(ROWS)[::5]
 @pytest.fixture(scope="module", params=SMALL)
 def small(request):
     """The name of a small backend, known while the tests of this file run."""
-    with registered(request.param):
+    with registered(SMALL[request.param]()):
         yield request.param
 
 
@@ -102,6 +110,19 @@ def test_a_small_backend_trains(small):
         return found
 
     assert losses(small) == pytest.approx(losses("numpy"), rel=1e-5)
+
+
+def test_a_backend_without_64_bits_counts_in_32():
+    with registered(small_backend("boxed_narrow", NarrowBox, types=NARROW)) as xp:
+        x = trellis.asarray([[3, 1], [2, 2]], backend="boxed_narrow")
+        for found, expected in (
+            (x, [[3, 1], [2, 2]]),
+            (trellis.argsort(x), [[1, 0], [0, 1]]),
+            (trellis.full((2,), 7, backend="boxed_narrow"), [7, 7]),
+            (trellis.count_nonzero(x, axis=0), [2, 2]),
+        ):
+            assert trellis.dtype(found) == "int32"
+            assert xp.to_numpy(found).tolist() == expected
 
 
 def test_a_small_backend_is_traced(small):

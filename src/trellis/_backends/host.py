@@ -11,6 +11,7 @@ from .._core.dispatch import load
 from .._core.dtypes import COMPLEX, FLOATING
 from .array_api import FFT, Linalg, Native
 from .interface import Backend, ListFn, Natives, Random
+from .shared.promotion import held
 
 _DIFFERENTIABLE = frozenset(FLOATING + COMPLEX)
 _PROTOCOLS: dict[str, Any] = {"": Backend, "fft": FFT, "linalg": Linalg, "random": Random}
@@ -100,7 +101,7 @@ class _Call:
         return xp.custom_vjp(plain, rule)  # type: ignore[no-any-return]
 
     def _back(self, y: Any) -> Native:
-        return self._xp.from_numpy(np.asarray(y), device=self._device)
+        return self._xp.from_numpy(held(self._xp, np.asarray(y)), device=self._device)
 
     def _parted(self, nest: Any) -> Any:
         """The nest with numbered places for its arrays, and NumPy's data types."""

@@ -17,8 +17,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-from ..shared.convolution import laid_like as laid_like
-from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._helpers import with_bias
 
 

@@ -5,12 +5,6 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..shared.foreach import StepKernel, spread
-from ..shared.foreach import foreach_add as foreach_add
-from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
-from ..shared.foreach import foreach_addcmul as foreach_addcmul
-from ..shared.foreach import foreach_div as foreach_div
-from ..shared.foreach import foreach_lerp as foreach_lerp
-from ..shared.foreach import foreach_mul as foreach_mul
 
 # The rules, in operations over all leaves, are as fast here.
 STEP_KERNELS: dict[str, StepKernel] = {}

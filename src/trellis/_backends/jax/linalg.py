@@ -1,6 +1,5 @@
 """The `linalg` extension of the Array API standard."""
 
-import builtins
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -105,20 +104,6 @@ def matrix_power(x: Any, n: int, /) -> Any:
         _refuse_singular("matrix_power", matrix, result)
         return _back(result, x)
     return jnp.linalg.matrix_power(x, n)
-
-
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    s = svdvals(_matrix(x))
-    if rtol is None:
-        rtol = builtins.max(x.shape[-2:]) * jnp.finfo(s.dtype).eps
-    largest = jnp.max(s, axis=-1, keepdims=True, initial=0)
-    # JAX's own takes rtol for an absolute limit.
-    limit = jnp.asarray(rtol, s.dtype)[..., None] * largest
-    return jnp.sum(s > limit, axis=-1)
-
-
-def outer(x1: Any, x2: Any, /) -> Any:
-    return jnp.linalg.outer(*pair(x1, x2))
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..._core.dtypes import fitted
-from ..._core.shapes import check_new_axis, normal_axis, permutation
+from ..._core.shapes import normal_axis, permutation
 from ._promotion import common
 
 
@@ -20,12 +20,6 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return jnp.concat(common(arrays), axis=axis)
-
-
-def expand_dims(x: Any, /, axis: Any) -> Any:
-    # The standard asks for an IndexError here, where JAX has a ValueError.
-    check_new_axis(axis, x.ndim)
-    return jnp.expand_dims(x, axis)
 
 
 def flip(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-from ..shared.convolution import laid_like as laid_like
-from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._fused import fused
 from ._tape import defvjp, primitive
 

@@ -1,6 +1,6 @@
 """The static numbers of a convolution, as a backend gets them: checked and complete."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 Sizes = tuple[int, ...]
 
@@ -27,13 +27,3 @@ class TransposedConvSpec(NamedTuple):
     groups: int
     channel_first: bool
     filter_first: bool
-
-
-def laid_out_filters(filters: Any, dims: int, channel_first: bool) -> Any:
-    """As they are: the framework alone decides how its arrays lie in memory."""
-    return filters
-
-
-def laid_like(x: Any, model: Any) -> Any:
-    """As it is, for the same reason."""
-    return x

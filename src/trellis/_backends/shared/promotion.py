@@ -1,6 +1,8 @@
 """Data types by the one table of the library, for formulas over any backend."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..._core.dtypes import COMPLEX, FLOATING, default_dtype, result_name
 from ..array_api import Native
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from ..interface import Backend
 
 INEXACT = frozenset(FLOATING + COMPLEX)
+_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
 def type_name(xp: "Backend", x: Native) -> str:
@@ -18,6 +21,12 @@ def type_name(xp: "Backend", x: Native) -> str:
 
 def is_complex(xp: "Backend", x: Native) -> bool:
     return xp.dtype_name(x.dtype) in COMPLEX
+
+
+def held(xp: "Backend", x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """NumPy's integers of 64 bits in 32, where a framework has no others to count in."""
+    name = x.dtype.name
+    return x if name in xp.TYPES else x.astype(_NARROW.get(name, name))
 
 
 def floating(xp: "Backend", x: Native) -> Native:

@@ -15,8 +15,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
-from ..shared.convolution import laid_like as laid_like
-from ..shared.convolution import laid_out_filters as laid_out_filters
 from ._helpers import may_differentiate
 
 

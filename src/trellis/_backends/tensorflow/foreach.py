@@ -5,12 +5,6 @@ from typing import Any
 import tensorflow as tf
 
 from ..shared.foreach import StepKernel, spread
-from ..shared.foreach import foreach_add as foreach_add
-from ..shared.foreach import foreach_addcdiv as foreach_addcdiv
-from ..shared.foreach import foreach_addcmul as foreach_addcmul
-from ..shared.foreach import foreach_div as foreach_div
-from ..shared.foreach import foreach_lerp as foreach_lerp
-from ..shared.foreach import foreach_mul as foreach_mul
 from ._adam import adam
 
 # The other rules, in operations over all leaves, are as fast here.

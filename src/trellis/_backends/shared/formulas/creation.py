@@ -8,6 +8,7 @@ from ...._core.dispatch import load
 from ...._core.errors import ArgumentError, CopyError
 from ...._core.typing import Device, DTypeLike, Scalar, Shape
 from ...array_api import Native
+from ..promotion import held
 from . import xp
 
 
@@ -30,6 +31,7 @@ def asarray(
             f"copy=False, but a {type(obj).__name__} has no memory to share. Write copy=None."
         )
     found = load("numpy").asarray(obj, dtype=name, copy=copy)
+    found = found if hasattr(obj, "dtype") else held(xp, found)
     return xp.from_numpy(found, device=device, copy=None if copy else copy)
 
 
@@ -70,7 +72,7 @@ def full(
     else:
         kind = None if dtype is None else xp.dtype_name(dtype)
         number = load("numpy").full((), fill_value, dtype=kind)
-        value = xp.from_numpy(np.asarray(number), device=device)
+        value = xp.from_numpy(held(xp, np.asarray(number)), device=device)
     return xp.broadcast_to(value, (shape,) if isinstance(shape, int) else tuple(shape))
 
 

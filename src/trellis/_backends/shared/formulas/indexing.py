@@ -9,7 +9,7 @@ def update_slice(x: Native, values: Native, start: Native, /, *, axis: int) -> N
     """By a choice, so that `start` need not be known while tracing."""
     axis = normal_axis(axis, len(x.shape))
     length, steps = x.shape[axis], values.shape[axis]
-    begin = xp.clip(xp.astype(start, "int64"), 0, length - steps)
+    begin = xp.clip(xp.astype(start, "int32"), 0, length - steps)
     behind = xp.arange(length, device=xp.device(x)) - begin
     spread = xp.take(values, xp.clip(behind, 0, max(steps - 1, 0)), axis=axis)
     is_new = xp.logical_and(behind >= 0, behind < steps)

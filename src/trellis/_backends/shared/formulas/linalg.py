@@ -104,7 +104,7 @@ def matrix_rank(x: Native, /, *, rtol: float | Native | None = None) -> Native:
     x = _wide(x)
     s = xp.linalg.svdvals(x)
     if 0 in x.shape[-2:]:
-        return xp.zeros(x.shape[:-2], dtype="int64", device=xp.device(x))
+        return xp.count_nonzero(s > 0, axis=-1)
     if rtol is None:
         rtol = max(x.shape[-2:]) * xp.finfo(s.dtype).eps
     limit = xp.expand_dims(xp.asarray(rtol, dtype=s.dtype), -1) * xp.max(s, axis=-1, keepdims=True)

@@ -99,7 +99,7 @@ def repeat(x: Native, repeats: int | Native, /, *, axis: int | None = None) -> N
         spread = xp.broadcast_to(index, (x.shape[axis], repeats))
         return xp.take(x, xp.reshape(spread, (-1,)), axis=axis)
     counts = xp.broadcast_to(xp.reshape(repeats, (-1,)), (x.shape[axis],))
-    ends = xp.cumulative_sum(xp.astype(counts, "int64"))
+    ends = xp.cumulative_sum(xp.astype(counts, "int32"))
     total = int(ends[-1]) if x.shape[axis] else 0
     index = xp.searchsorted(ends, xp.arange(total, device=xp.device(x)), side="right")
     return xp.take(x, index, axis=axis)

@@ -47,7 +47,7 @@ def _first_of(x: Native, is_largest: bool, axis: int | None, keepdims: bool) -> 
 
 
 def count_nonzero(x: Native, /, *, axis: Axes = None, keepdims: bool = False) -> Native:
-    return xp.sum(xp.astype(xp.not_equal(x, 0), "int64"), axis=axis, keepdims=keepdims)
+    return xp.sum(xp.astype(xp.not_equal(x, 0), "int32"), axis=axis, keepdims=keepdims)
 
 
 def topk(x: Native, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Native, Native]:
