@@ -86,3 +86,11 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     dtype = as_dtype(dtype) or default_of(float)
     return jnp.fft.rfftfreq(n, d, dtype=dtype, device=as_device(device))
+
+
+def fftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
+    return jnp.fft.fftshift(x, axes)
+
+
+def ifftshift(x: Any, /, *, axes: int | Ints = None) -> Any:
+    return jnp.fft.ifftshift(x, axes)

@@ -142,4 +142,6 @@ def vector_norm(
     x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     x = floating(x)
-    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord == 0:
+        return jnp.sum(x != 0, axis=axis, keepdims=keepdims, dtype=jnp.finfo(x.dtype).dtype)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord, where=jnp.where)

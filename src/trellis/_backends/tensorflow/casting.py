@@ -79,3 +79,17 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for value in scalars:
         dtype = dtype_beside(value, dtype)
     return dtype
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    source, target = _dtype_of(from_).name, as_dtype(to).name
+    return dtypes.PROMOTION.get((source, target)) == target
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    if isinstance(kind, tuple):
+        answers = [isdtype(dtype, k) for k in kind]
+        return True in answers
+    if isinstance(kind, str) and kind in dtypes.KINDS and kind != "bool":
+        return as_dtype(dtype).name in dtypes.KINDS[kind]
+    return as_dtype(dtype) is as_dtype(kind)

@@ -19,6 +19,7 @@ from ._helpers import (
     numpy_value,
     on,
     promote,
+    size,
     sizes,
 )
 from .casting import as_dtype, astype
@@ -238,3 +239,17 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
 def triu(x: Any, /, *, k: int = 0) -> Any:
     n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    count = len(arrays)
+    lengths = [size(x) for x in arrays]
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[0], places[1] = 1, 0
+        lengths[0], lengths[1] = lengths[1], lengths[0]
+    grids = []
+    for x, place in zip(arrays, places, strict=True):
+        shape = [-1 if i == place else 1 for i in range(count)]
+        grids.append(tf.broadcast_to(tf.reshape(x, shape), lengths) if count else x)
+    return grids

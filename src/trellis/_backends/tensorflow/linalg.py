@@ -10,7 +10,7 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import normal_axes
+from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..shared.norms import norm_of_vectors
 from ._helpers import (
     COMPLEX,
@@ -19,6 +19,8 @@ from ._helpers import (
     broadcast_shape,
     floating,
     floating_pair,
+    move,
+    pair,
     rank,
     sizes,
     tensor,
@@ -264,3 +266,18 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     return norm_of_vectors(_xp, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = pair(x1, x2)
+    first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
+    x1, x2 = move(x1, first, -1), move(x2, second, -1)
+    check_three(x1.shape[-1], x2.shape[-1])
+    a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
+    parts = [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+    result = tf.stack(parts, -1)
+    return move(result, -1, axis if axis < 0 else first)

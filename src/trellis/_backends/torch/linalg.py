@@ -145,4 +145,4 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         x, axis = x[None], 0
     if ord in (1, 2, 0):
         return torch.linalg.vector_norm(x, ord, axis, keepdims)
-    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord, where=torch.where)
