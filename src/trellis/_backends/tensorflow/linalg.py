@@ -26,6 +26,7 @@ from ._helpers import (
     tensor,
 )
 from ._portable import safe_sqrt
+from ._types import Tensor
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -36,7 +37,7 @@ from .tracing import is_concrete
 _xp: Any = sys.modules[__package__]
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: Tensor) -> Any:
     """A matrix in a type that the decompositions have kernels for."""
     if rank(x) < 2:
         raise ShapeError(f"Expected matrices, arrays with at least two axes, got {rank(x)}.")
@@ -44,7 +45,7 @@ def _matrix(x: Any) -> Any:
     return tf.cast(x, tf.float32) if x.dtype.size == 2 else x
 
 
-def _back(result: Any, x: Any) -> Any:
+def _back(result: Any, x: Tensor) -> Any:
     """The 16-bit floats get their own type back."""
     return tf.cast(result, x.dtype) if x.dtype in FLOATING and x.dtype.size == 2 else result
 
@@ -52,7 +53,7 @@ def _back(result: Any, x: Any) -> Any:
 # Products -----------------------------------------------------------------------------------------
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Tensor, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     result = (
@@ -67,7 +68,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return tf.identity(result)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Any:
     rows, columns = sizes(x)[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
         return (
@@ -83,7 +84,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 # Solving ------------------------------------------------------------------------------------------
 
 
-def inv(x: Any, /) -> Any:
+def inv(x: Tensor, /) -> Any:
     return _back(tf.linalg.inv(_matrix(x)), x)
 
 
@@ -103,27 +104,27 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return tf.squeeze(result, [-1]) if rank(x2) == 1 else result
 
 
-def det(x: Any, /) -> Any:
+def det(x: Tensor, /) -> Any:
     return _back(_determinant(_matrix(x)), x)
 
 
 @tf.custom_gradient
-def _determinant(x: Any) -> Any:
+def _determinant(x: Tensor) -> Any:
     """TensorFlow's own gradient takes the inverse, which singular matrices do not have."""
 
-    def grad(upstream: Any) -> Any:
+    def grad(upstream: Tensor) -> Any:
         return upstream[..., None, None] * tf.math.conj(_cofactors(x))
 
     return tf.linalg.det(x), grad
 
 
 @tf.custom_gradient
-def _cofactors(x: Any) -> Any:
+def _cofactors(x: Tensor) -> Any:
     """det(x) times the transposed inverse, out of the SVD; of singular matrices one derivative
     only.
     """
 
-    def grad(upstream: Any) -> Any:
+    def grad(upstream: Tensor) -> Any:
         inverse = tf.linalg.matrix_transpose(tf.linalg.inv(x))
         scale = _determinant(x)[..., None, None]
         total = tf.reduce_sum(upstream * tf.math.conj(inverse * scale), [-2, -1], True)
@@ -141,23 +142,23 @@ def _cofactors(x: Any) -> Any:
     return out, grad
 
 
-def slogdet(x: Any, /) -> SlogdetResult[Any]:
+def slogdet(x: Tensor, /) -> SlogdetResult[Any]:
     sign, logabsdet = tf.linalg.slogdet(_matrix(x))
     if logabsdet.dtype in COMPLEX:
         logabsdet = tf.math.real(logabsdet)
     return SlogdetResult(_back(sign, x), _back(logabsdet, x))
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Any:
     return _back(_pseudo_inverse(_matrix(x), rtol), x)
 
 
-def _pseudo_inverse(x: Any, rtol: Any) -> Any:
+def _pseudo_inverse(x: Tensor, rtol: Any) -> Any:
     @tf.custom_gradient
-    def inverse(x: Any) -> Any:
+    def inverse(x: Tensor) -> Any:
         # The derivative of Golub and Pereyra: that of the SVD has no value where singular values
         # coincide.
-        def grad(upstream: Any) -> Any:
+        def grad(upstream: Tensor) -> Any:
             p = _pseudo_inverse(x, rtol)
             p_h, up_h = tf.linalg.adjoint(p), tf.linalg.adjoint(upstream)
             rows = up_h @ p @ p_h
@@ -174,7 +175,7 @@ def _pseudo_inverse(x: Any, rtol: Any) -> Any:
     return inverse(x)
 
 
-def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
+def _cutoff(x: Tensor, s: Any, rtol: Any) -> Any:
     """Singular values up to here count as zero; one number per matrix."""
     largest = tf.reduce_max(s, -1, True) if s.shape[-1] != 0 else tf.zeros_like(s[..., :1])
     if rtol is None:
@@ -191,7 +192,7 @@ def _epsilon(dtype: Any) -> float:
     return 2.0**-52 if dtype is tf.float64 else 2.0**-23
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Any:
     x = _matrix(x)
     s = svdvals(x)
     return tf.reduce_sum(tf.cast(s > _cutoff(x, s, rtol), tf.int64), -1)
@@ -200,7 +201,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 # Decompositions -----------------------------------------------------------------------------------
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
     matrix = _matrix(x)
     lower = tf.linalg.cholesky(matrix)
     # The kernel cannot raise: it leaves nan in one triangle and old memory in the other.
@@ -213,7 +214,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
 
 
-def eigh(x: Any, /) -> EighResult[Any]:
+def eigh(x: Tensor, /) -> EighResult[Any]:
     matrix = _matrix(x)
     # The gradient of the kernel stands in the lower triangle only.
     matrix = (matrix + tf.linalg.adjoint(matrix)) / 2
@@ -223,14 +224,14 @@ def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(_back(values, x), _back(vectors, x))
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult[Any]:
     matrix = _matrix(x)
     scale = _extreme_size(matrix)
     q, r = tf.linalg.qr(matrix / scale, full_matrices=mode == "complete")
     return QRResult(_back(q, x), _back(r * scale, x))
 
 
-def _extreme_size(x: Any) -> Any:
+def _extreme_size(x: Tensor) -> Any:
     """The largest part of each matrix where its square would overflow or vanish, 1 elsewhere.
 
     The kernel takes lengths by squares: infinite from 1e19 on in float32.
@@ -245,19 +246,19 @@ def _extreme_size(x: Any) -> Any:
     return tf.cast(tf.where(is_extreme, size, tf.ones([], size.dtype)), x.dtype)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
     return SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Tensor, /) -> Any:
     return _back(tf.linalg.svd(_matrix(x), compute_uv=False), x)
 
 
 # Norms --------------------------------------------------------------------------------------------
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = floating(x)
     axes = normal_axes(axis, rank(x))
     if ord == 2:
