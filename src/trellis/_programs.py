@@ -17,9 +17,9 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
     """The graph of what `fn(*args)` computes: every call and operator on arrays, in order.
 
     Arrays among the arguments become inputs; dicts and Containers of arrays, and the variables and
-    buffers of modules that `fn` uses, become variables of the graph by their key chains. Numbers,
-    shapes and everything else that is no array is as it was in this one call. A program that looks
-    at values (`if x.sum() > 0:`) or hands an array to a framework's own function raises.
+    buffers of modules that `fn` uses, become variables of the graph by their key paths. Numbers,
+    shapes and everything else that is not an array are fixed as in this call. A program that
+    depends on values (`if x.sum() > 0:`) or passes an array to a framework's own function raises.
 
     `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
     picture, `graph.count()` tells its operations, parameters, memory and FLOPs.
@@ -52,8 +52,9 @@ def diverge(
     arguments and the variables of its modules moved there, and compares each call with that of the
     first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
     call by its inputs, for upstream gradients that are the same everywhere. With
-    `mode="accumulated"` each framework goes on with its own values; with `mode="local"` each call
-    gets the inputs of the first framework, so that the one at fault stands out. Without `backends`
+    `mode="accumulated"` each framework continues with its own values; with `mode="local"` each call
+    gets the inputs of the first framework, which shows the call that causes a difference. Without
+    `backends`
     it takes the framework of the arguments and all others that are loaded.
 
     `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
@@ -98,15 +99,16 @@ def generate(
     return_scores: bool = False,
     compile: bool = True,
 ) -> Any:
-    """The tokens that a language model puts after each prompt, as int32 (batch, at most
+    """The tokens that a language model generates after each prompt, as int32 (batch, at most
     `max_new_tokens`).
 
-    A language model is anything with these two: `model.init_cache(batch, length)`, a nest of arrays
-    whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with tokens
-    (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call; then one
-    step, compiled once, serves every token. A model with an encoder gets what that has made as
-    `memory`: the cache is then `model.init_cache(batch, length, memory=memory)`, in which it keeps
-    the keys and values of the memory.
+    A language model is anything with these two: `model.init_cache(batch, length)`, a pytree of
+    arrays whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with
+    tokens (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call;
+    then one step, compiled once, serves every token. For a model with an encoder, pass the
+    encoder's output as `memory`: the cache is then `model.init_cache(batch, length,
+    memory=memory)`, in which
+    it keeps the keys and values of the memory.
 
     Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
     `prompt_mask` that is False at padding. One prompt alone gives its tokens without a batch.
@@ -120,7 +122,7 @@ def generate(
     stop token unless given, else 0).
 
     `on_token` is called with the new tokens (batch,) of each step, as an array of NumPy; if it
-    returns False, that is the end. `cache_length` makes room for more tokens than this call needs,
+    returns False, that is the end. `cache_length` allows for more tokens than this call needs,
     so that longer ones share its compiled step. With `return_scores` the result of a beam search is
     (tokens, scores).
 

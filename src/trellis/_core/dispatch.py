@@ -180,7 +180,7 @@ def _require(name: str, package: str) -> None:
 
 
 def imported_backends() -> list["Backend"]:
-    """The backends of those frameworks that the user has imported himself."""
+    """The backends of the frameworks that the program has imported."""
     return [load(name) for name in BACKENDS if name in sys.modules] + list(_added.values())
 
 

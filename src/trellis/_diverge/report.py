@@ -185,7 +185,7 @@ def _tolerance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _is_narrowed(one: Any, two: Any, backends: set[str]) -> bool:
-    """JAX counts in 32 bits, where the others do in 64."""
+    """JAX has 32-bit integers where the others have 64-bit ones."""
     if one.kind != two.kind or one.kind not in "iu":
         return False
     return not all([load(name).ABILITIES.is_always_64_bit for name in backends])

@@ -57,7 +57,7 @@ def float_name(xp: Backend, dtype: DTypeLike | None, *params: Array | Scalar) ->
 def backend_and_key(
     seed: Seed, device: Device | None, *params: Array | Scalar | None
 ) -> tuple[Any, Any]:
-    """The backend of a draw and its key, beside the array parameters."""
+    """The backend of a draw and its key, given the array parameters."""
     xp = xp_of_any(*params, seed_array(seed))
     if device is None:
         for p in params:

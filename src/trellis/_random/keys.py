@@ -92,7 +92,7 @@ def bits(key: A, /, shape: Shape = (), dtype: DTypeLike = "uint32") -> A:
 
 
 def backend_of_key(key: Array) -> Any:
-    """The backend that a key belongs to; what is no key raises."""
+    """The backend that a key belongs to; anything else raises."""
     if not is_key(key):
         raise ArgumentTypeError(
             f"Expected a key first, a uint32 array of shape (2,), got {key!r}. "

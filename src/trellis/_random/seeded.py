@@ -344,7 +344,7 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Seed = None) -> A:
 
 
 def seed(seed_value: int | Array = 0) -> None:
-    """Start the library's stream of unseeded draws anew; the sequence is the same on every backend.
+    """Seed the library's stream of draws without a key; the sequence is the same on every backend.
 
     A `with trellis.random.stream(key):` block has its own stream and is not affected. The
     generators of NumPy, torch and TensorFlow are never touched.

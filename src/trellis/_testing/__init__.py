@@ -1,4 +1,4 @@
-"""Who wants to know that a comparison of a test was made and held."""
+"""Listeners that are told of the comparisons that passed in a test."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,7 @@ listeners: list[Callable[..., object]] = []
 
 
 def report(*operands: object) -> None:
-    """Say that a comparison of `operands` was made and held; helpers of a test suite may call it
-    too.
+    """Report that a comparison of `operands` passed; helpers of a test suite may call it too.
 
     >>> from trellis.testing import listeners, report
     >>> heard = []

@@ -12,7 +12,8 @@ from .._random.stream import as_key, key_words
 
 
 def keep_mask(xp: Backend, like: Array, shape: tuple[Any, ...], prob: float, seed: Seed) -> Any:
-    """A bool array beside `like`: True, "keep", where a uniform draw is not below `prob`.
+    """A bool array on the framework of `like`: True ("keep") where a uniform draw is not below
+    `prob`.
 
     The draws are 32-bit words, compared as integers whatever the dtype of the layer: a seed gives
     one mask everywhere. Both words of each hashed counter are used, which halves the work that a

@@ -11,7 +11,8 @@ from ._arguments import shapes_differ
 def real_steps(name: str, xp: Backend, x: Array, lengths: Array | None, mask: Array | None,
                batch: Sequence[int | None], steps: int | None,
                time_major: bool) -> Any:  # fmt: skip
-    """Which steps are no padding, time first (T, batch...), of the lengths or the mask; or None."""
+    """Which steps are not padding, time first (T, batch...), of the lengths or the mask; or
+    None."""
     if mask is not None:
         if lengths is not None:
             raise ArgumentError(f"{name}() takes lengths or mask, not both: they say the same.")

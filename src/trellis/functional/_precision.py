@@ -13,7 +13,7 @@ _PRECISE = ("float32", "float64")
 
 
 def applied(name: str, formula: Callable[..., Any], x: Array, *options: object) -> Any:
-    """`formula(xp, x, *options)`, computed in float32 at least; leaf by leaf in nests.
+    """`formula(xp, x, *options)`, computed in float32 at least; leaf by leaf in pytrees.
 
     The result has the dtype of `x`; integers become the default float.
     """

@@ -117,7 +117,7 @@ class Attending(NamedTuple):
 def attend(
     xp: Backend, query: Array, key: Array, value: Array, mask: Array | None, how: Attending
 ) -> tuple[Any, Any]:
-    """The result, and the weights where they had to be made."""
+    """The result, and the weights where they had to be computed."""
     kv_heads = _kv_heads(tuple(query.shape), tuple(key.shape), tuple(value.shape))
     if kv_heads is None:
         return _attend_alike(xp, query, key, value, mask, how)

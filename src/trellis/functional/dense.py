@@ -102,7 +102,7 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
 
 
 def _is_plain(x: Array, weight: Array | None, bias: Array | None) -> bool:
-    """Whether all is as it mostly is: one type and dtype, a weight of two axes, sizes that fit."""
+    """Whether this is the usual case: one type and dtype, a weight of two axes, sizes that fit."""
     kind = type(x)
     if type(weight) is not kind or isinstance(x, dict):
         return False

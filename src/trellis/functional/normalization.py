@@ -95,7 +95,7 @@ def rms_norm(
 
 
 def _is_plain(x: Array, weight: Array | None, axis: int | Sequence[int]) -> bool:
-    """Whether all is as it mostly is: the last axis, and a weight of one type with x, in a type
+    """Whether this is the usual case: the last axis, and a weight of one type with x, in a type
     that needs no other for its sums."""
     if (axis != -1 and axis != (-1,)) or type(weight) is not type(x) or isinstance(x, dict):
         return False

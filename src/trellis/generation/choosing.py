@@ -50,7 +50,7 @@ def _least_of_nucleus(xp: Backend, logits: Array, top_p: float) -> Any:
 def penalised(
     xp: Backend, choice: Choice, logits: Array, seen: Array, numbers: Mapping[str, Any]
 ) -> Any:
-    """Tokens that are there already are less likely, whichever sign their logits have."""
+    """Make tokens that have occurred less likely, whichever sign their logits have."""
     if not choice.is_penalised:
         return logits
     penalty = numbers["penalty"]

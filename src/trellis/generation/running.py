@@ -20,7 +20,7 @@ from .steps import state_of, step_of
 
 
 class Run:
-    """One generation: the model's cache, and what is handed from step to step."""
+    """One generation: the model's cache, and what is passed from step to step."""
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class _Strong:
 
 
 def state_of(model: Module) -> dict[str, Any]:
-    """The variables and buffers of a model, to be handed to its step; a function has none."""
+    """The variables and buffers of a model, to pass to its step; a function has none."""
     if not isinstance(model, Module):
         return {}
     state = {"v": model.v}
@@ -61,7 +61,7 @@ def state_of(model: Module) -> dict[str, Any]:
 
 
 def _plain(model: Module, backend: str, choice: Choice) -> Callable[..., Any]:
-    # A reference that does not keep the model: compiled functions would never let go of it.
+    # A reference that does not keep the model: compiled functions would keep it alive.
     xp = load(backend)
     # Of a prompt only the last logits count; a model that can leave the others out says so.
     more = {"last_only": True} if getattr(model(), "has_last_only", False) else {}

@@ -101,7 +101,7 @@ class Graph(Function):
 
 
 def values_in(nest: object) -> Iterator[Value]:
-    """All values that a nest of arguments mentions; those used inside a `Function` too."""
+    """All values that a pytree of arguments mentions; those used inside a `Function` too."""
     if isinstance(nest, Value):
         yield nest
     elif isinstance(nest, (tuple, list)):
@@ -130,7 +130,7 @@ def free_values(function: Function) -> Iterator[Value]:
 
 
 def replace_values(nest: object, new: Callable[[Value], Any]) -> Any:
-    """The nest with `new(value)` in the place of each value, inside functions too."""
+    """The pytree with `new(value)` in the place of each value, inside functions too."""
     if isinstance(nest, Value):
         return new(nest)
     if isinstance(nest, (tuple, list)):

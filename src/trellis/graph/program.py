@@ -44,7 +44,7 @@ def call(node: Node, known: Mapping[str, Any]) -> Any:
 
 
 def resolved(nest: object, known: Mapping[str, Any]) -> Any:
-    """The nest with values looked up by name, and functions that can be called."""
+    """The pytree with values looked up by name, and functions that can be called."""
     if isinstance(nest, Value):
         return known[nest.name]
     if isinstance(nest, Function):

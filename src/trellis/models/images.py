@@ -12,7 +12,7 @@ FILTERS_2D = (2, 3, 1, 0)
 
 
 def check_images(owner: object, images: Array, channels: int, size: int | None) -> None:
-    """Refuse images in another layout, which might run and mean nothing."""
+    """Raise for images in another layout, which might run and give meaningless results."""
     shape = tuple(images.shape)
     wanted = (channels, size, size)
     fits = len(shape) == 4

@@ -135,7 +135,7 @@ def checked_mask(mask: object) -> Mask:
 
 
 def chosen_leaves(mask: Mask, nest: object) -> list[bool]:
-    """The mask as a list beside the leaves of the nest."""
+    """The mask as a list beside the leaves of the pytree."""
     chosen = True if mask is None else mask(nest) if callable(mask) else mask
     columns, spec = tree.align((nest, chosen))
     return [bool(chosen)] if spec is None else [bool(is_chosen) for is_chosen in columns[1]]

@@ -296,7 +296,8 @@ def _are_alike(xp: Backend, ws: Leaves, *columns: Leaves) -> bool:
 
 
 def _floats(xp: Backend, who: str, *xs: Any) -> list[Any]:
-    """Integer arrays take the dtype of the float arrays beside them, or the default float."""
+    """Integer arrays take the dtype of the float arrays among the arguments, or the default
+    float."""
     dtypes = [x.dtype for x in xs if hasattr(x, "dtype")]
     floats = [dtype for dtype in dtypes if dtype in xp.FLOAT_DTYPES]
     if len(floats) == len(dtypes) and not any([isinstance(x, complex) for x in xs]):

@@ -517,7 +517,7 @@ def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target:
 
 
 def _build(model: "Module", source: Source) -> None:
-    """Make the variables of a model that waits for its first call."""
+    """Create the variables of a model that is built at its first call."""
     for batch in source.batches(0, target_of(None, False, source)):
         inputs, _ = as_batch(batch)
         was_training = model.training
@@ -527,8 +527,7 @@ def _build(model: "Module", source: Source) -> None:
 
 
 def _first_state(optimizer: Any, v: Container) -> Any:
-    """The optimizer's own state if it has one that fits, so that a second `fit` goes on; else a new
-    one."""
+    """The optimizer's own state if it matches, so that a second `fit` continues; else a new one."""
     state = getattr(optimizer, "state", None)
     fresh = optimizer.init(v)
     if state is None or len(tree.leaves(state)) == 0:

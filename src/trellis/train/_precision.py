@@ -41,7 +41,7 @@ def checked_precision(name: str | None, backend: str) -> str | None:
 
 
 def cast_floats(nest: Nest, name: str) -> Any:
-    """Every float array of a nest in another type; gradients flow back through the cast."""
+    """Every float array of a pytree in another type; gradients flow back through the cast."""
     return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
 
 

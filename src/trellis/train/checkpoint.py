@@ -35,11 +35,10 @@ _FORMAT = "trellis-checkpoint-1"
 
 
 def save_checkpoint(path: Path, state: object, /, *, extra: object = None) -> None:
-    """Write a nest of arrays, numbers, strings and None to a file; missing directories are made.
-
-    The file appears whole or not at all: it is written beside its place, flushed to the disk, and
-    renamed. A crash at any moment leaves the previous checkpoint as it was. `extra` is anything
-    that JSON can hold.
+    """Write a pytree of arrays, numbers, strings and None to a file; missing directories are
+    created. The write is atomic: the file is written under a temporary name in the same directory,
+    flushed to disk, and renamed. A crash at any moment leaves the previous checkpoint intact.
+    `extra` is anything that JSON can hold.
 
     >>> import numpy as np, tempfile, trellis
     >>> from trellis.train import load_checkpoint, save_checkpoint
@@ -128,7 +127,7 @@ def _as_json(extra: object) -> str:
 
 
 def _describe(nest: object, chain: str, arrays: dict[str, Any], backends: set[str]) -> Any:
-    """The nest in JSON; its arrays go to `arrays` under their key chains."""
+    """The pytree in JSON; its arrays go to `arrays` under their key paths."""
     if isinstance(nest, dict):
         unfit = [key for key in nest if not isinstance(key, str) or "/" in key or not key]
         if unfit:
@@ -244,7 +243,7 @@ def _differences(chain: str, found: Any, needed: Any, backends: list[str]) -> li
 
 
 def _is_number_of(found: object, needed: Any) -> bool:
-    """Whether a plain number stands for a scalar of NumPy, as in files up to version 0.1."""
+    """Whether a plain number represents a NumPy scalar, as in files up to version 0.1."""
     is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
     return is_number and isinstance(needed, np.floating)
 

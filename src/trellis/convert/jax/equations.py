@@ -38,7 +38,7 @@ class Equations:
         self.g = JaxBuilder(to, self.inline)
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
-        """The results of a program, whose equations are added where the builder stands."""
+        """The results of a program, whose equations are added to the builder."""
         consts = getattr(jaxpr, "consts", ())
         program: Any = getattr(jaxpr, "jaxpr", jaxpr)
         known: dict[Any, Any] = dict(zip(program.constvars, [self._constant(x) for x in consts]))

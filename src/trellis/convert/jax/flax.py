@@ -44,7 +44,7 @@ def name_of(fn: object) -> str:
 
 
 def signature_of(fn: Callable[..., Any]) -> Any:
-    """The function whose parameters the arguments belong to: linen's `apply` hands them on."""
+    """The function whose parameters the arguments belong to: linen's `apply` passes them on."""
     owner = getattr(fn, "__self__", None)
     linen = sys.modules.get("flax.linen")
     if linen is not None and isinstance(owner, linen.Module) and fn.__name__ == "apply":

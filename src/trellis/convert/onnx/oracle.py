@@ -19,7 +19,7 @@ class Oracle:
     def __init__(
         self, source: str | Path | bytes | onnx.ModelProto, proto: onnx.ModelProto
     ) -> None:
-        # A path keeps external data beside it; otherwise the bytes, before anything is changed.
+        # A path, for external data in its folder; otherwise the bytes, before anything is changed.
         is_path = isinstance(source, (str, Path))
         self._source: Any = str(source) if is_path else proto.SerializeToString()
         self.why = ""

@@ -236,7 +236,7 @@ class _Reader:
         return value
 
     def local_array(self, name: str, array: np.ndarray) -> Value:
-        """A constant, or an initializer of an inner graph: a variable if it stands for a weight."""
+        """A constant, or an initializer of an inner graph: a variable if it is a weight."""
         is_weight = name in self.weights and array.ndim > 0 and array.size > 1
         return self.initializer(name, array) if is_weight else self.g.constant(array, name)
 

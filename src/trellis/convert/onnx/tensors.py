@@ -46,7 +46,7 @@ def array_of(tensor: TensorProto) -> Any:
 
 
 def shape_of(info: onnx.TypeProto.Tensor) -> tuple[int | str | None, ...] | None:
-    """The shape of a tensor type: sizes, names of open axes, or None for nameless ones."""
+    """The shape of a tensor type: sizes, names of dynamic axes, or None for nameless ones."""
     if not info.HasField("shape"):
         return None
     sizes: list[int | str | None] = []

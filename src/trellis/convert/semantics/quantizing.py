@@ -121,7 +121,7 @@ def requantized(
 
 
 def _spread(row: Array, x: Array, axis: int, block: int) -> Any:
-    """A scale in a shape that stands beside `x`."""
+    """A scale in a shape that broadcasts against `x`."""
     rank = len(row.shape)
     if rank == 0 or (rank == 1 and row.shape[0] == 1 and not block):
         return t.reshape(row, ())

@@ -103,7 +103,7 @@ _ARRAY_FIRST = {
 
 
 def _passes(op: tf.Operation, args: list[Any]) -> bool:
-    """Whether operands that are no arrays (variables, lists) are only handed on."""
+    """Whether operands that are not arrays (variables, lists) are only passed on."""
     return op.type in ("Identity", "IdentityN") and any(
         [not isinstance(x, (Value, np.ndarray)) for x in args]
     )

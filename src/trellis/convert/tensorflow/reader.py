@@ -209,7 +209,7 @@ def _run(
 
 
 def _structure(nest: object, flat: Iterator[Any]) -> Any:
-    """A nest of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
+    """A pytree of outputs with other leaves, as dicts, lists and tuples, in TensorFlow's order."""
     if isinstance(nest, Mapping):
         found = {key: _structure(nest[key], flat) for key in sorted(nest)}
         return {key: found[key] for key in nest}
@@ -234,7 +234,7 @@ def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
 
 
 def _spec(x: object, name: str, open_axes: Mapping[int, str]) -> Any:
-    """What a function is traced with: shape and type, with open axes."""
+    """What a function is traced with: shape and type, with dynamic axes."""
     if isinstance(x, Mapping):
         return {key: _spec(item, name, open_axes) for key, item in x.items()}
     if isinstance(x, (tuple, list)):

@@ -40,7 +40,7 @@ def if_(g: TensorFlowBuilder, holds: Operand, *args: Operand, then_branch: str, 
 def case(
     g: TensorFlowBuilder, index: Operand, *args: Operand, branches: Sequence[str], **_: object
 ) -> Any:
-    """The branch of a number; the last one stands for all others."""
+    """The branch of a number; the last one is used for all other numbers."""
     names = list(branches)
     number = g.array(index)
 

@@ -16,7 +16,7 @@ shape_rules = Rules()
 
 @shape_rules("Shape")
 def shape(g: TensorFlowBuilder, x: Value, **_: object) -> Any:
-    """Known while converting, but for open axes."""
+    """Known while converting, but for dynamic axes."""
     sizes = [g.size(x, i) for i in range(len(x.shape or ()))]
     if all([isinstance(n, int) for n in sizes]):
         return np.array(sizes, g.out[0].dtype)

@@ -48,7 +48,7 @@ def strided_slice(g: TensorFlowBuilder, x: np.ndarray, begin: np.ndarray, end: n
 def index_of(
     begin: np.ndarray, end: np.ndarray, strides: np.ndarray, /, **masks: int
 ) -> tuple[Any, ...]:
-    """What stands between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
+    """The index between the brackets of `x[...]`: TensorFlow writes it as numbers and masks."""
     starts, stops, steps = [list(np.asarray(a).tolist()) for a in (begin, end, strides)]
     found: list[Any] = []
     for i, (start, stop, step) in enumerate(zip(starts, stops, steps)):

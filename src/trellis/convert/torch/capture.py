@@ -93,7 +93,7 @@ def capture(
 
 
 def captured(program: torch.export.ExportedProgram) -> Captured:
-    """The same for a program that somebody else exported."""
+    """The same for a program that the user exported."""
     given: Any = program.example_inputs or ((), {})
     args, kwargs = tuple(given[0]), dict(given[1] or {})
     users = list(program.graph_signature.user_inputs)

@@ -14,7 +14,7 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 
 def tensors_in(nest: object, path: Path = ()) -> list[tuple[Path, torch.Tensor]]:
-    """The tensors of a nest with where they are in it."""
+    """The tensors of a pytree with where they are in it."""
     if isinstance(nest, torch.Tensor):
         return [(path, nest)]
     found: list[tuple[Path, torch.Tensor]] = []
@@ -24,7 +24,7 @@ def tensors_in(nest: object, path: Path = ()) -> list[tuple[Path, torch.Tensor]]
 
 
 def plain_in(nest: object, path: Path = ()) -> list[tuple[Path, Any]]:
-    """The plain values of a nest with where they are in it."""
+    """The plain values of a pytree with where they are in it."""
     if isinstance(nest, _PLAIN):
         return [(path, nest)]
     found: list[tuple[Path, Any]] = []
@@ -34,7 +34,7 @@ def plain_in(nest: object, path: Path = ()) -> list[tuple[Path, Any]]:
 
 
 def with_tensors(nest: object, tensors: list[Any]) -> Any:
-    """The nest with other tensors in the places of its own; used up from the front."""
+    """The pytree with other tensors in the places of its own; used up from the front."""
     if isinstance(nest, torch.Tensor):
         return tensors.pop(0)
     if isinstance(nest, dict):

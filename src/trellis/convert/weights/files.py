@@ -56,7 +56,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> Mapping[str, Any]:
             raise ArgumentError(
                 f"{os.fspath(path)} is {kind}, and load_weights() reads safetensors, which cannot "
                 "run code. Load the file with its own library, torch.load(path, weights_only=True) "
-                "or model.load_weights(path) of Keras, and hand its weights to "
+                "or model.load_weights(path) of Keras, and pass its weights to "
                 "trellis.convert.load_torch_weights or load_keras_weights."
             )
     return read_arrays(path)[0]

@@ -448,7 +448,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
 
 
 def _check_backend(node: Node, v: Nest, args: tuple[Any, ...]) -> None:
-    """Refuse inputs of another framework than the variables, which operators might silently mix."""
+    """Raise for inputs of another framework than the variables, which operators might silently
+    mix."""
     if len(args) == 0 or not hasattr(args[0], "shape"):
         return
     leaf = v

@@ -114,7 +114,7 @@ def _way_through_parents(way: list[Link], links: list[Link], top: Node) -> list[
 
 
 def as_container(nest: object, name: str) -> Container:
-    """A nest that was given for variables or buffers, as a Container."""
+    """A pytree that was given for variables or buffers, as a Container."""
     if isinstance(nest, Container):
         return nest
     if isinstance(nest, dict):

@@ -143,7 +143,7 @@ def _replaced(whole: Container, way: list[Link], new: Container) -> Container:
 
 
 def check_lasting(node: Node, nest: Nest, name: str) -> None:
-    """Refuse to keep on a module what is gone when the running function ends."""
+    """Raise for values that end with the running function (tracers): a module cannot keep them."""
     if node.is_temporary:
         return
     if all_last(tree.leaves(nest)):
