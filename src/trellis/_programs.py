@@ -1,4 +1,4 @@
-"""Public functions about whole programs; what they need is loaded by their first call."""
+"""Public functions about whole programs; their first call imports what they need."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +22,7 @@ def trace(fn: Callable[..., Any], /, *args: Any) -> "Graph":
     depends on values (`if x.sum() > 0:`) or passes an array to a framework's own function raises.
 
     `graph.to_source("torch")` writes the program as plain code of a framework, `graph.draw()` as a
-    picture, `graph.count()` tells its operations, parameters, memory and FLOPs.
+    picture, `graph.count()` counts its operations, parameters, memory and FLOPs.
 
     >>> import numpy as np, trellis
     >>> graph = trellis.trace(lambda x: trellis.tanh(x) * 2, np.ones((2, 3), "float32"))
@@ -51,19 +51,19 @@ def diverge(
     `diverge(fn, args, backends=("torch", "jax"))` runs `fn(*args)` on each framework, with the
     arguments and the variables of its modules moved there, and compares each call with that of the
     first one: value, data type, shape, the places of nan, and with `gradients` the gradients of the
-    call by its inputs, for upstream gradients that are the same everywhere. With
+    call by its inputs, for the same upstream gradients everywhere. With
     `mode="accumulated"` each framework continues with its own values; with `mode="local"` each call
     gets the inputs of the first framework, which shows the call that causes a difference. Without
-    `backends`
-    it takes the framework of the arguments and all others that are loaded.
+    `backends`, the framework of the arguments is compared with all others that are imported.
 
     `diverge(fn, args, backends=("torch",), compiled=True)` compares the compiled program with the
-    plain one: once with all values kept, and once with the outputs alone, as it is fused then.
+    eager one: once with all values kept, and once with the outputs only, which lets the compiler
+    fuse.
     `diverge(torch_module, port, args)` compares a model of torch with its conversion, node by node,
-    or with a module of Trellis whose attributes have the same names, module by module.
+    or with a Trellis module whose attributes have the same names, module by module.
 
-    `tolerance` is the difference that is allowed, relative to the largest number of a result; by
-    default that of the data type.
+    `tolerance` is the allowed difference, relative to the largest number of a result; the default
+    depends on the data type.
 
     >>> import numpy as np, trellis
     >>> report = trellis.diverge(trellis.exp, (np.ones(3),), backends=("numpy", "numpy"))
@@ -106,24 +106,23 @@ def generate(
     arrays whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with
     tokens (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call;
     then one step, compiled once, serves every token. For a model with an encoder, pass the
-    encoder's output as `memory`: the cache is then `model.init_cache(batch, length,
-    memory=memory)`, in which
-    it keeps the keys and values of the memory.
+    encoder's output as `memory`: then the cache, `model.init_cache(batch, length, memory=memory)`,
+    also holds the keys and values of the memory.
 
-    Prompts are lists of tokens, of different lengths if need be, or an array (batch, T) with a
-    `prompt_mask` that is False at padding. One prompt alone gives its tokens without a batch.
+    Prompts are lists of tokens, which may have different lengths, or an array (batch, T) with a
+    `prompt_mask` that is False at padding. A single prompt gives tokens without a batch axis.
 
-    Without more, the most likely token is taken at each step. With `temperature` it is drawn, of
-    the `top_k` most likely ones, or of the fewest that have a probability of `top_p` together: the
-    same `seed` gives the same tokens on every framework. With `num_beams` the likeliest sequence is
-    looked for among so many at a time; `length_penalty` and `early_stopping` count as in the
-    transformers library. `repetition_penalty` above 1 makes tokens less likely that were there
-    before. A row ends with one of the `stop_tokens`, and is filled up with `pad_token` (the first
-    stop token unless given, else 0).
+    By default, each step takes the most likely token. With `temperature` it is drawn from the
+    distribution, from the `top_k` most likely tokens, or from the fewest whose probabilities sum to
+    `top_p`: the same `seed` gives the same tokens on every framework. With `num_beams`, beam search
+    looks for the most likely sequence; `length_penalty` and `early_stopping` are those of the
+    transformers library. `repetition_penalty` above 1 makes tokens that occurred before less
+    likely. A sequence ends at one of the `stop_tokens` and is padded with `pad_token` (by default
+    the first stop token, else 0).
 
-    `on_token` is called with the new tokens (batch,) of each step, as an array of NumPy; if it
-    returns False, that is the end. `cache_length` allows for more tokens than this call needs,
-    so that longer ones share its compiled step. With `return_scores` the result of a beam search is
+    `on_token` is called with the new tokens (batch,) of each step, as a NumPy array; if it returns
+    False, generation stops. A `cache_length` longer than this call needs lets longer calls share
+    its compiled step. With `return_scores` the result of a beam search is
     (tokens, scores).
 
     >>> import numpy as np, trellis

@@ -1,8 +1,8 @@
 """The part of a backend that the Array API standard describes, as type checkers see it.
 
-What the functions mean stands at https://data-apis.org/array-api/2024.12/; only what Trellis asks
-beyond the standard is told in `interface.py`. Arrays are `Any` here: the four frameworks have no
-type in common, and a call gives back what its own framework makes. The public functions in
+The functions are described at https://data-apis.org/array-api/2024.12/; `interface.py` describes
+only what Trellis needs beyond the standard. Arrays are `Any` here: the four frameworks have no type
+in common, and a call returns arrays of its own framework. The public functions in
 `_array/` keep the array type of a call.
 """
 

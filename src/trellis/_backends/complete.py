@@ -1,9 +1,9 @@
-"""What a backend does not define, it is given: a formula, NumPy's version, or a clear refusal.
+"""Adds what a backend does not define: a formula, NumPy's function, or a function that raises.
 
-`complete(backend)` is the last line of a backend. A formula (`shared/formulas/`) is taken where all
-functions are there that it needs; then it is as native as those are, and has derivatives of every
-order. What is left runs on the host: arrays go to NumPy and back, and derivatives go the same way,
-through `custom_vjp`. `MADE` says of each function which of them it is.
+A backend calls `complete(backend)` at its end. A formula (`shared/formulas/`) is used if the
+backend has all functions that it needs; it then runs on the framework and has derivatives of every
+order. The remaining functions run on the host: arrays are converted to NumPy and back, and so are
+their gradients, through `custom_vjp`. `MADE` says of each function which of these it is.
 """
 
 import dis
@@ -23,19 +23,19 @@ from .shared import formulas
 
 _FILES = sorted(Path(formulas.__path__[0]).glob("[a-z]*.py"))
 _EXTENSIONS = ("linalg", "fft", "random")
-# Without a derivative, and few numbers: formulas may take these from the host.
+# They have no derivative and handle few numbers: formulas may use them on the host.
 _FINE_ON_HOST = frozenset(
     {"arange", "empty", "eye", "linspace", "ones", "zeros"}
     | {"argsort", "nonzero", "searchsorted", "unique_all"}
 )
-# They are given functions, or lists with arrays in them: formulas, also over the host.
+# Their arguments are functions or lists of arrays: always formulas, also over host functions.
 _NEVER_WHOLE = frozenset({"asarray", "from_dlpack", "jacobian", "jvp", "scan", "vmap"})
 # What only a framework can do.
 _NEVER_ON_HOST = frozenset({"connect_ranks", "custom_vjp", "from_numpy", "to_numpy", "vjp"})
 
 
 def complete(backend: Any) -> dict[str, str]:
-    """Bind all that the interface asks for and the backend has not; its `MADE`."""
+    """Add the functions of the interface that the backend lacks; return its `MADE`."""
     _add_values(backend)
     missing = [key for key in _asked() if not _has(backend, key)]
     backend.MADE = {key: "native" for key in _asked() if key not in missing}
@@ -55,7 +55,7 @@ def complete(backend: Any) -> dict[str, str]:
 
 @functools.cache
 def _asked() -> list[str]:
-    """The functions of the interface, those of extensions by dotted names."""
+    """The functions of the interface; those of extensions have dotted names."""
     names = [name for name in ASKED[""] if name not in _EXTENSIONS and name not in _VALUES]
     dotted = [f"{room}.{name}" for room in _EXTENSIONS for name in ASKED[room]]
     return sorted(names + dotted)
@@ -109,7 +109,7 @@ def _refusal(key: str, backend: Any) -> Callable[..., Any]:
 
 
 def _derivable(missing: Iterable[str], backend: Any) -> dict[str, Path]:
-    """The formulas whose needs are met, by the files that they stand in."""
+    """The formulas whose functions are all available: {name: file of the formula}."""
     found: dict[str, tuple[Path, set[str]]] = {}
     for file in _FILES:
         room = f"{file.stem}." if file.stem in _EXTENSIONS else ""
@@ -135,7 +135,7 @@ def _derivable(missing: Iterable[str], backend: Any) -> dict[str, Path]:
 
 
 def _bound(file: Path, backend: Any) -> ModuleType:
-    """A file of formulas as a module of its own, whose `xp` is the backend."""
+    """A file of formulas as a separate module, whose `xp` is the backend."""
     name = f"{formulas.__name__}.{file.stem}_on_{backend.__name__.rpartition('.')[2]}"
     found = sys.modules.get(name)
     if found is None or vars(found)["xp"] is not backend:
@@ -150,7 +150,7 @@ def _bound(file: Path, backend: Any) -> ModuleType:
 
 @functools.cache
 def _needs(function: FunctionType) -> set[str]:
-    """The functions of `xp` that a formula calls, itself or through helpers of ours."""
+    """The functions of `xp` that a formula calls, directly or through helpers in `shared`."""
     names: set[str] = set()
     helpers, waiting = {function}, [function.__code__]
     space = function.__globals__
@@ -175,7 +175,7 @@ def _needs(function: FunctionType) -> set[str]:
 
 
 def _of_helpers(helpers: set[FunctionType], name: str) -> Any:
-    """What a name means in the files of the helpers found so far."""
+    """The value of a name in the files of the helpers found so far."""
     for helper in helpers:
         if name in helper.__globals__:
             return helper.__globals__[name]

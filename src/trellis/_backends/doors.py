@@ -1,8 +1,8 @@
-"""Private doors: what a backend uses of a framework that the framework does not promise.
+"""Private functions of a framework, which may change in any version: looking them up safely.
 
-They stand in the backend's `_private.py`, each with the public way that serves without it, and are
-tried when the backend loads. `TRELLIS_SHUT_DOORS` keeps some of them shut, for tests: names such as
-`torch.foreach`, a backend's name, or `all`, with commas between them.
+A backend uses them in its `_private.py` only. Each has a public fallback, and is tested with a
+small call when the backend is loaded. For tests, `TRELLIS_SHUT_DOORS` turns some of them off: names
+such as `torch.foreach`, the name of a backend, or `all`, separated by commas.
 """
 
 import os
@@ -12,14 +12,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# The doors of the backends that are loaded, and whether each one is open.
+# The private functions of the loaded backends, and whether each one is used.
 known: dict[str, bool] = {}
 
 
 def opened(name: str, probe: Callable[[], T]) -> T | None:
-    """What `probe` finds; None where it raises, or where the door is to stay shut.
+    """The result of `probe`; None if it raises or if the name is turned off.
 
-    The probe runs in a thread of its own, where no trace, tape or mode of the caller is active.
+    The probe runs in its own thread, where no trace, tape or mode of the caller is active.
     """
     shut = os.environ.get("TRELLIS_SHUT_DOORS", "").split(",")
     found: list[T] = []
@@ -27,7 +27,7 @@ def opened(name: str, probe: Callable[[], T]) -> T | None:
     def run() -> None:
         try:
             found.append(probe())
-        except Exception:  # another version: whatever it raises, the public way serves
+        except Exception:  # in another version it may raise anything: the fallback is used
             return
 
     if not {"all", name, name.partition(".")[0]} & set(shut):
@@ -39,6 +39,6 @@ def opened(name: str, probe: Callable[[], T]) -> T | None:
 
 
 def require(*answers: bool) -> None:
-    """For probes: raises unless all that was found is as expected."""
+    """For probes: raise unless all answers are as expected."""
     if not all(answers):
         raise NotImplementedError

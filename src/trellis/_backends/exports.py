@@ -1,4 +1,4 @@
-"""The names that the interface asks for, and a namespace that has no others."""
+"""The names of the interface, and how a backend's namespace is limited to them."""
 
 import inspect
 from types import ModuleType
@@ -7,8 +7,8 @@ from typing import Any
 from .array_api import FFT, Linalg
 from .interface import Backend, Random
 
-# The standard's own door, whose name a Protocol keeps to itself, and a type that NumPy has only
-# through another package.
+# A dunder function of the standard, which `_names` skips, and a type that NumPy has only through #
+# another package.
 _BESIDE = {"__array_namespace_info__", "bfloat16"}
 
 
@@ -29,10 +29,10 @@ ASKED = {
 
 
 def keep_asked(space: dict[str, Any]) -> None:
-    """Called by a backend with its `globals()`: what its files import for themselves, goes again.
+    """Remove names outside the interface from a backend's `globals()`.
 
-    Its files are imported with `*`, and have no lists of what they hand on: of their names, the
-    namespace keeps those that the interface asks for, and the files themselves.
+    The files of a backend are imported with `*` and have no lists of exports, so their own imports
+    arrive too. The namespace keeps the names of the interface, and the files themselves.
     """
     package = f"{space['__name__']}."
     for name, value in list(space.items()):

@@ -1,4 +1,4 @@
-"""A function on the host: arrays go to NumPy and back, derivatives too, by NumPy's own rules."""
+"""Running a function on the host: arrays are converted to NumPy and back, and so are gradients."""
 
 import functools
 import inspect
@@ -18,7 +18,7 @@ _PROTOCOLS: dict[str, Any] = {"": Backend, "fft": FFT, "linalg": Linalg, "random
 
 
 def on_host(key: str, backend: Any) -> Callable[..., Any]:
-    """NumPy's function of that dotted name, for the arrays of another backend."""
+    """The NumPy backend's function of that dotted name, for arrays of another backend."""
     found: Any = load("numpy")
     for part in key.split("."):
         found = getattr(found, part)
@@ -33,7 +33,7 @@ def on_host(key: str, backend: Any) -> Callable[..., Any]:
 
 
 def _signature(key: str) -> inspect.Signature:
-    """What the interface says."""
+    """The signature in the interface."""
     room, _, name = key.rpartition(".")
     method = getattr(_PROTOCOLS[room], name)
     parameters = list(inspect.signature(method).parameters.values())[1:]
@@ -41,7 +41,7 @@ def _signature(key: str) -> inspect.Signature:
 
 
 class _Call:
-    """One call: its arrays apart from all else."""
+    """One call, with its arrays separated from its other arguments."""
 
     def __init__(self, fn: Any, args: Any, kwargs: Any, backend: Any, device: Any):
         self._fn, self._xp = fn, backend
@@ -60,7 +60,7 @@ class _Call:
             i for i, x in enumerate(self._arrays) if xp.dtype_name(x.dtype) in _DIFFERENTIABLE
         ]
         fixed = [None if i in places else xp.to_numpy(x) for i, x in enumerate(self._arrays)]
-        kept: list[Any] = []  # the structure of the result, and what of it has no derivative
+        kept: list[Any] = []  # the structure of the result, and its parts without derivatives
 
         def fn(given: list[Any]) -> list[Any]:
             arrays = list(fixed)
@@ -78,8 +78,8 @@ class _Call:
         return _joined(kept[0], results, self._back)
 
     def _hosted(self, fn: ListFn) -> ListFn:
-        """A function of NumPy's arrays as one of the backend's; its derivative is of that kind
-        too, and so are those of every order."""
+        """A function of NumPy arrays as one of the backend's arrays. Its derivative is such a
+        function too, so derivatives of every order exist."""
         host, xp = self._host, self._xp
 
         def plain(xs: Natives) -> Natives:
@@ -104,7 +104,7 @@ class _Call:
         return self._xp.from_numpy(held(self._xp, np.asarray(y)), device=self._device)
 
     def _parted(self, nest: Any) -> Any:
-        """The nest with numbered places for its arrays, and NumPy's data types."""
+        """The pytree with numbered placeholders for its arrays, and with NumPy's data types."""
         if isinstance(nest, self._xp.ARRAY_TYPES):
             self._arrays.append(nest)
             return _Place(len(self._arrays) - 1)
@@ -114,7 +114,7 @@ class _Call:
 
 
 class _Place:
-    """Stands for an array in the structure of arguments or results."""
+    """A placeholder for an array in the structure of arguments or results."""
 
     def __init__(self, number: int):
         self.number = number

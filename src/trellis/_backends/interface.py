@@ -1,21 +1,22 @@
-"""What a backend provides: everything that Trellis asks of a framework stands on this page.
+"""The interface of a backend: everything that Trellis needs of a framework.
 
-A backend is a package in this folder. The package itself is an Array API namespace (`array_api.py`)
-with the functions below beside it. `tests/contract/test_contract.py` compares the names and
-signatures of the four with it. How to add another one: `docs/new_backend.md`.
+A backend is a module that is an Array API namespace (`array_api.py`) and has the functions below.
+`tests/contract/test_contract.py` compares the names and signatures of the four backends with it.
+How to add another one: `docs/new_backend.md`.
 
-Arguments come in clean: the public functions have looked at words (modes, paddings, reductions),
-have turned axes and sizes into tuples of ints and have refused arrays of two frameworks. What the
-standard itself allows, the functions of the standard take too, since users call them through
-`trellis.namespace(...)`.
+Arguments are checked already: the public functions have validated strings (modes, paddings,
+reductions), have converted axes and sizes to tuples of ints, and have raised errors for arrays of
+two frameworks. But users call the functions of the standard through `trellis.namespace(...)`, so
+these take everything that the standard allows.
 
-An array has `shape` (a tuple, or what can be made one), `dtype` and `ndim`; the operators of Python
-with arrays and Python numbers on either side; and `x[...]` with integers, slices, None, `...` and
+An array has `shape` (a tuple, or convertible to one), `dtype` and `ndim`; Python's operators, with
+arrays and Python numbers on either side; and `x[...]` with integers, slices, None, `...` and
 integer arrays. Data types can be hashed and compared.
 
-A backend need not define all of this: `complete.py` adds the rest, as a formula over what is there,
-else through NumPy, else as a function that raises `NotSupportedError` with its own name and the
-backend's. Seven names are enough: `TYPES`, `ABILITIES`, `ARRAY_TYPES`, `from_numpy`, `to_numpy`,
+A backend need not define all of this: `complete.py` adds the rest: a formula over the functions
+that exist, else NumPy's function, else one that raises `NotSupportedError` and names the function
+and the backend. Seven names are enough: `TYPES`, `ABILITIES`, `ARRAY_TYPES`, `from_numpy`,
+`to_numpy`,
 `vjp` and `custom_vjp`.
 """
 
@@ -31,8 +32,8 @@ from .shared.foreach import StepKernel
 from .shared.windows import WindowSpec
 
 Natives: TypeAlias = list[Native]
-# A differentiable function over a flat list of arrays; the other form also gives what is not
-# differentiated.
+# A differentiable function over a flat list of arrays; the other form also returns values that are
+# not differentiated.
 ListFn: TypeAlias = Callable[[Natives], Natives]
 AuxFn: TypeAlias = Callable[[Natives], tuple[Natives, Any]]
 # One number for each spatial axis, and (low, high) for each of them.
@@ -78,19 +79,17 @@ class DataTypes(Protocol):
 
 
 class Gradients(Protocol):
-    """Differentiation and vectorisation, over flat lists of arrays: pytrees are taken apart above
-    the seam.
-    """
+    """Differentiation and vectorisation, over flat lists of arrays: the callers flatten pytrees."""
 
     def vjp(
         self, fn: AuxFn, xs: Natives, once: bool = False
     ) -> tuple[Natives, Any, Callable[[list[Any]], Natives]]:
-        """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to
+        """Run `fn(xs) -> (outputs, aux)`; return outputs, aux, and the map from cotangents to
         gradients.
 
-        A cotangent None stands for an output that is not differentiated. The map may be called
-        several times, and inside another `vjp`, whose gradients then flow through it; `once` says
-        that it is called a single time, so that what it needs may be freed then.
+        The cotangent of an output that is not differentiated is None. The map may be called several
+        times, and inside another `vjp`, whose gradients then flow through it. With `once` it is
+        called a single time, after which its memory may be freed.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:
@@ -112,14 +111,14 @@ class Gradients(Protocol):
         """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
     def checkpoint(self, fn: ListFn) -> ListFn:
-        """`fn` without memory of its intermediate values: the backward pass computes them again."""
+        """`fn` without keeping its intermediate values: the backward pass computes them again."""
 
     def stop_gradient(self, x: Native, /) -> Native:
         """The values of `x` as a constant for every derivative."""
 
 
 class Compilation(Protocol):
-    """The framework's compiler, its control flow, and whether values are there to be looked at."""
+    """The framework's compiler, its control flow, and whether values can be read."""
 
     def compile_function(
         self,
@@ -131,29 +130,27 @@ class Compilation(Protocol):
         strict: bool = False,
         carry: int | None = None,
     ) -> Callable[..., Any]:
-        """`fn` compiled, Containers in and out; without a compiler `fn` itself, `strict` as one
-        would be. Results may be written over the arrays of the arguments `donate_argnums`, and the
-        pytrees that held them emptied. The argument number `carry` comes back, changed, as
-        the last of several results: its memory may be used for that, and the caller must not look
-        at it again.
+        """`fn` compiled; it takes and returns Containers. Without a compiler it is `fn` itself;
+        with `strict` it then raises where a compiler would. The arguments `donate_argnums` are
+        donated: results may be written over their arrays, and their pytrees emptied. The argument
+        number `carry` is returned, changed, as the last of several results. Its memory may be used
+        for that result, and the caller must not use it again.
         """
 
     def for_many_calls(self, fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-        """`fn` in the form that is fastest when it is called again and again with arrays like
-        `args`.
-        """
+        """`fn` in the form that is fastest for many calls with arrays like `args`."""
 
     def is_tracing(self) -> bool:
         """Whether a function is being traced for the compiler right now."""
 
     def is_concrete(self, x: Native) -> bool:
-        """Whether the values of `x` can be looked at now."""
+        """Whether the values of `x` can be read now."""
 
     def lasts(self, x: Native) -> bool:
-        """Whether `x` can be kept when the running function has ended: no symbol of a compiler."""
+        """Whether `x` is still valid after the running function ends: not a compiler's tracer."""
 
     def layer_types(self) -> tuple[type, ...]:
-        """The framework's own classes of layers, as far as they are loaded."""
+        """The framework's own classes of layers, as far as they are imported."""
 
     def cond(
         self,
@@ -167,7 +164,7 @@ class Compilation(Protocol):
     def while_loop(
         self, cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any
     ) -> Any:
-        """`body_fn` over a pytree of arrays as long as `cond_fn` holds."""
+        """`body_fn` over a pytree of arrays while `cond_fn` is true."""
 
     def scan(
         self, fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any
@@ -176,22 +173,21 @@ class Compilation(Protocol):
 
 
 class Interchange(Protocol):
-    """Devices, and the way to NumPy and back."""
+    """Devices, and conversion to and from NumPy."""
 
     def from_numpy(
         self, x: Any, /, *, device: Device | None = None, copy: bool | None = None
     ) -> Native:
-        """An array of a NumPy array, over its memory where that can be; `copy=False` raises
-        elsewhere.
+        """A NumPy array as a native one, sharing memory where possible; with `copy=False` it raises
+        where it is not.
         """
 
     def to_numpy(self, x: Native, /) -> Any:
-        """The values as a NumPy array, detached from gradients, over the same memory where that can
-        be.
-        """
+        """The values as a NumPy array, detached from gradients, sharing memory where possible."""
 
     def check_leaving(self, x: Native, /) -> None:
-        """Raise where an array is being differentiated or traced, which leaving would cut."""
+        """Raise for an array that is being differentiated or traced: converting it would lose
+        that."""
 
     def device(self, x: Native, /) -> Any:
         """The device of an array, as the framework names it."""
@@ -207,7 +203,7 @@ class Arrays(Protocol):
         """The error function."""
 
     def erfc(self, x: Native, /) -> Native:
-        """1 - erf(x), with all its digits where that is small."""
+        """1 - erf(x), precise also where it is small."""
 
     def erfinv(self, x: Native, /) -> Native:
         """The inverse of the error function, nan outside -1 to 1."""
@@ -245,7 +241,7 @@ class Arrays(Protocol):
         posinf: float | None = None,
         neginf: float | None = None,
     ) -> Native:
-        """Numbers in place of nan and infinities; None stands for the largest and lowest of the
+        """Numbers in place of nan and infinities; None means the largest and lowest number of the
         type.
         """
 
@@ -295,7 +291,7 @@ class Arrays(Protocol):
         """A new array, the larger of itself and `value` at `x[idx]`."""
 
     def update_slice(self, x: Native, values: Native, start: Native, /, *, axis: int) -> Native:
-        """A new array, `values` along one axis from the place `start` on, an integer array without
+        """A new array, `values` along one axis from the index `start` on, an integer array without
         axes that need not be known while tracing; values that would not fit are moved back.
         """
 
@@ -312,7 +308,7 @@ class Kernels(Protocol):
         """Consecutive groups of rows, each times its own matrix; rows after the last are zero."""
 
     def conv(self, x: Native, filters: Native, bias: Native | None, spec: ConvSpec) -> Native:
-        """Convolution over 1 to 3 spatial axes; `spec` says how."""
+        """Convolution over 1 to 3 spatial axes, as `spec` describes."""
 
     def conv_transpose(
         self, x: Native, filters: Native, bias: Native | None, spec: TransposedConvSpec
@@ -328,7 +324,7 @@ class Kernels(Protocol):
         """The array, in the order in memory of another one of its shape."""
 
     def max_pool(self, x: Native, spec: WindowSpec, *, indices: bool) -> tuple[Native, Any]:
-        """Maxima over windows, and their flat positions in the plane, or None if nobody asked."""
+        """Maxima over windows, and their flat positions in the plane, or None if not asked for."""
 
     def attention(
         self,
@@ -421,8 +417,8 @@ class Kernels(Protocol):
 class Foreach(Protocol):
     """Arithmetic of optimizers over lists of arrays, in one call where the framework can.
 
-    `ys` is a list, an array or a number. With `reuse` the first list may be overwritten: it is the
-    caller's own and nobody else sees it.
+    `ys` is a list, an array or a number. With `reuse` the first list may be overwritten: only the
+    caller holds it.
     """
 
     def foreach_add(self, xs: Natives, ys: Any, alpha: Any = 1, *, reuse: bool = False) -> Natives:
@@ -457,7 +453,7 @@ class Foreach(Protocol):
         """The Euclidean norm of each."""
 
     def foreach_cast(self, xs: Natives, dtype: Any) -> Natives:
-        """All in one data type: a native one or its canonical name, "float32"."""
+        """All cast to one data type: a native one or its canonical name, "float32"."""
 
     def foreach_detach(self, xs: Natives) -> Natives:
         """The values without their history."""
@@ -480,13 +476,14 @@ class Random(Protocol):
         """The words of a key, if the framework has a key type of its own."""
 
     def key_device(self, x: Native) -> Any:
-        """Where the key of a draw beside `x` belongs; None lets the framework decide."""
+        """The device for the key of a draw that is used with `x`; None lets the framework
+        decide."""
 
     def split(self, key: Native, shape: tuple[int, ...]) -> Native:
         """Independent new keys."""
 
     def fold_in(self, key: Native, data: int | Native) -> Native:
-        """A new key out of a key and a number."""
+        """A new key from a key and a number."""
 
     def bits(self, key: Native, shape: tuple[int, ...], dtype: Any) -> Native:
         """Random bits as unsigned integers."""
@@ -547,7 +544,8 @@ class Random(Protocol):
 
 
 class Engine(Protocol):
-    """A framework's own way between processes, for one-dimensional arrays; all ranks call alike."""
+    """A framework's communication between processes, of one-dimensional arrays; all ranks make the
+    same calls."""
 
     def all_reduce(self, buffer: Native, op: str) -> Native:
         """The "sum", "max" or "min" over all ranks, the same bits on each; the sum can be
@@ -561,15 +559,13 @@ class Engine(Protocol):
         """The arrays of all ranks, one in each row."""
 
     def reduce_scatter(self, buffer: Native, op: str) -> Native:
-        """The part of this rank in the reduced array, which is cut into as many as there are
-        ranks.
-        """
+        """This rank's part of the reduced array, which is split into one part for each rank."""
 
     def barrier(self) -> None:
-        """Wait until all ranks are here."""
+        """Wait until all ranks have called it."""
 
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
-        """`fn` compiled, with collectives in it; with `keep`, results may stay in a form that only
+        """`fn` compiled, with collectives in it; with `keep`, results may be in a form that only
         other compiled functions and `local` understand.
         """
 
@@ -584,7 +580,7 @@ class Processes(Protocol):
     """Many processes."""
 
     def connect_ranks(self, place: Place) -> Engine:
-        """Join the other processes; raises where that cannot be done."""
+        """Join the other processes; raises if that is not possible."""
 
 
 class Beyond(
@@ -605,4 +601,4 @@ class Beyond(
 
 
 class Backend(ArrayAPI, Beyond, Protocol):
-    """A backend as the rest of the library sees it: what `xp_of(x)` gives."""
+    """A backend as the rest of the library sees it: what `xp_of(x)` returns."""

@@ -1,32 +1,32 @@
-"""What a framework can do, as data: nobody outside a backend asks for a framework by its name."""
+"""What a framework can do, as data: code outside a backend never asks for a framework by name."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """A backend states its own as `ABILITIES`; the defaults are those of a plain array library."""
+    """Each backend defines its own as `ABILITIES`; the defaults describe a plain array library."""
 
     is_host: bool = False
-    """Its arrays are NumPy's own: what every other framework is read from and written to."""
+    """Its arrays are NumPy arrays, the common form through which frameworks exchange data."""
 
     has_compiler: bool = False
-    """`compile_function` gives another program; without it the function runs as it is."""
+    """`compile_function` compiles; otherwise it returns the function unchanged."""
 
     has_fast_half: bool = False
-    """Arithmetic in 16 bits is worth having: mixed precision is allowed."""
+    """16-bit arithmetic is fast enough for mixed precision to make sense."""
 
     has_small_types: bool = False
-    """Floats and integers of 2 to 8 bits (ml_dtypes) can be held in arrays."""
+    """Arrays can hold floats and integers of 2 to 8 bits (ml_dtypes)."""
 
     is_always_64_bit: bool = True
-    """int64 and float64 exist without a switch, and integers are int64 by default."""
+    """int64 and float64 need no switch, and integers are int64 by default."""
 
     has_wide_unsigned: bool = True
     """Arithmetic with uint16, uint32 and uint64."""
 
     has_float64: bool = True
-    """Arithmetic in float64, exact to its last digits."""
+    """Arithmetic in float64, with full precision."""
 
     has_complex128: bool = True
     """Complex numbers of two float64."""
@@ -35,19 +35,20 @@ class Abilities:
     """Shapes may depend on values: `x[mask]`, `nonzero`, `unique_values`."""
 
     can_shard: bool = False
-    """An array can be spread over several devices by a sharding."""
+    """A sharding can spread an array over several devices."""
 
     compiles_collectives: bool = False
-    """A compiled step may hold collectives of several processes as they are."""
+    """A compiled step may contain collectives between processes."""
 
     joins_first: bool = False
-    """Other processes can be joined only before the first computation."""
+    """A process must join the group before its first computation."""
 
     needs_addresses: bool = True
-    """The engine between processes is told the addresses of all of them; MPI finds them itself."""
+    """The engine must be given the addresses of all processes; MPI finds them itself."""
 
     asks_for_arrays: bool = False
-    """Its operators ask a foreign right side for `__array__` before they let it answer."""
+    """Its operators try `__array__` of a foreign right operand before they return
+    NotImplemented."""
 
     max_dimensions: int = 64
-    """The most axes that an array has."""
+    """The largest number of axes of an array."""

@@ -1,4 +1,4 @@
-"""Whose code a file is, asked by the real folders of packages: a word in a path says nothing."""
+"""Which package a file belongs to, by the real folders of packages, not by words in its path."""
 
 import os
 import site
@@ -8,7 +8,7 @@ from functools import cache
 
 
 def folder_of(package: str) -> str:
-    """The folder of a package that is loaded, with a separator at its end.
+    """The folder of an imported package, with a separator at its end.
 
     >>> import os
     >>> folder_of("trellis").endswith(f"{os.sep}trellis{os.sep}")
@@ -18,7 +18,7 @@ def folder_of(package: str) -> str:
 
 
 def is_in(file: str, *packages: str) -> bool:
-    """Whether a file lies in one of these packages; one that is not loaded has no file.
+    """Whether a file is in one of these packages, as far as they are imported.
 
     >>> import numpy
     >>> is_in(numpy.linalg.__file__, "trellis", "numpy"), is_in("trellis/numpy/x.py", "numpy")

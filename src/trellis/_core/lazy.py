@@ -1,9 +1,9 @@
-"""Packages that `import trellis` leaves unloaded: each is loaded when it is first used, alone.
+"""Packages that `import trellis` does not import: each is imported by itself when first used.
 
-`trellis.__getattr__` finds them. In a module that has a `__getattr__` Python looks up every name
-the slow way, 13 ns more for each `trellis.exp(x)`. So it is removed as soon as the functions and
-classes of the package itself are there, which `trellis.nn` and `trellis.optim` bring; packages
-that are not loaded by then are replaced by modules that load themselves.
+`trellis.__getattr__` finds them. In a module with a `__getattr__`, Python looks up every name more
+slowly: 13 ns more for each `trellis.exp(x)`. So it is removed once all functions and classes of
+    `trellis` itself are defined, that is after `trellis.nn` is imported. Packages that are not
+    imported by then are replaced by modules that import themselves.
 """
 
 import sys
@@ -52,7 +52,7 @@ NAMES = {
 
 
 def enter(name: str) -> Any:
-    """The package of that name, or what lives in one; used as `trellis.__getattr__`."""
+    """The package of that name, or a name defined in one; used as `trellis.__getattr__`."""
     if name not in ROOMS and name not in NAMES:
         # `from trellis import testing` asks for the attribute before it imports the module.
         if name.startswith("_") or find_spec(f"trellis.{name}") is not None:
@@ -69,7 +69,7 @@ def enter(name: str) -> Any:
 
 
 def _settle(package: ModuleType) -> None:
-    """Add the names of packages that are loaded; after the last large one `__getattr__` goes."""
+    """Add the names of imported packages; after the last large package, remove `__getattr__`."""
     left = []
     for name, home in NAMES.items():
         if hasattr(sys.modules.get(f"trellis.{home}"), name):
@@ -80,9 +80,9 @@ def _settle(package: ModuleType) -> None:
         for room in ROOMS:
             if room not in vars(package):
                 setattr(package, room, _unloaded(f"trellis.{room}"))
-        for name in left:  # seven modules, now that the package above them need not run
+        for name in left:  # seven modules: their package is not run for them
             setattr(package, name, getattr(import_module(f"trellis.{NAMES[name]}"), name))
-        vars(package).pop("__getattr__", None)  # another thread may have been quicker
+        vars(package).pop("__getattr__", None)  # another thread may have done it
 
 
 def _unloaded(name: str) -> ModuleType:
@@ -94,7 +94,7 @@ def _unloaded(name: str) -> ModuleType:
 
 
 class Unloaded(ModuleType):
-    """A package that runs when one of its names is first asked for; then it is a plain module."""
+    """A package that is imported when a name of it is first used; then it is a plain module."""
 
     def __getattr__(self, name: str) -> Any:
         is_asked_of_all = name.startswith("__") and name != "__all__"  # by inspect, unittest, ...
@@ -112,13 +112,13 @@ class Unloaded(ModuleType):
 
 
 _namespace: Any = vars(ModuleType)["__dict__"]
-# One for each package: loading one may have to wait for another that it needs, as imports do.
+# One for each package: importing one may have to wait for another that it needs.
 _locks = {f"trellis.{room}": RLock() for room in ROOMS}
 _loading: set[str] = set()
 
 
 def _load(module: ModuleType) -> bool:
-    """Run the package in this module; False while it runs, further up in this thread."""
+    """Import the package into this module; False if this thread is importing it already."""
     name = module.__name__
     with _locks[name]:
         if name in _loading:
@@ -129,11 +129,11 @@ def _load(module: ModuleType) -> bool:
                 module.__spec__.loader.exec_module(module)  # type: ignore[union-attr]
                 module.__class__ = ModuleType  # type: ignore[assignment]
             finally:
-                _loading.discard(name)  # also after an interrupt: the next one loads it
+                _loading.discard(name)  # also after an interrupt: the next use tries again
     return True
 
 
 def names_of_package() -> list[str]:
-    """What `dir(trellis)` shows: public names, also of packages that are not loaded yet."""
+    """What `dir(trellis)` shows: public names, also those of packages not imported yet."""
     here = [name for name in vars(sys.modules["trellis"]) if not name.startswith("_")]
     return sorted({*here, *ROOMS, *NAMES, "__version__"} - {"TYPE_CHECKING"})

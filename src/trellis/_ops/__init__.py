@@ -1,7 +1,8 @@
-"""The table: one record for each operation, in files named as those of `_array`.
+"""The op table: one record for each operation, in files with the names of those in `_array`.
 
-The backends' thin functions, the text of ejected programs, the readers' name-to-name rules, the
-counterparts in the docs and the hints for foreign names come from it.
+It is the source of the backends' thin functions, the text of ejected programs, the readers' rules
+for operations that differ only in name, the counterparts in the docs, and the hints for names of
+other libraries.
 """
 
 from . import (

@@ -1,4 +1,4 @@
-"""Functions of each element by itself, or of two elements at the same place."""
+"""Functions of single elements, or of two elements at the same position."""
 
 from .record import (
     BY_HAND,

@@ -1,9 +1,9 @@
-"""Which operation a user of another library has in mind."""
+"""Which operation a name of another library means."""
 
 from . import TABLE
 from .record import FRAMEWORKS
 
-# What people type that no framework's function of the table is called.
+# Names that users type and that are no framework's name in the table.
 _ALSO = {
     "cat": "concat",
     "concatenate": "concat",

@@ -1,4 +1,4 @@
-"""The functions of a backend that its records make."""
+"""The functions of a backend that are created from the op table."""
 
 import ast
 import operator
@@ -9,12 +9,12 @@ from typing import Any
 
 from .record import BY_HAND, Kind, Op, Way
 
-# What makes a backend's function out of the name of an operation and the framework's own function.
+# Creates a backend's function from the name of an operation and the framework's own function.
 Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 
 
 def plainly(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The framework's own function as it is."""
+    """The framework's own function, unchanged."""
     return fn
 
 
@@ -25,10 +25,10 @@ def made(
     kernels: Mapping[str, Callable[..., Any]],
     wraps: Mapping[Kind, Wrap],
 ) -> dict[str, Callable[..., Any]]:
-    """The functions of all records whose way is one call or a kernel, for kinds that `wraps` has.
+    """The functions of all records whose way is one call or a kernel, for the kinds in `wraps`.
 
-    `modules` are those that the ways name, `kernels` the backend's own functions on arrays whose
-    types have met. What a backend then defines under the same name stands in its place.
+    `modules` are those named in the ways, `kernels` the backend's own functions on arrays that are
+    already promoted. A function that the backend defines under the same name replaces this one.
     """
     found: dict[str, Callable[..., Any]] = {}
     for op in ops:

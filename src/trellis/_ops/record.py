@@ -1,17 +1,17 @@
-"""What a row of the table says of one operation."""
+"""The record of an operation: one row of the op table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-# In which type the arrays of a call meet before a framework sees them: the type of the result, the
-# common type of all of them, or each in its own.
+# The type to which the arrays of a call are promoted before the framework's function: the type of #
+# the result, the common type of all of them, or each its own.
 Meeting: TypeAlias = Literal["result", "common", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the types of an operation's arguments and of its result belong together."""
+    """How the types of an operation's arguments and of its result are related."""
 
     name: str
     meets: Meeting = "own"
@@ -21,20 +21,20 @@ class Kind:
 FLOATS = Kind("floats", "result")  # integers are cast to the default float
 LIKE = Kind("like the argument")
 QUESTION = Kind("question")  # bools, whatever the argument is
-PART = Kind("part")  # of a complex number; a real one is its own real part
+PART = Kind("part")  # real or imaginary part; a real number is its own real part
 # Functions of two arrays.
-PROMOTED = Kind("promoted", "result")  # both in the type that holds both
-ORDERED = Kind("ordered", "result")  # the same; complex numbers are refused
+PROMOTED = Kind("promoted", "result")  # both promoted to their common type
+ORDERED = Kind("ordered", "result")  # the same; complex numbers raise
 FLOAT_PAIR = Kind("pair of floats", "result")  # both in one floating-point type
 EQUALITY = Kind("equality", "common")  # a bool for each pair
-COMPARISON = Kind("comparison", "common")  # the same; complex numbers are refused
-LOGICAL = Kind("logical", "result")  # each element counts as true or false by itself
+COMPARISON = Kind("comparison", "common")  # the same; complex numbers raise
+LOGICAL = Kind("logical", "result")  # each element is taken as true or false
 # All others.
 REDUCED = Kind("reduced", "result")  # computed in the type of the result
-COUNT = Kind("count")  # integers that count elements or point at them
+COUNT = Kind("count")  # integers: numbers of elements or indices
 MIXED = Kind("mixed", "result")  # several arrays that become one
 PRODUCT = Kind("product", "result")  # the same; frameworks lack kernels for some types
-OTHER = Kind("other")  # types as they are, or told by an argument
+OTHER = Kind("other")  # types unchanged, or given by an argument
 
 # The backend defines the function, and the function of that name in its `_portable.py` is what an
 # ejected program contains.
@@ -45,20 +45,20 @@ Way: TypeAlias = str | None
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation: all that is a fact about it, not code.
+    """One operation: all facts about it that are not code.
 
     A way such as `"torch.acosh(x)"` is a Python expression over the arguments of the operation, by
-    their names in the interface. It is what an ejected program says, and it is the backend's
-    function too, wrapped by kind, unless the backend's file of the same name defines one: then
-    types, corner cases or speed ask for more. In a way
+    their names in the interface. An ejected program contains it. The backend's function is created
+    from it too, with the promotion of its kind, unless the backend's file of the same name defines
+    that function, because types, corner cases or speed need more. In a way
 
-    - a keyword argument that is None or False, as it is by default, is left out;
+    - a keyword argument that is None or False, its default, is left out;
     - `a if c else b` is decided when the program is written;
     - `result` is the data type of the result, `floating` whether that of `x` is a float, and `axes`
       is `axis` as a tuple, with all axes for None.
 
-    A way None says that the framework's programs cannot have the operation. `jax` is NumPy's way
-    with jax.numpy where it is not given.
+    A way of None means that programs of the framework cannot contain the operation. Without `jax`,
+    its way is NumPy's with jax.numpy.
     """
 
     name: str  # as users call it below `trellis`: "add", "linalg.svd", "functional.relu"
@@ -67,13 +67,13 @@ class Op:
     torch: Way = BY_HAND
     tensorflow: Way = BY_HAND
     jax: Way = AS_NUMPY
-    # The function of Python's module `operator` that means the same.
+    # The function of Python's module `operator` that does the same.
     operator: str = ""
-    # Under which names the readers of foreign models meet just this operation.
+    # The names of exactly this operation in foreign models, for the readers.
     reads: Mapping[str, str] = field(default_factory=dict)
-    # The frameworks' nearest public functions where the ways do not show them, "torch:-" for none.
+    # The frameworks' nearest public functions where the ways do not name them, "torch:-" for none.
     near: str = ""
-    # Arguments that keep their own type, and frameworks that want arrays in place of numbers.
+    # Arguments that keep their own type, and frameworks that need arrays in place of numbers.
     apart: tuple[str, ...] = ()
     arrays_only: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ class Op:
         return self.name.removeprefix("functional.")
 
     def way(self, framework: str) -> Way:
-        """How a framework does it; BY_HAND for one that the table does not know."""
+        """The way of a framework; BY_HAND for one that is not in the table."""
         if framework == "jax" and self.jax == AS_NUMPY:
             return self.numpy and _with_jax(self.numpy)
         found: Way = getattr(self, framework) if framework in FRAMEWORKS else BY_HAND
@@ -99,7 +99,7 @@ class Op:
 
 
 FRAMEWORKS = ("numpy", "jax", "torch", "tensorflow")
-# What the short names in the table stand for, and to whom modules belong.
+# What the short names in the table mean, and which framework a module belongs to.
 MODULES = {
     "np": "numpy",
     "jnp": "jax.numpy",
@@ -134,5 +134,6 @@ def composed(
     reads: Mapping[str, str] | None = None,
     near: str = "",
 ) -> Op:
-    """An operation that is written once over others: no backend has it, so programs never do."""
+    """An operation that is written once over others: no backend has it, so programs never contain
+    it."""
     return Op(name, kind, None, None, None, None, reads=reads or {}, near=near)

@@ -1,7 +1,7 @@
-"""What this backend uses of JAX that JAX does not promise, and the public way without it.
+"""The private functions of JAX that this backend uses, each with a public fallback.
 
-Each door is tried with a small call when the backend loads. With a version of JAX that lacks it, or
-has it in another form, the public way gives the same values, only slower. No probe computes: JAX
+Each one is tested with a small call when the backend is loaded. If a version of JAX lacks it or has
+it in another form, the fallback gives the same values, only slower. No probe computes anything: JAX
 can join other processes only before its first computation.
 """
 
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from ..doors import opened, require
 
 # Arrays -----------------------------------------------------------------------------------------
-# Their class, which has no public name. Without the door, one array shows it.
+# Their class, which has no public name. The fallback takes the class of an array.
 
 
 def _array_class() -> type:
@@ -25,7 +25,7 @@ def _array_class() -> type:
 
 
 def _public_array_class() -> type:
-    with jax.ensure_compile_time_eval():  # the backend may load while a function is traced
+    with jax.ensure_compile_time_eval():  # the backend may be loaded while a function is traced
         return type(jnp.zeros(1))
 
 
@@ -33,8 +33,8 @@ ARRAY_CLASS: type = opened("jax.array_class", _array_class) or _public_array_cla
 
 
 # Traces -----------------------------------------------------------------------------------------
-# A value that is another one inside of transforms and `jit`; and the one outside of all. Without
-# it, a constant is made at each question, which is symbolic inside of `jit`.
+# The current trace, which differs inside transforms and `jit`, and the one outside all of them.
+# The fallback creates a constant each time, which is symbolic inside `jit`.
 
 
 def _trace_state() -> tuple[Callable[[], Any], Any]:
@@ -55,7 +55,7 @@ trace_state, trace_state_at_rest = opened("jax.trace_state", _trace_state) or (
 
 
 # Programs ---------------------------------------------------------------------------------------
-# The classes of what jax.make_jaxpr gives. Without the door, a small program shows them.
+# The classes of what jax.make_jaxpr returns. The fallback takes them from a small program.
 
 
 def _program() -> Any:
@@ -81,8 +81,8 @@ ClosedJaxpr, Jaxpr, Literal = opened("jax.programs", _classes) or _public_classe
 
 
 # Threefry ---------------------------------------------------------------------------------------
-# The words that belong to the first counters: all first ones, then all second ones. Probed by their
-# shape. Without the door they are taken out of new keys, which are the same words.
+# The words for the first counters: all first words, then all second words. Probed by their
+# shape. The fallback takes them out of new keys, which are the same words.
 
 
 def _counter_words() -> Callable[[Any, int], Any]:

@@ -1,14 +1,14 @@
-"""What this backend uses of other packages that they do not promise, and what serves without it."""
+"""The private names of other packages that this backend uses, and what happens without them."""
 
 import sys
 from typing import Any
 
 
 def einops_backend() -> Any:
-    """The class by which einops reads arrays of NumPy: it finds backends among its subclasses.
+    """The class through which einops handles NumPy arrays: it finds backends among its subclasses.
 
-    None where einops is not there, is just being imported, or has it no more: it then says itself
-    that it does not know traced arrays. Asked for when a gradient starts, since Trellis never
+    None if einops is not imported, is just being imported, or no longer has the class: then einops
+    raises its own error for traced arrays. Called when a gradient starts, since Trellis never
     imports einops.
     """
     found = getattr(sys.modules.get("einops._backends"), "NumpyBackend", None)

@@ -1,4 +1,4 @@
-"""Where a process stands among the others: what an engine needs to find its peers."""
+"""The rank of a process in its group: what an engine needs to find the other processes."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Place:
     """One rank of a group of processes.
 
     `address` and `port` are where rank 0 listens; `hosts` has "host:port" for every rank, for the
-    engine that wants a server in each process; `timeout` is in seconds.
+    engine that needs a server in each process; `timeout` is in seconds.
     """
 
     rank: int

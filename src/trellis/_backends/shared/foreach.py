@@ -1,9 +1,8 @@
-"""Arithmetic over lists of arrays, one array after another: the plain form of it.
+"""Arithmetic over lists of arrays, one array after another: the fallback.
 
 A list of leaves goes in, the list of results comes out. The second operand is a list of the same
-length, a number, or one array that serves every leaf. With `reuse` the caller says that the arrays
-of `xs` are his own temporaries: a backend may write the result into them. Here nothing is
-overwritten.
+length, a number, or one array for all leaves. With `reuse` the arrays of `xs` are the caller's own
+temporaries, and a backend may write the result into them. Here nothing is overwritten.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ StepKernel = Callable[
 
 
 def spread(y: Any, xs: list[Any]) -> list[Any]:
-    """`y` as a list beside `xs`."""
+    """`y` as a list of the length of `xs`."""
     return y if isinstance(y, list) else [y] * len(xs)
 
 

@@ -1,4 +1,4 @@
-"""A matrix product per group of rows, once for all backends that have none of their own."""
+"""A matrix product per group of rows, for the backends whose framework has none."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ def multiplied_by_groups(xp: Any, x: Any, weights: Any, group_sizes: Any) -> Any
     """Each group times its matrix; rows after the last group are zero.
 
     Where the sizes can be read, each group is a slice. While a compiler traces, shapes cannot
-    depend on them: every matrix then meets all rows, and a mask chooses.
+    depend on them: then every matrix is multiplied with all rows, and a mask selects.
     """
     if xp.is_concrete(group_sizes):
         sizes = [int(group_sizes[group]) for group in range(weights.shape[0])]

@@ -42,7 +42,7 @@ class Info:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The types of the standard; float16 and bfloat16 exist beside them."""
+        """The types of the standard; float16 and bfloat16 exist in addition."""
         for one in kind if isinstance(kind, tuple) else (kind,):
             if one is not None and one not in dtypes.KINDS:
                 known = ", ".join(dtypes.KINDS)

@@ -1,8 +1,8 @@
 """Norms of vectors and matrices, written over a backend's own functions.
 
-What the frameworks' own norms leave apart, and these do not: the gradient at an array of zeros is
-0, and so it is at single zeros where the derivative would be infinite; the largest of no elements
-is 0, the smallest is refused.
+The norms of the frameworks differ in these cases: here the gradient at an array of zeros is 0, and
+also at single zeros where the derivative would be infinite; the largest of no elements is 0, and
+the smallest raises.
 """
 
 import math
@@ -22,7 +22,8 @@ Where: TypeAlias = Callable[[Native, Native, Native], Native]
 def norm_of_vectors(
     xp: "Backend", x: Native, *, axis: Axes, keepdims: bool, ord: float, where: Where | None = None
 ) -> Native:
-    """The standard's `vector_norm` of floats; `where` is one that takes numbers quickly."""
+    """The standard's `vector_norm` of floats; `where` is a version of it that is fast with
+    numbers."""
     where = xp.where if where is None else where
     size = xp.abs(x)
     if ord in (math.inf, -math.inf) or ord < 0:
@@ -42,7 +43,7 @@ def norm_of_vectors(
     is_zero = size == 0
     safe = where(is_zero, 1, size)
     if ord < 0:
-        # One zero is the smallest element there can be: the norm is 0.
+        # A zero is the smallest possible element: the norm is 0.
         norm = xp.sum(safe**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
         return where(xp.any(is_zero, axis=axis, keepdims=keepdims), 0, norm)
     powers = safe * safe if ord == 2 else safe**ord

@@ -1,4 +1,4 @@
-"""Data types by the one table of the library, for formulas over any backend."""
+"""Promotion by the library's table, for formulas over any backend."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ def is_complex(xp: "Backend", x: Native) -> bool:
 
 
 def held(xp: "Backend", x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """NumPy's integers of 64 bits in 32, where a framework has no others to count in."""
+    """NumPy's 64-bit integers in 32 bits, if the framework has no wider ones."""
     name = x.dtype.name
     return x if name in xp.TYPES else x.astype(_NARROW.get(name, name))
 
@@ -37,7 +37,7 @@ def floating(xp: "Backend", x: Native) -> Native:
 
 
 def together(xp: "Backend", *xs: Native) -> list[Native]:
-    """Arrays, and Python numbers among them, as arrays of the type in which they meet."""
+    """Arrays, and Python numbers among them, as arrays of their common type."""
     name = result_name(xs, as_name=xp.dtype_name)
     return [
         xp.astype(x, name, copy=False) if hasattr(x, "dtype") else xp.asarray(x, dtype=name)

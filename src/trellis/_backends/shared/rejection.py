@@ -64,8 +64,8 @@ def poisson(ops: Any, key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
     """Poisson draws less floor(lam), as float32: Knuth's product below a rate of 10, then
     rejection.
 
-    The difference is small enough to be a whole number in float32 whatever the rate. What is no
-    rate (negative, infinite, nan) draws -1.
+    The difference is small enough to be a whole number in float32 whatever the rate. For an invalid
+    rate (negative, infinite, nan) the draw is -1.
     """
     is_rate = (lam >= 0) & (lam < float("inf"))
     is_small = lam < 10
@@ -120,8 +120,8 @@ def _log_density(ops: Any, lam: Any, k: Any, distance: Any) -> Any:
     """log of the Poisson density at `k`, which lies `distance` from the rate.
 
     -lam + k log(lam) - lgamma(k + 1) subtracts numbers of the size of lam from each other: in
-    float32 nothing is left of it at a rate of 10**6. By Stirling's series the large parts cancel by
-    hand (Loader, 2000).
+    float32 no digit is left at a rate of 10**6. With Stirling's series the large terms cancel in
+    the formula itself (Loader, 2000).
     """
     many = ops.where(k < 16, lam * 0 + 16, k)
     x = ops.where(k < 16, lam * 0, distance / lam)

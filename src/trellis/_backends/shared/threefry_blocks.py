@@ -2,8 +2,8 @@
 
 The hash is some 110 passes over the data, so it runs block by block in buffers that stay in the
 cache, in place, and in 32 bits. The torch and TensorFlow backends use it too for eager calls on the
-CPU: without a compiler, none of their own operations do this as fast, and the arrays are handed
-over without a copy.
+CPU: without a compiler, none of their own operations do this as fast, and the arrays are converted
+    without a copy.
 """
 
 import os
@@ -97,7 +97,7 @@ def uniform(key: Words, size: int, dtype: Any) -> Any:
 def fractions(x0: Any, x1: Any, out: Any) -> Any:
     """Two words each as a number in [0, 1) of the dtype of `out`; the words are overwritten."""
     dtype = out.dtype
-    if dtype == np.float32:  # its name would take as long to find as a pass over a block
+    if dtype == np.float32:  # looking up its name would take as long as a pass over a block
         np.bitwise_xor(x0, x1, x0)
         np.right_shift(x0, _NINE, x0)
         np.bitwise_or(x0, _BITS_OF_ONE, x0)
@@ -194,7 +194,8 @@ def erfinv(x: Any) -> Any:
 
 
 def permutation(key: Words, length: int) -> Any:
-    """A random order of 0 ... length - 1: sorted by random keys, as often as ties ask for."""
+    """A random order of 0 ... length - 1: sorted by random keys, as often as ties make it
+    necessary."""
     order = np.arange(length)
     for _ in range(sorting_rounds(length)):
         following, here = pairs(key, 2).tolist()
@@ -228,8 +229,7 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
             rounds(x0, x1, scratch, injected)
             write(start, stop, x0, x1, scratch)
 
-    # NumPy lets go of the interpreter inside each pass, so a few threads share the blocks of a
-    # large draw.
+    # NumPy releases the GIL inside each pass, so a few threads share the blocks of a large draw.
     starts = range(0, size, _BLOCK)
     number = min(_THREADS, len(starts) // 4, _cores()) if len(starts) >= 8 else 1
     if number < 2:
@@ -240,8 +240,8 @@ def _hash_counters(key: Words, size: int, write: Callable[..., None]) -> None:
 
 
 def _cores() -> int:
-    """How many cores this process may use: on fewer than there are threads they only wait for each
-    other.
+    """How many cores this process may use: with fewer cores than threads, the threads only wait for
+    each other.
     """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -251,8 +251,8 @@ def _cores() -> int:
 def rounds(x0: Any, x1: Any, scratch: Any, injected: list[tuple[Any, Any]]) -> None:
     """The twenty rounds, in place; five pairs of key words are injected on the way.
 
-    A round begins with x0 + x1. The first one is the caller's: he saves a pass, since he makes x0
-    out of x1 and one number.
+    A round begins with x0 + x1. The caller does the first addition, which saves a pass: it computes
+    x0 from x1 and one number.
     """
     add, left, right, xor = np.add, np.left_shift, np.right_shift, np.bitwise_xor
     is_added = True

@@ -1,4 +1,4 @@
-"""Maxima over windows, once for all backends whose own pooling cannot do all of it."""
+"""Maxima over windows, for the backends whose framework's pooling lacks some options."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ class WindowSpec(NamedTuple):
 def max_over_windows(xp: Any, x: Any, spec: WindowSpec, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane.
 
-    One axis after another, the last one first: then of equal rows the first wins, and within it the
+    One axis after another, the last one first: of equal rows the first is chosen, and in it the
     first of equal elements.
     """
     window, strides, padding, dilations, channel_first = spec
@@ -45,7 +45,7 @@ def max_over_windows(xp: Any, x: Any, spec: WindowSpec, indices: bool) -> tuple[
 
 
 def larger(xp: Any, best: Any, at: Any, candidate: Any, place: Any) -> tuple[Any, Any]:
-    """The larger of two arrays and its place; the first of equals, nan where one is nan."""
+    """The larger of two arrays and its position; the first of equals, nan where one is nan."""
     if best is None:
         return candidate, place
     is_better = xp.logical_or(xp.greater(candidate, best), xp.not_equal(candidate, candidate))

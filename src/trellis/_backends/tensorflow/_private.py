@@ -1,7 +1,7 @@
-"""What this backend uses of TensorFlow that it does not promise, and the public way without it.
+"""The private functions of TensorFlow that this backend uses, each with a public fallback.
 
-Each door is tried with a small call when the backend loads. With a version of TensorFlow that lacks
-it, or has it in another form, the public way gives the same values, only slower.
+Each one is tested with a small call when the backend is loaded. If a version of TensorFlow lacks it
+or has it in another form, the fallback gives the same values, only slower.
 """
 
 import contextlib
@@ -15,7 +15,8 @@ from ..._core.errors import NotSupportedError
 from ..doors import opened, require
 
 # Classes ----------------------------------------------------------------------------------------
-# Those of tensors with values and of tensors in graphs have no public name: one of each shows them.
+# The classes of eager tensors and of tensors in graphs have no public name: they are taken from one
+# of each.
 
 _seen: list[Any] = []
 
@@ -25,7 +26,7 @@ def _double(x: Any) -> Any:
     return x + x
 
 
-with tf.init_scope():  # this file may be read for the first time while a graph is made
+with tf.init_scope():  # this file may be imported while a graph is traced
     Eager: Any = type(tf.constant(0))
     _doubling = tf.function(_double, autograph=False)
     _concrete = _doubling.get_concrete_function(tf.TensorSpec([], tf.float32))
@@ -33,7 +34,7 @@ Symbolic: Any = _seen[0]
 
 
 # Type and shape of a tensor ---------------------------------------------------------------------
-# As a number and a tuple of numbers: `x.dtype` and `x.shape` take three times as long.
+# As a number and a tuple of numbers: reading `x.dtype` and `x.shape` takes three times as long.
 
 
 def _eager_facts() -> tuple[Callable[[Any], int], Callable[[Any], tuple[int, ...]]]:
@@ -58,7 +59,7 @@ datatype_of, shape_of = opened("tensorflow.eager_facts", _eager_facts) or (
 
 
 # Tapes ------------------------------------------------------------------------------------------
-# Whether one may listen. Without it, one may: nothing is donated then.
+# Whether a tape may be recording. The fallback says yes: nothing is donated then.
 
 
 def _is_recording() -> Callable[[], bool]:
@@ -75,7 +76,8 @@ is_recording: Callable[[], bool] = opened("tensorflow.is_recording", _is_recordi
 )
 
 
-# To tell a tape of a whole function at once. Without it, the tape sees its operations.
+# To record a whole function on a tape as one operation. Without it, the tape records its
+# operations.
 
 
 def _record() -> Any:
@@ -96,7 +98,8 @@ record: Any = opened("tensorflow.record", _record)
 
 
 # Graphs -----------------------------------------------------------------------------------------
-# To call one with a flat list of tensors. Without it TensorFlow compares them with the signature,
+# To call a graph with a flat list of tensors. Without it TensorFlow compares them with the
+# signature,
 # 20 µs a tensor.
 
 
@@ -126,13 +129,13 @@ def _public_flat_call(concrete: Any) -> Callable[[list[Any]], Any]:
 flat_call = opened("tensorflow.flat_call", _flat_call) or _public_flat_call
 
 
-# To hand one to the runtime, without what a call does for tapes and the traces of errors: half the
-# time of a step with 25 tensors. Without it, it is called.
+# To pass a graph to the runtime without a call's work for tapes and error traces: half the time of
+# a step with 25 tensors. The fallback calls the graph.
 
 
 def _runtime_call() -> Callable[[Any], tuple[Callable[..., Any], Any] | None]:
     def runtime_call(concrete: Any) -> tuple[Callable[..., Any], Any] | None:
-        if any([callable(x) for x in concrete._captured_inputs]):  # asked for anew at each call
+        if any([callable(x) for x in concrete._captured_inputs]):  # it may differ from call to call
             return None
         inner = concrete._inference_function
         return inner._bound_context.call_function, inner.name
@@ -145,8 +148,8 @@ def _runtime_call() -> Callable[[Any], tuple[Callable[..., Any], Any] | None]:
 runtime_call = opened("tensorflow.runtime_call", _runtime_call) or (lambda concrete: None)
 
 
-# To keep tf.function from warning of functions that are traced at nearly every call: of ours it
-# sees only the calls that trace. Without it, it may warn.
+# To keep tf.function from warning about functions that are traced at nearly every call: it sees
+# only those calls of ours that trace. Without it, it may warn.
 
 
 def _unwarned() -> Callable[[Any], Any]:
@@ -162,8 +165,8 @@ unwarned = opened("tensorflow.unwarned", _unwarned) or (lambda traced: traced)
 
 
 # Processes --------------------------------------------------------------------------------------
-# To let collective operations use a server of ours. Without it there is none: a strategy would have
-# to start it before the first tensor.
+# To let collective operations use a server that Trellis starts. There is no fallback: a strategy
+# would have to start it before the first tensor.
 
 
 def _context() -> Any:
@@ -178,7 +181,7 @@ _get_context: Any = opened("tensorflow.collectives", _context)
 
 
 def has_collectives() -> bool:
-    """Whether this process has a server for them already."""
+    """Whether this process already has a server for them."""
     return _get_context is not None and _get_context()._collective_ops_server_def is not None
 
 
@@ -195,7 +198,7 @@ def enable_collectives(hosts: tuple[str, ...], rank: int) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """TensorFlow warns that tensors made before may move: on CPUs they stay what they are."""
+    """Silence a warning that existing tensors may move: on CPUs they stay valid."""
     log = logging.getLogger("absl")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -219,7 +222,7 @@ def _server(hosts: tuple[str, ...], rank: int) -> Any:
 
 
 # Functions inside a graph, for the reader -------------------------------------------------------
-# The graphs of the functions that a graph calls, by their names. Without it, it is refused.
+# The graphs of the functions that a graph calls, by their names. Without it, the reader raises.
 
 
 def _functions_of() -> Callable[[Any], Callable[[str], Any]]:

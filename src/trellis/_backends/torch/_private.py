@@ -1,7 +1,7 @@
-"""What this backend uses of torch that torch does not promise, and the public way without it.
+"""The private functions of torch that this backend uses, each with a public fallback.
 
-Each door is tried on small tensors when the backend loads. With a version of torch that lacks it,
-or has it in another form, the public way gives the same values, only slower.
+Each one is tested on small tensors when the backend is loaded. If a version of torch lacks it or
+has it in another form, the fallback gives the same values, only slower.
 """
 
 import operator
@@ -19,7 +19,7 @@ _NOTHING = torch.zeros(0, device="cpu")
 
 
 # torch.func's transforms ------------------------------------------------------------------------
-# Is one of them at work, and does a tensor belong to one? Probed on a plain tensor.
+# Is one of them running, and does a tensor belong to one? Probed on a plain tensor.
 
 
 def _functorch() -> tuple[Callable[..., Any], ...]:
@@ -32,7 +32,7 @@ def _functorch() -> tuple[Callable[..., Any], ...]:
 
 
 class _Refused(torch.autograd.Function):
-    """Without `setup_context`: transforms refuse it."""
+    """Without `setup_context`, so transforms raise for it."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -40,7 +40,7 @@ class _Refused(torch.autograd.Function):
 
 
 def _public_is_active() -> bool:
-    if torch.compiler.is_compiling():  # it may be: torch.compile cannot trace the question
+    if torch.compiler.is_compiling():  # perhaps: torch.compile cannot trace the check
         return True
     try:
         _Refused.apply(_NOTHING)
@@ -52,7 +52,7 @@ def _public_is_active() -> bool:
 def _public_is_batched(x: Any) -> bool:
     try:
         x.layout is torch.strided and x.detach().reshape(-1)[:0].sum().item()
-    except RuntimeError:  # one number cannot be taken out of many
+    except RuntimeError:  # `item` of a batched tensor raises
         return True
     return False
 
@@ -60,12 +60,12 @@ def _public_is_batched(x: Any) -> bool:
 def _public_is_wrapped(x: Any) -> bool:
     try:
         x.layout is torch.strided and x.untyped_storage()
-    except (RuntimeError, NotImplementedError):  # wrappers have no memory of their own
+    except (RuntimeError, NotImplementedError):  # wrappers have no memory
         return True
     return False
 
 
-# `running_transform` gives the innermost one, or None.
+# `running_transform` returns the innermost one, or None.
 running_transform, is_transforming, is_batched, is_wrapped = opened(
     "torch.functorch", _functorch
 ) or (
@@ -77,11 +77,11 @@ running_transform, is_transforming, is_batched, is_wrapped = opened(
 
 
 # Forward mode -----------------------------------------------------------------------------------
-# The level of dual tensors at work, -1 without any. Probed by reading it.
+# The current level of dual tensors, -1 if there is none. Probed by reading it.
 
 
 def _forward_level() -> Callable[[], int]:
-    # Not a function of ours, whose call would cost more than the question.
+    # torch's function itself: another call around it would take longer than the check.
     level = partial(operator.attrgetter("_current_level"), forward_ad)
     require(level() == -1)
     with forward_ad.dual_level():
@@ -101,7 +101,7 @@ forward_level = opened("torch.forward_ad", _forward_level) or _public_forward_le
 
 
 # Modes ------------------------------------------------------------------------------------------
-# How many modes look at each operation. Without it, there may be one.
+# How many modes see each operation. The fallback says that there may be one.
 
 
 def _count_modes() -> Callable[[], int]:
@@ -114,7 +114,7 @@ count_modes = opened("torch.modes", _count_modes) or (lambda: 1)
 
 
 # Operations over lists --------------------------------------------------------------------------
-# One call for all leaves. Probed by calling each. Without them the lists are walked.
+# One call for all leaves. Probed by calling each. The fallback loops over the lists.
 
 
 def _foreach() -> Any:
@@ -151,7 +151,7 @@ foreach_clone = opened("torch.foreach_clone", _foreach_clone) or _public_clone
 
 
 # Adam in one kernel -----------------------------------------------------------------------------
-# Without and with decoupled decay. Probed by a step. Without it: operations over lists.
+# Without and with decoupled decay. Probed by a step. The fallback uses operations over lists.
 
 
 def _fused_adam() -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -169,7 +169,7 @@ adam_kernels = opened("torch.fused_adam", _fused_adam)
 
 # Attention --------------------------------------------------------------------------------------
 # The kernel that torch chooses on the CPU, its backward pass, and the choice itself. Probed by the
-# number of their arguments and a choice. Without it, `Fused` differentiates torch's function.
+# number of their arguments and a choice. In the fallback, `Fused` differentiates torch's function.
 
 
 def _flash() -> tuple[Any, Any, Callable[..., int]]:
@@ -190,7 +190,7 @@ flash: Any = opened("torch.flash", _flash) or (None, None, None)
 
 # oneDNN's LSTM ----------------------------------------------------------------------------------
 # What `torch.lstm` calls on the CPU, its backward pass, and whether the user has it switched on.
-# Probed by the number of their arguments. Without it, `Fused` differentiates `torch.lstm`.
+# Probed by the number of their arguments. In the fallback, `Fused` differentiates `torch.lstm`.
 
 
 def _lstm_layer() -> tuple[Any, Any, Callable[[], bool]]:
@@ -205,15 +205,15 @@ lstm_layer: Any = opened("torch.lstm_layer", _lstm_layer) or (None, None, lambda
 
 
 # Owners of memory -------------------------------------------------------------------------------
-# Whether no other tensor lies in the memory of one. Probed on a tensor alone, and beside a view.
-# Without it, what is donated is copied.
+# Whether a tensor shares its memory with no other. Probed on a tensor without and with a view. In
+# the fallback, donated tensors are copied.
 
 
 def _is_alone() -> Callable[[Any], bool]:
     count = torch._C._storage_Use_Count
 
     def is_alone(x: Any) -> bool:
-        # The storage is held by `x`, and by the object that asks.
+        # The storage is held by `x` and by the object created for this check.
         return count(x.untyped_storage()._cdata) == 2
 
     x = torch.zeros(2)
@@ -226,9 +226,9 @@ def _is_alone() -> Callable[[Any], bool]:
 is_alone = opened("torch.storage_count", _is_alone) or (lambda x: False)
 
 
-# Nests ------------------------------------------------------------------------------------------
+# Pytrees ----------------------------------------------------------------------------------------
 # So that Containers pass through torch.func, torch.cond and torch.export. Probed on a dict. Without
-# it they pass through the functions of Trellis alone.
+# it they pass only through Trellis functions.
 
 
 def _pytree() -> Any:
@@ -242,8 +242,8 @@ pytree: Any = opened("torch.pytree", _pytree)
 
 
 # Loops ------------------------------------------------------------------------------------------
-# A loop inside a compiled graph, of which older versions have no public name. Without any, a loop
-# whose end is data cannot be compiled, and says so.
+# A loop inside a compiled graph, which has no public name in older versions. Without it, compiling
+# a loop whose end depends on data raises an error that says so.
 
 
 def _while_loop() -> Callable[..., Any]:
@@ -281,8 +281,8 @@ gamma_slope = opened("torch.gamma_slope", _gamma_slope) or _public_gamma_slope
 
 
 # Operations in graphs, for the reader ------------------------------------------------------------
-# What an operation says of its arguments: which it writes into, which a result is a view of. Probed
-# on one. Without it the reader lets torch write each program without such operations first.
+# The schema of an operation: which arguments it writes into, and which a result is a view of.
+# Probed on one. In the fallback, torch first rewrites each program without such operations.
 
 
 def _schema_of() -> Callable[[Any], Any]:

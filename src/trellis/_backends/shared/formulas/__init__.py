@@ -1,8 +1,9 @@
-"""Functions of the interface as formulas over others of a backend.
+"""Functions of the interface as formulas over other functions of a backend.
 
-Each file is read once for every backend that needs one of its functions: `xp` in it is that
+Each file is imported once for every backend that needs one of its functions: its `xp` is that
 backend. So a formula costs no more than the calls it makes, and a compiler sees plain functions.
-`complete.py` finds which functions of `xp` a formula needs, and uses it where those are there.
+`complete.py` finds out which functions of `xp` a formula needs, and uses it if the backend has
+them.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -17,7 +17,7 @@ def relu(x: Native, /) -> Native:
 
 
 def sigmoid(x: Native, /) -> Native:
-    # Of the two forms each is right where it does not overflow.
+    # Each of the two forms is used where it does not overflow.
     small = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
@@ -27,7 +27,7 @@ def silu(x: Native, /) -> Native:
 
 
 def softplus(x: Native, /) -> Native:
-    # Of abs the derivative is 0 at 0, and of the whole one half.
+    # The derivative of abs at 0 is 0, that of the whole formula one half.
     low = xp.where(x > 0, -x, x)
     return xp.log1p(xp.exp(low)) + xp.where(x > 0, x, xp.zeros_like(x))
 
@@ -69,5 +69,5 @@ def log_softmax(x: Native, /, *, axis: Ints) -> Native:
 
 
 def class_losses(logits: Native, targets: Native, /, *, axis: int, reduction: str) -> Native | None:
-    """There is no such kernel: the formula above the seam serves."""
+    """There is no such kernel: the caller uses its formula."""
     return None

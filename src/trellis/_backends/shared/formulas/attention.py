@@ -27,7 +27,7 @@ def attention(
 def attention_weights(
     query: Native, key: Native, mask: Native | None, *, scale: float, is_causal: bool
 ) -> Native:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     dtype = query.dtype
     if type_name(xp, query) in ("float16", "bfloat16"):
         query, key = xp.astype(query, "float32"), xp.astype(key, "float32")
@@ -45,7 +45,7 @@ def attention_weights(
         logits = xp.where(keep, logits, xp.full_like(logits, -math.inf))
     if mask is None or logits.shape[-1] == 0:
         return xp.astype(xp.softmax(logits, axis=-1), dtype, copy=False)
-    # A softmax over nothing is nan: such rows see finite logits, and are cleared afterwards.
+    # A softmax over nothing is nan: such rows get finite logits, and are set to zero afterwards.
     is_empty = xp.all(xp.equal(logits, -math.inf), axis=-1, keepdims=True)
     weights = xp.softmax(xp.where(is_empty, xp.zeros_like(logits), logits), axis=-1)
     return xp.astype(xp.where(is_empty, xp.zeros_like(weights), weights), dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Data types, out of the table `TYPES` of a backend."""
+"""Data types, from the table `TYPES` of a backend."""
 
 from typing import Any
 

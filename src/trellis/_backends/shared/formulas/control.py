@@ -1,4 +1,4 @@
-"""Control flow of Python, and no compiler."""
+"""Control flow in Python, without a compiler."""
 
 import functools
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     for i in range(leaves[0].shape[0]):
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(y)
-    if not outputs:  # one step on zeros tells the shapes of the outputs
+    if not outputs:  # one step on zeros finds the shapes of the outputs
         zeros = [xp.zeros(leaf.shape[1:], dtype=leaf.dtype) for leaf in leaves]
         y = fn(init, tree.unflatten(spec, zeros))[1]
         return carry, tree.map(lambda part: xp.zeros((0, *part.shape), dtype=part.dtype), y)
@@ -46,7 +46,7 @@ def compile_function(
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
-    """`fn` itself; a draw without a key or a new buffer raises, as compilers would."""
+    """`fn` itself; a draw without a key or a new buffer raises, as with a compiler."""
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Filters as they are: only a kernel of one's own asks for another order in memory."""
+"""Filters unchanged: only the kernels of a framework may need another memory order."""
 
 from ...array_api import Native
 

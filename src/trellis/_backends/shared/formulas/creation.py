@@ -1,4 +1,4 @@
-"""New arrays: of numbers and lists by way of NumPy, and in the form of another array."""
+"""New arrays: from numbers and lists through NumPy, and in the form of another array."""
 
 from typing import Any
 

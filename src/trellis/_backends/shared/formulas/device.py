@@ -1,4 +1,4 @@
-"""Devices of a framework that has one, the CPU."""
+"""Devices, for a framework that has only the CPU."""
 
 from typing import Any
 

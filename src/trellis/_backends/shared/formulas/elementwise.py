@@ -1,4 +1,4 @@
-"""Functions of single elements that a few others make up."""
+"""Element-wise functions that are composed of a few others."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Fourier transforms over several axes, and of Hermitian arrays, out of those over one axis."""
+"""Fourier transforms over several axes, and of Hermitian arrays, from those over one axis."""
 
 from typing import Any
 

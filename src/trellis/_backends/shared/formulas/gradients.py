@@ -1,4 +1,4 @@
-"""Derivatives of every kind out of `vjp`, and vectorisation by a loop."""
+"""All derivatives from `vjp`, and vectorisation by a loop."""
 
 import itertools
 
@@ -64,7 +64,7 @@ def checkpoint(fn: ListFn) -> ListFn:
 
 
 def stop_gradient(x: Native, /) -> Native:
-    """By a function whose rule says that nothing comes back."""
+    """Through a function whose derivative is None."""
 
     def nothing(xs: Natives, ys: Natives, upstream: list[Native]) -> Natives:
         return [xp.from_numpy(xp.to_numpy(xs[0]) * 0)]

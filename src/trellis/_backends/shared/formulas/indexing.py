@@ -1,4 +1,4 @@
-"""Functional updates, out of those that set and add."""
+"""Functional updates, from `index_set` and `index_add`."""
 
 from ...._core.shapes import normal_axis
 from ...array_api import Native
@@ -6,7 +6,7 @@ from . import xp
 
 
 def update_slice(x: Native, values: Native, start: Native, /, *, axis: int) -> Native:
-    """By a choice, so that `start` need not be known while tracing."""
+    """With `where`, so that `start` need not be known while tracing."""
     axis = normal_axis(axis, len(x.shape))
     length, steps = x.shape[axis], values.shape[axis]
     begin = xp.clip(xp.astype(start, "int32"), 0, length - steps)
@@ -18,7 +18,7 @@ def update_slice(x: Native, values: Native, start: Native, /, *, axis: int) -> N
 
 
 def segment_sum(x: Native, segment_ids: Native, /, *, num_segments: int) -> Native:
-    """Rows with a number that no segment has go into one that is cut off."""
+    """Rows whose id is out of range go into an extra segment, which is dropped."""
     is_there = xp.logical_and(segment_ids >= 0, segment_ids < num_segments)
     place = xp.where(is_there, segment_ids, xp.full_like(segment_ids, num_segments))
     empty = xp.zeros((num_segments + 1, *x.shape[1:]), dtype=x.dtype, device=xp.device(x))

@@ -9,5 +9,5 @@ def __array_namespace_info__() -> Info:
 
 
 def layer_types() -> tuple[type, ...]:
-    """The framework's own classes of layers: none that Trellis knows."""
+    """The framework's own classes of layers: Trellis knows none."""
     return ()

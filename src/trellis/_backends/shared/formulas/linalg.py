@@ -1,4 +1,4 @@
-"""What of linear algebra can be composed; the decompositions are a framework's own, or NumPy's."""
+"""Linear algebra that can be composed; decompositions are native functions or NumPy's."""
 
 from ...._core.errors import ShapeError
 from ...._core.shapes import check_three, normal_axis
@@ -10,7 +10,7 @@ from . import xp
 
 
 def _wide(x: Native) -> Native:
-    """Integers in the default float, 16 bits in float32."""
+    """Integers in the default float, 16-bit floats in float32."""
     x = floating(xp, x)
     return xp.astype(x, "float32") if type_name(xp, x) in ("float16", "bfloat16") else x
 
@@ -72,7 +72,7 @@ def matrix_norm(x: Native, /, *, keepdims: bool = False, ord: float | str | None
 
 
 def _part(dtype: Native) -> str:
-    """The type of sizes: of complex numbers that of their parts."""
+    """The type of absolute values: for complex numbers that of their parts."""
     name = xp.dtype_name(dtype)
     return {"complex64": "float32", "complex128": "float64"}.get(name, name)
 

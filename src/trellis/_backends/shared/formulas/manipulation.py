@@ -134,7 +134,7 @@ def _block(x: Native, axis: int, count: int, value: Scalar) -> Native:
 
 
 def _sources(x: Native, axis: int, low: int, high: int, mode: str) -> Native:
-    """For each place of the padded axis, the place that its element comes from."""
+    """For each position of the padded axis, the position that its element comes from."""
     size = x.shape[axis]
     index = xp.arange(-low, size + high, device=xp.device(x))
     if mode == "wrap":

@@ -13,7 +13,7 @@ def layer_norm(
     axes: tuple[int, ...],
     epsilon: float,
 ) -> Native:
-    # Two passes: what the rounded mean leaves is subtracted again.
+    # Two passes: the mean of what the rounded mean leaves is subtracted too.
     away = x - xp.mean(xp.stop_gradient(x), axis=axes, keepdims=True)
     away = away - xp.mean(away, axis=axes, keepdims=True)
     y = away / xp.sqrt(xp.mean(away * away, axis=axes, keepdims=True) + epsilon)
@@ -31,5 +31,5 @@ def batch_norm(
     channel: int,
     epsilon: float,
 ) -> tuple[Native, Native, Native] | None:
-    """There is no such kernel: the formula above the seam serves."""
+    """There is no such kernel: the caller uses its formula."""
     return None

@@ -11,7 +11,7 @@ from . import xp
 
 
 def _summed(products: Native, axis: int) -> Native:
-    """Sums in the type of what is added, also of small integers; of bools whether one is true."""
+    """Sums in the type of the elements, also for small integers; for bools, whether any is true."""
     name = type_name(xp, products)
     if name == "bool":
         return xp.any(products, axis=axis)
@@ -95,7 +95,7 @@ def einsum(subscripts: str, /, *xs: Native) -> Native:
 
 
 def _letters(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The letters of each input and of the output; an ellipsis becomes letters of its own."""
+    """The letters of each input and of the output; an ellipsis is replaced by new letters."""
     given, arrow, output = subscripts.partition("->")
     inputs, most = given.split(","), 0
     for text, rank in zip(inputs, ranks, strict=True):
@@ -115,7 +115,7 @@ def _letters(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
 
 
 def _single(x: Native, letters: str) -> tuple[Native, str]:
-    """Diagonals where a letter stands twice."""
+    """The diagonal where a letter occurs twice."""
     for c in sorted(set(letters)):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -126,7 +126,7 @@ def _single(x: Native, letters: str) -> tuple[Native, str]:
 
 
 def _joined(x: Native, ones: str, y: Native, twos: str, later: set[str]) -> tuple[Native, str]:
-    """The product of two, summed over the letters that nobody asks for later."""
+    """The product of two, summed over the letters that are not used later."""
     shared = [c for c in ones if c in twos]
     if not [c for c in shared if c in later]:
         axes = ([ones.index(c) for c in shared], [twos.index(c) for c in shared])

@@ -1,4 +1,4 @@
-"""Keys of a framework that has no type of its own for them."""
+"""Keys, for a framework without a key type of its own."""
 
 from typing import Any
 

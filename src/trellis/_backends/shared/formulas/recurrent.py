@@ -12,7 +12,7 @@ def lstm(
     recurrent_kernel: Native,
     bias: Native | None,
 ) -> tuple[Native, tuple[Native, Native]]:
-    # One product serves the inputs of all steps.
+    # One product for the inputs of all steps.
     inputs = xp.matmul(x, kernel)
     inputs = inputs if bias is None else inputs + bias
     width = recurrent_kernel.shape[0]

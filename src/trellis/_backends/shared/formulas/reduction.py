@@ -39,7 +39,7 @@ def std(
     x: Native, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
 ) -> Native:
     variance = xp.var(x, axis=axis, correction=correction, keepdims=keepdims)
-    # The root has no derivative at 0, which then is 0.
+    # The root has no derivative at 0: there the gradient is 0.
     is_zero = xp.equal(variance, 0)
     root = xp.sqrt(xp.where(is_zero, xp.ones_like(variance), variance))
     return xp.where(is_zero, xp.zeros_like(root), root)

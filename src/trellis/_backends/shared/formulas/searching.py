@@ -21,7 +21,7 @@ def argmin(x: Native, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 
 def _first_of(x: Native, is_largest: bool, axis: int | None, keepdims: bool) -> Native:
-    """The first place of the extreme; of nan, if there is one."""
+    """The first index of the extreme value; of nan, if there is one."""
     shape = (1,) * len(x.shape)
     if axis is None:
         x, place = xp.reshape(x, (-1,)), 0
@@ -51,7 +51,7 @@ def count_nonzero(x: Native, /, *, axis: Axes = None, keepdims: bool = False) ->
 
 
 def topk(x: Native, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Native, Native]:
-    """The k largest (or smallest) in order, and where they stand; ties by the lower index."""
+    """The k largest (or smallest) in order, and their indices; ties by the lower index."""
     axis = normal_axis(axis, len(x.shape))
     order = xp.argsort(x, axis=axis, descending=largest)
     indices = order[(slice(None),) * axis + (slice(0, k),)]

@@ -1,4 +1,4 @@
-"""Distinct elements: parts of what `unique_all` finds."""
+"""Distinct elements: parts of the result of `unique_all`."""
 
 from ...._core.results import UniqueCountsResult, UniqueInverseResult
 from ...array_api import Native

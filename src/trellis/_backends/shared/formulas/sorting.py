@@ -1,4 +1,4 @@
-"""Sorting, by the order."""
+"""Sorting by `argsort`."""
 
 from ...._core.guards import unordered
 from ...._core.shapes import normal_axis
