@@ -615,7 +615,7 @@ def test_what_cannot_be_adapted(monkeypatch):
     for make_it in (
         convert.as_torch_module, convert.as_jax, convert.as_flax, convert.as_keras_layer
     ):  # fmt: skip
-        with pytest.raises(errors.ArgumentTypeError, match="a model of Trellis"):
+        with pytest.raises(errors.ArgumentTypeError, match="a Trellis module"):
             make_it(lambda x: x)
         with pytest.raises(errors.ArgumentError, match="call build"):
             make_it(nn.Linear(2, 2, build_mode="on_call"))

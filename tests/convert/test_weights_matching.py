@@ -289,7 +289,7 @@ def test_what_is_no_state_dict():
     ]:
         with pytest.raises(error, match=message):
             convert.load_torch_weights(layer, given)
-    with pytest.raises(errors.ArgumentTypeError, match="a model of Trellis first"):
+    with pytest.raises(errors.ArgumentTypeError, match="a Trellis module first"):
         convert.load_torch_weights({}, {})
     with pytest.raises(errors.ArgumentError, match="build"):
         convert.load_torch_weights(nn.Linear(2, 2, build_mode="explicit"), {})

@@ -322,9 +322,9 @@ def _lasting(value: object, key: str) -> Any:
     if not all([lasts(leaf) for leaf in leaves(value)]):
         raise TracingError(
             f"The variable {key!r} of a module would become a value of the function that is being "
-            "compiled or differentiated, which is gone when it ends. Give the variables to the "
-            "call, `y = module(x, v=v)`, return the new ones from the function, and assign them "
-            "outside."
+            "compiled or differentiated, which is not valid after it ends. Pass the variables to "
+            "the call, `y = module(x, v=v)`, return the new ones from the function, and assign "
+            "them outside."
         )
     value = _contained(value, True)
     if isinstance(value, Container):

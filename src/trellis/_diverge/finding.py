@@ -1,4 +1,4 @@
-"""Which comparison is meant, and making it."""
+"""`diverge`: decides which comparison is asked for, and runs it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -95,8 +95,8 @@ class RecordedArray:
         if self.recorder.xp.ABILITIES.asks_for_arrays and is_in(caller, self.recorder.name):
             # An array on the left of an operator asks: then the operator comes here, and is seen.
             raise TypeError(
-                f"A function of {self.recorder.name} met a recorded array. Write the Trellis "
-                "function of the same meaning."
+                f"A function of {self.recorder.name} was called with a recorded array. Use the "
+                "Trellis function instead."
             )
         values = self.recorder.xp.to_numpy(self.recorder.leaving(self, "a NumPy array"))
         return values if dtype is None else values.astype(dtype)

@@ -1,4 +1,4 @@
-"""Filling a graph: `g.t.add(x, y)` adds a call of `trellis.add` to it instead of computing."""
+"""Building a graph: `g.t.add(x, y)` adds a call of `trellis.add` to it instead of computing."""
 
 import builtins
 import keyword
@@ -34,7 +34,7 @@ class Calls:
 
 
 class Builder:
-    """A graph that is being filled.
+    """A graph that is being built.
 
     `t` calls functions of `trellis`, `F` those of `trellis.functional`, `linalg` and `fft` theirs,
     `s` those of `helpers`. The strings `source` and `where` are noted at each new node.
@@ -55,13 +55,13 @@ class Builder:
         self._functions: list[Function] = [self.graph]
 
     def input(self, name: str, shape: Shape | None = None, dtype: str | None = None) -> Value:
-        """A new input of the graph, or of the function that is being filled."""
+        """A new input of the graph, or of the function that is being built."""
         value = Value(self.new_name(name), shape, dtype)
         self._functions[-1].inputs.append(value)
         return value
 
     def variable(self, chain: str, shape: Shape | None = None, dtype: str | None = None) -> Value:
-        """The variable at a key path; asked for twice, it is the same value."""
+        """The variable at a key path; a second call returns the same value."""
         return self._stored(self.graph.variables, chain, shape, dtype)
 
     def buffer(self, chain: str, shape: Shape | None = None, dtype: str | None = None) -> Value:
@@ -76,7 +76,7 @@ class Builder:
         return value
 
     def call(self, op: Callable[..., Any], /, *args: object, **attributes: object) -> Value:
-        """A new node; its value stands for what the call will return."""
+        """A new node; its value represents what the call will return."""
         value = Value(self.new_name(op.__name__))
         self._functions[-1].nodes.append(Node(op, args, attributes, value, self.source, self.where))
         return value
@@ -90,7 +90,8 @@ class Builder:
 
     @contextmanager
     def function(self, name: str = "inner") -> Iterator[Function]:
-        """Inside the block, inputs and calls go into a new function, to be given to a call."""
+        """Inside the block, inputs and calls are added to a new function, the argument of a later
+        call."""
         made = Function(name=self.new_name(name))
         self._functions.append(made)
         try:
@@ -108,7 +109,7 @@ class Builder:
         return value
 
     def new_name(self, hint: str) -> str:
-        """A name that nothing has yet, for a local variable of Python."""
+        """An unused name for a local Python variable."""
         name = re.sub(r"\W", "_", hint, flags=re.ASCII).strip("_").lower() or "x"
         if name[0].isdigit() or keyword.iskeyword(name):
             name = f"x_{name}"

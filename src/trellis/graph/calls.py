@@ -1,4 +1,4 @@
-"""The calls of a traced graph: their names in the tables, and their arguments by name."""
+"""The calls of a traced graph: their names in the op table, and their arguments by name."""
 
 import inspect
 import operator
@@ -11,7 +11,7 @@ from .._core.errors import NotSupportedError
 from .._ops import TABLE
 from .graph import Graph, Node, Value
 
-# Operators by the operations that mean the same.
+# Python's operators, with the operations that do the same.
 OPERATORS = {getattr(operator, op.operator): key for key, op in TABLE.items() if op.operator}
 # The plain numbers of a convolution or a window, by the names of their specification.
 SPECS = {
@@ -24,7 +24,7 @@ SPECS = {
 
 
 def key_of(node: Node) -> str:
-    """The name of a node's function in the tables of spellings."""
+    """The name of a node's function in the op table."""
     if node.op in OPERATORS:
         return OPERATORS[node.op]
     if node.op is operator.getitem:
@@ -35,12 +35,12 @@ def key_of(node: Node) -> str:
 
 
 def check_traced(graph: Graph) -> None:
-    """Refuse a graph of public layers: its calls have other arguments than those of a trace."""
+    """Raise for a graph of public layers: its calls have other arguments than those of a trace."""
     for node in graph.nodes:
         room = str(getattr(node.op, "__module__", ""))
         if room.startswith(("trellis.functional", "trellis.convert", "trellis.nn")):
             raise NotSupportedError(
-                "This graph was read from a foreign model. Trace the module that it became: "
+                "This graph was read from a foreign model. Trace the converted module instead: "
                 "trellis.trace(model, x)."
             )
 
@@ -55,7 +55,7 @@ def signature_of(key: str) -> inspect.Signature:
 
 
 def common_dtype(bound: dict[str, Any]) -> str | None:
-    """The type in which two sides are compared."""
+    """The type in which two operands are compared."""
     values = [x for x in bound.values() if isinstance(x, Value)]
     found = str(values[0].dtype)
     for value in values[1:]:

@@ -9,7 +9,7 @@ from .calls import SPECS, check_traced, key_of, signature_of
 from .graph import Graph, Node, Value, values_in
 
 _BYTES = {"bool": 1, "bfloat16": 2, "complex64": 8, "complex128": 16}
-# They move numbers and compute none.
+# They move elements and compute nothing.
 _MOVES = frozenset(
     {"astype", "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "getitem"}
     | {"moveaxis", "pad", "permute_dims", "repeat", "reshape", "roll", "sliding_window", "squeeze"}
@@ -20,7 +20,7 @@ _MOVES = frozenset(
 _REDUCTIONS = frozenset(
     {"all", "any", "max", "min", "sum", "prod", "mean", "count_nonzero", "argmax", "argmin"}
 )
-# What one element costs where a call is made of several steps: the steps of its formula.
+# The operations per element of calls whose formula has several steps.
 _STEPS = {
     "var": 4, "std": 5, "softmax": 5, "log_softmax": 5, "logsumexp": 4, "layer_norm": 8,
     "gelu": 5, "silu": 4, "sigmoid": 3, "softplus": 4, "elu": 3, "leaky_relu": 2, "hard_tanh": 2,
@@ -44,7 +44,7 @@ class Count:
     `flops` counts a multiplication and an addition as two, and any function of one element as one;
     sums of products (matrix products, convolutions, attention) leave out the bias. `memory` is that
     of all results together, `peak` that of the results, inputs and constants that are alive at one
-    time if each is let go after its last use.
+    time if each is freed after its last use.
     """
 
     rows: dict[str, Row] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Count:
 
 
 def count(graph: Graph) -> Count:
-    """Count the calls of a graph that `trellis.trace` has made: it knows all shapes."""
+    """Count the calls of a graph from `trellis.trace`, in which all shapes are known."""
     check_traced(graph)
     found = Count()
     for value in graph.variables.values():
@@ -139,7 +139,7 @@ def _conv(node: Node, key: str, bound: dict[str, Any], size: int) -> int:
     fields = dict(zip(SPECS[key], bound["spec"], strict=True))
     shape = bound["filters"].shape
     inner, kernel = (shape[1], shape[2:]) if fields["filter_first"] else (shape[-2], shape[:-2])
-    if key == "conv_transpose":  # each input element meets the kernel once
+    if key == "conv_transpose":  # each input element is multiplied with the kernel once
         return 2 * _size(bound["x"]) * inner * prod(kernel)
     return 2 * size * inner * prod(kernel)
 

@@ -1,26 +1,26 @@
-"""How the programs of each framework write what is no operation: imports, types, casts, arrays."""
+"""How programs of each framework write what is not an operation: imports, types, casts, arrays."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One framework's way of writing programs. The forms have a hole for each text they take."""
+    """How one framework's programs are written. The templates have a field for each text."""
 
-    module: str  # the name below which its data types are
-    imports: dict[str, str]  # the lines that import what programs mention, by its name in them
+    module: str  # the module that has its data types
+    imports: dict[str, str]  # import lines, by the name that programs use
     cast: str  # a value, a data type
     array: str  # nested lists of numbers, a data type
     packed: str  # a NumPy array
-    number: str = "{0}"  # a number and a data type, where an array is wanted
+    number: str = "{0}"  # a number and a data type, where an array is needed
     bool_name: str = "bool"
     types_missing: tuple[str, ...] = ()
-    # Types whose products it has no kernel for.
+    # Types for which it has no kernel for matrix products.
     no_products: tuple[str, ...] = ()
-    # Whether counts and indices come in a type of its own choice.
+    # Whether counts and indices have the framework's own integer type.
     casts_counts: bool = False
-    # The function that takes elements by arrays of indices, where brackets do not, and what
-    # brackets want as an index.
+    # The function that takes elements by arrays of indices, where brackets cannot, and the form of
+    # an index in brackets.
     item_function: str = ""
     index: str = "{0}"
 

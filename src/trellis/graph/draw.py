@@ -6,7 +6,7 @@ from .graph import Graph, Value, values_in
 def to_dot(graph: Graph, /) -> str:
     """The graph in the DOT language: `dot -Tsvg graph.dot > graph.svg` draws it.
 
-    Boxes are calls, with the shape of what they make; ellipses are inputs, variables and outputs.
+    Boxes are calls, with the shape of their results; ellipses are inputs, variables and outputs.
 
     >>> from trellis.graph import Builder, to_dot
     >>> from trellis.convert import semantics
@@ -48,5 +48,5 @@ def to_dot(graph: Graph, /) -> str:
 
 
 def _plain(label: str) -> str:
-    """Without what would end the label."""
+    """The text without characters that would end the label."""
     return "".join([c for c in label if c.isprintable() and c not in '"\\'])

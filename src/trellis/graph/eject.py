@@ -1,4 +1,4 @@
-"""A graph as plain code of one framework, without Trellis: a file that one can read and own."""
+"""A graph as plain code of one framework, without Trellis: a file to read and edit."""
 
 import base64
 import keyword
@@ -23,7 +23,7 @@ from .printer import SIGNS, Printer, documented, quoted
 
 # Constants up to this many numbers are written out.
 _SMALL = 64
-# Operators that do not mean the same in all frameworks: of floats, of integers, by zero.
+# Operators that differ between frameworks: for floats, for integers, or by zero.
 _NOT_INFIX = ("floordiv", "mod", "pow")
 
 
@@ -47,7 +47,7 @@ class Ejector(Printer):
         self._dialect = DIALECTS[framework]
         self._plain = functions_of(framework)
         self._helpers: dict[str, None] = {}  # in the order of their use
-        # Each value has the name of its call, and a helper has it too.
+        # Names that values must not have: values are named after their calls, and so are helpers.
         self._own = {
             *self._plain.functions, *self._dialect.imports, "variables", "_unpacked", "np",
             "base64", "zlib", "itertools", "math",
@@ -148,7 +148,7 @@ class Ejector(Printer):
                 for field, item in zip(SPECS[key], value, strict=True):
                     parts.append(f"{field}={self.text(item)}")
             elif parameter.name not in known:
-                continue  # copy=, device=, dtype=: what has been seen to already
+                continue  # copy=, device=, dtype=: handled already
             elif parameter.kind is parameter.KEYWORD_ONLY:
                 parts.append(f"{parameter.name}={self.text(value)}")
             else:
@@ -158,7 +158,7 @@ class Ejector(Printer):
         return f"{name}({', '.join(parts)})"
 
     def _over_nothing(self, node: Node, key: str, bound: dict[str, Any]) -> str:
-        """A reduction along no axis at all; torch would take it for all of them."""
+        """A reduction along no axis; torch would take that as all axes."""
         if key in ("sum", "prod", "max", "min", "mean"):
             return self.text(bound["x"])
         if key in ("all", "any"):
@@ -190,7 +190,7 @@ class Ejector(Printer):
         return found
 
     def _same_types(self, node: Node, op: Op, bound: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of one data type: frameworks differ in how they mix them."""
+        """Arguments cast to one data type: frameworks promote differently."""
         if op.kind.meets == "own":
             return bound
         wanted = node.result.dtype if op.kind.meets == "result" else common_dtype(bound)
@@ -323,7 +323,7 @@ class _Cast:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number where the framework wants an array."""
+    """A number where the framework needs an array."""
 
     value: Scalar
     dtype: str

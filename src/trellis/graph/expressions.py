@@ -16,13 +16,14 @@ def filled(
 ) -> str:
     """The expression `way` with each name in `arguments` replaced by its text.
 
-    Keyword arguments in `left_out` go; conditions are decided by the values of the arguments.
+    Keyword arguments in `left_out` are removed; conditions are decided by the values of the
+    arguments.
     """
     return _Filling(way, arguments, left_out, text).of(_parsed(way))
 
 
 class _Filling:
-    """Cuts pieces out of the source of one expression and puts others in their place."""
+    """Replaces parts of the source of one expression."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class _Filling:
 
 
 def _as_factor(text: str) -> str:
-    """The text, in brackets where an operator beside it would tear it apart."""
+    """The text, in brackets where operator precedence needs them."""
     whole = ast.parse(text, mode="eval").body
     is_whole = isinstance(whole, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant))
     return text if is_whole else f"({text})"

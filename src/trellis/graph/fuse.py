@@ -1,7 +1,7 @@
-"""Putting together again what a source took apart: means, softmax, gelu, norms.
+"""Replacing groups of calls by one function: means, softmax, gelu, norms.
 
-Each rule looks at one call and those it depends on, and says which call computes the same. What it
-replaces stays where somebody else uses it, and is dropped otherwise.
+Each rule examines one call and those it depends on, and returns one call that computes the same.
+The replaced calls stay if their results are used elsewhere, and are dropped otherwise.
 """
 
 import builtins
@@ -20,7 +20,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | Value
 
 
 def fuse(graph: Graph) -> Counter[str]:
-    """Replace groups of calls by the functions that they are; returns how many of which."""
+    """Replace groups of calls by one function each; returns how many of which."""
     work = _Work(graph)
     for stage in _stages():
         work.run(graph, stage, {})
@@ -30,7 +30,7 @@ def fuse(graph: Graph) -> Counter[str]:
 
 
 class _Work:
-    """What is known while rules go through a graph again and again."""
+    """The state of the passes over a graph."""
 
     def __init__(self, graph: Graph):
         self.counts: Counter[str] = Counter()
@@ -90,7 +90,7 @@ Stage = list[tuple[str, Rule]]
 
 
 def _stages() -> list[Stage]:
-    """Rules in the order in which they build on each other."""
+    """The rules in stages: later ones use the results of earlier ones."""
     return [
         [("no maximum with -inf", _without_infinity), ("no product with 1", _without_one)],
         [("keepdims", _keepdims)],
@@ -119,7 +119,7 @@ def _without_one(m: Matcher, node: Node) -> Call | None:
 
 
 def _if_alike(found: Found | None, node: Node) -> Value | None:
-    """The value that a call leaves as it is, unless its type would be another."""
+    """The argument of a call that does not change it, unless its type would differ."""
     x = None if found is None else found["?x"]
     if not isinstance(x, Value) or x.dtype is None or x.dtype != node.result.dtype:
         return None
@@ -130,7 +130,7 @@ _REDUCTIONS = ("sum", "max", "min", "mean", "var", "prod")
 
 
 def _keepdims(m: Matcher, node: Node) -> Call | None:
-    """A reduction whose axis is put back is one that keeps it."""
+    """A reduction whose axis is added again becomes one with keepdims."""
     if node.op.__name__ not in ("expand_dims", "reshape"):
         return None
     inner = m.node_of(node.args[0]) if node.args else None
@@ -152,7 +152,7 @@ def _keepdims(m: Matcher, node: Node) -> Call | None:
 
 
 def _mean(m: Matcher, node: Node) -> Call | None:
-    """A sum over the number of its elements."""
+    """A sum divided by the number of its elements."""
     sums = ("sum", "?x", {"axis": "?axis", "keepdims": "?keepdims"})
     found = m.match(AnyOf(("divide", sums, "?n"), ("multiply", sums, "?n")), node)
     if found is None or not isinstance(found["?n"], (int, float)):
@@ -173,7 +173,7 @@ def _mean(m: Matcher, node: Node) -> Call | None:
 
 
 def _variance(m: Matcher, node: Node) -> Call | None:
-    """Mean square less squared mean, or the mean of squared distances from the mean."""
+    """The mean square minus the squared mean, or the mean of squared distances from the mean."""
     mean = ("mean", "?x", {"axis": "?axis", "keepdims": "?keepdims"})
     kept = AnyOf(
         ("mean", "?x", {"axis": "?axis", "keepdims": True}),
@@ -193,7 +193,7 @@ def _variance(m: Matcher, node: Node) -> Call | None:
 
 
 def _variance_above_zero(m: Matcher, node: Node) -> Call | None:
-    """No variance is below zero, unless rounding made it so."""
+    """A variance is below zero only by rounding: drop the maximum with 0."""
     pattern = ("var", "?x", {"axis": "?axis", "keepdims": "?keepdims"})
     found = m.match(("maximum", 0.0, pattern), node)
     if found is None:
@@ -212,7 +212,7 @@ def _reduction(found: Found) -> dict[str, Any]:
 
 
 def _shift(x: str) -> AnyOf:
-    """The largest element, which is taken off so that nothing overflows."""
+    """The largest element, which is subtracted to avoid overflow."""
     largest = ("max", x, {"axis": "?axis", "keepdims": True})
     safe = ("where", ("isfinite", largest), largest, 0.0)
     forms = AnyOf(largest, safe)
@@ -303,7 +303,7 @@ def _silu(m: Matcher, node: Node) -> Call | None:
 
 
 def _matmul(m: Matcher, node: Node) -> Call | None:
-    """Rows in front of a product need not be made one axis first."""
+    """A product needs no reshape of its leading axes into one."""
     flat = ("matmul", ("reshape", "?x", "?rows"), "?y")
     found = m.match(("reshape", flat, "?shape"), node)
     if found is None:
@@ -329,7 +329,7 @@ def _matmul(m: Matcher, node: Node) -> Call | None:
 
 
 def _scaled(factor: object) -> AnyOf:
-    """`x` less its mean, times a factor, plus a bias: as flax writes it, and as Keras does."""
+    """`x` minus its mean, times a factor, plus a bias: as written by flax and by Keras."""
     moved = ("multiply", ("subtract", "?x", "?mean"), factor)
     rest = AnyOf(
         ("subtract", "?bias", ("multiply", "?mean", factor)),
@@ -395,7 +395,7 @@ def _node(m: Matcher, x: object) -> Node:
 
 
 def _vector(m: Matcher, x: object) -> Any:
-    """A vector without the axes of size 1 that a source puts in front of it."""
+    """A vector without leading axes of size 1."""
     node = m.node_of(x)
     while node is not None and node.op.__name__ in ("reshape", "expand_dims", "broadcast_to"):
         inner, shape = node.args[0], _shape(node.result)
@@ -437,7 +437,7 @@ def _all_values(function: Function) -> list[Value]:
 
 
 def _replace(graph: Graph, names: dict[str, Value]) -> None:
-    """Let all results have their new names, wherever they are used."""
+    """Use the new names of results everywhere."""
 
     def new(value: Value) -> Value:
         while value.name in names:

@@ -1,4 +1,4 @@
-"""Attention, which sources write as two products with a softmax between them."""
+"""Attention, which foreign models write as two products with a softmax between them."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ def attention(m: Matcher, node: Node) -> Call | None:
     """`softmax(scale * query @ key + bias) @ value` with products that are einsums of four axes, or
     matrix products.
 
-    What a mask chooses by `where` stays as it is: a query that sees no key means another thing
-    there.
+    A mask applied with `where` is not replaced: a query whose keys are all masked has another
+    result there.
     """
     if node.op.__name__ == "einsum" and len(node.args) == 3:
         return _of_einsum(m, node)
@@ -38,7 +38,7 @@ def _of_matmul(m: Matcher, node: Node) -> Call | None:
 
 
 def _of_einsum(m: Matcher, node: Node) -> Call | None:
-    """The letters tell which axis is which."""
+    """The letters of an einsum identify the axes."""
     equation, first, second = node.args
     for weights, value, is_first in ((first, second, True), (second, first, False)):
         inner = m.node_of(weights)

@@ -1,6 +1,6 @@
-"""What a graph is: named values, and calls of public functions that make them.
+"""The data of a graph: named values, and the calls of public functions that compute them.
 
-A graph is plain data. Readers of foreign models fill it through a `Builder`; `program` turns it
+A graph is plain data. Readers of foreign models build it with a `Builder`; `program` turns it
 into a Python function; `printer` writes it down as source.
 """
 
@@ -51,7 +51,7 @@ class Function:
 
 @dataclass(slots=True)
 class Graph(Function):
-    """A whole program: what goes in, what it holds, its calls in order, and what comes out.
+    """A whole program: its inputs, variables and constants, its calls in order, and its outputs.
 
     `variables` and `buffers` map key paths to values, `constants` the names of values to NumPy
     arrays. `updates` maps key paths of buffers to the values that they have after the call.
@@ -78,8 +78,8 @@ class Graph(Function):
         return eject(self, framework, name)
 
     def draw(self, path: "str | os.PathLike[str] | None" = None) -> str:
-        """The graph as an SVG picture, for light and dark pages; written to `path` if there is
-        one. `graph.to_dot` gives it to Graphviz instead."""
+        """The graph as an SVG picture, for light and dark pages; written to `path` if given.
+        `graph.to_dot` writes it for Graphviz instead."""
         from .._core.files import replace_file
         from .picture import to_svg
 
@@ -89,7 +89,7 @@ class Graph(Function):
         return text
 
     def count(self) -> "Count":
-        """Calls, parameters, memory and floating-point operations, in all and by function.
+        """Calls, parameters, memory and floating-point operations, in total and by function.
 
         >>> import numpy as np, trellis
         >>> trellis.trace(lambda x: x @ x, np.ones((2, 2))).count().flops

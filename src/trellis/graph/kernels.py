@@ -1,5 +1,5 @@
-"""Functions that backends have and users do not call: what a traced graph holds where a public
-function is made of such calls. Their arguments are those of `_backends/interface.py`; the numbers
+"""Functions of backends that are not public: a traced graph contains them where a public function
+calls them. Their arguments are those of `_backends/interface.py`; the numbers
 of a convolution or a window are plain tuples.
 """
 

@@ -1,9 +1,9 @@
-"""Finding calls in a graph that together are one larger thing.
+"""Finding groups of calls in a graph that match a pattern.
 
-A pattern is a nested tuple: `("add", "?x", 1.0)` fits a call of a function named `add`. `"?x"` is
-anything, the same wherever the name stands; a number fits itself up to the rounding of 32 bits; a
-dict in the last place fits attributes; `AnyOf(p, q)` fits what one of its patterns fits. The
-operands of commutative functions may stand in either order.
+A pattern is a nested tuple: `("add", "?x", 1.0)` matches a call of a function named `add`. `"?x"`
+matches anything, the same value wherever the name occurs; a number matches itself up to float32
+rounding; a dict as the last item matches attributes; `AnyOf(p, q)` matches what one of its patterns
+matches. The operands of commutative functions may be in either order.
 """
 
 import math
@@ -17,14 +17,14 @@ _COMMUTATIVE = frozenset({"add", "multiply", "maximum", "minimum", "logical_and"
 
 
 class AnyOf:
-    """A pattern that fits where one of several does."""
+    """A pattern that matches where one of several does."""
 
     def __init__(self, *patterns: Any):
         self.patterns = patterns
 
 
 class Matcher:
-    """Looks at the calls of one function, and of those around it.
+    """Matches the calls of one function, and of the functions around it.
 
     `fixed` are the names of values that no gradient is asked for.
     """
@@ -36,12 +36,12 @@ class Matcher:
         fixed: frozenset[str] = frozenset(),
     ):
         self.fixed = fixed
-        self.before: list[Node] = []  # new calls that come before the one looked at
+        self.before: list[Node] = []  # new calls that come before the current one
         self.made: dict[str, Node] = dict(outer or {})
         self.made |= {node.result.name: node for node in function.nodes}
 
     def match(self, pattern: Any, node: Node) -> Found | None:
-        """What the names of a pattern stand for, if the call fits it."""
+        """The values of the names of a pattern, if the call matches it."""
         return next(self._call(pattern, node, {}), None)
 
     def node_of(self, x: object) -> Node | None:
@@ -49,7 +49,7 @@ class Matcher:
         return self.made.get(x.name) if isinstance(x, Value) else None
 
     def new(self, op: Callable[..., Any], /, *args: Any, **attributes: Any) -> Value:
-        """A new call before the one looked at; its result has no name yet."""
+        """A new call before the current one; its result has no name yet."""
         value = Value(f"{op.__name__}?{len(self.made)}")
         node = Node(op, args, attributes, value)
         self.made[value.name] = node

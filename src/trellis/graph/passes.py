@@ -7,7 +7,7 @@ import numpy as np
 from .graph import Function, Graph, Node, Value, functions_in, replace_values, values_in
 from .program import call
 
-# Results larger than this are computed anew in each call unless their inputs were as large.
+# Results larger than this are computed in each call, unless their inputs were as large.
 _LARGE = 1 << 16
 _PLAIN = (bool, int, float, complex, str, type(None))
 
@@ -15,7 +15,7 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 def fold_constants(graph: Graph) -> int:
     """Compute, on NumPy, each call that depends on constants alone; returns how many there were.
 
-    What comes out as plain numbers (sizes, shapes) is written into the calls that use it.
+    Plain numbers among the results (sizes, shapes) are written into the calls that use them.
     """
     known: dict[str, Any] = dict(graph.constants)
     plain: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def used_values(graph: Graph) -> set[str]:
 
 
 def drop_unused(graph: Graph) -> int:
-    """Leave out calls whose results nobody uses; returns how many there were."""
+    """Remove calls whose results are not used; returns how many there were."""
     used = {x.name for x in values_in((graph.outputs, graph.updates))}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
@@ -77,7 +77,7 @@ _ELEMENTWISE = frozenset(
 
 
 def inline_numbers(graph: Graph) -> int:
-    """Write single numbers into the calls that use them, beside an array of the same data type;
+    """Write single numbers into the calls that use them with an array of the same data type;
     returns how many there were."""
     numbers = {
         name: array
@@ -113,7 +113,7 @@ def _is_foldable(node: Node, known: dict[str, Any]) -> bool:
 
 
 def is_random(node: Node) -> bool:
-    """Whether a call draws random numbers, so that each one gives another result."""
+    """Whether a call draws random numbers, so that each run gives another result."""
     home = node.op.__module__
     return ".random" in home or "._random" in home or "dropout" in node.op.__name__
 

@@ -1,4 +1,4 @@
-"""A picture of a graph that needs no other program: boxes in layers, as SVG."""
+"""A picture of a graph as SVG, without another program: boxes in layers."""
 
 from html import escape
 

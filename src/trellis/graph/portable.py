@@ -1,4 +1,4 @@
-"""Reading the portable functions of backends, which ejected source may contain: as text."""
+"""The text of the portable functions of backends, which ejected source may contain."""
 
 import ast
 from functools import cache

@@ -1,7 +1,7 @@
-"""A graph as Python source: what one reads is what runs.
+"""A graph as Python source: the source that is shown is the one that runs.
 
-Only names that the builder made and literals of a closed set of types are written, so that nothing
-from a foreign file can become code.
+Only names that the builder made and literals of a closed set of types are written, so nothing in a
+foreign file can become code.
 """
 
 import builtins
@@ -25,11 +25,11 @@ _ALIASES = {"trellis.functional": "F"}
 
 
 class Printer:
-    """Writes the lines of a graph and notes which names they need.
+    """Writes the lines of a graph and records which names they need.
 
-    `globals` maps those names to what they stand for, `imports` are the lines that import them.
-    With `with_del` the lines are those that run: each value is let go after its last use. Without,
-    they are for reading, and what has no array to go by is made on `backend`, whichever that is.
+    `globals` maps those names to their values, `imports` are the lines that import them.
+    With `with_del` the lines are those that run: each value is freed after its last use. Without,
+    they are for reading, and calls without arrays create theirs on `backend`.
     """
 
     def __init__(self, graph: Graph, with_del: bool = False):
@@ -56,7 +56,7 @@ class Printer:
         return [*lines, f"{indent}return {outputs}"]
 
     def calls(self, function: Function, indent: str) -> list[str]:
-        """One assignment for each node; with a comment where the place in the source changes."""
+        """One assignment for each node; with a comment where the location in the source changes."""
         lines: list[str] = []
         last_uses = self._last_uses(function) if self._with_del else {}
         where = ""
@@ -96,7 +96,7 @@ class Printer:
         raise TypeError(f"A graph cannot hold {x!r} of type {type(x).__name__} as an argument.")
 
     def _subscript(self, key: object) -> str:
-        """What stands between brackets: `:, 1:-1, 0`."""
+        """The text between brackets: `:, 1:-1, 0`."""
         if isinstance(key, tuple) and key:
             inner = ", ".join([self._subscript(item) for item in key])
             return inner + ("," if len(key) == 1 else "")
@@ -106,7 +106,7 @@ class Printer:
         return ":".join(parts) + ("" if key.step is None else f":{self.text(key.step)}")
 
     def name_of(self, op: Callable[..., Any]) -> str:
-        """How the program calls a function; remembers what has to be imported for it."""
+        """The name of a function in the program; records the import that it needs."""
         name = op.__name__
         if getattr(builtins, name, None) is op:
             return name
@@ -149,13 +149,13 @@ class Printer:
         return lines
 
     def _last_uses(self, function: Function) -> dict[int, list[str]]:
-        """Which local values are used for the last time at which node."""
+        """The local values that are used for the last time at each node."""
         own = {node.result.name for node in function.nodes}
         kept = {value.name for value in values_in(function.outputs)}
         if isinstance(function, Graph):
             own |= {value.name for value in function.inputs}
             kept |= {value.name for value in function.updates.values()}
-        # A name that an inner function takes from here lives as long as that function may.
+        # A value that an inner function uses must live as long as that function.
         for node in function.nodes:
             for inner in functions_in((*node.args, *node.attributes.values())):
                 kept |= {value.name for value in free_values(inner)}
@@ -172,7 +172,7 @@ class Printer:
 
 
 def _public_home(op: Callable[..., Any]) -> str | None:
-    """The module that a reader would import a function from: the outermost one that shows it."""
+    """The module that a function is usually imported from: the outermost one that exports it."""
     parts = op.__module__.split(".")
     above = [".".join(parts[:i]) for i in range(1, len(parts) + 1)]
     above = [home for home in above if "._" not in home]
@@ -195,7 +195,7 @@ def quoted(text: str) -> str:
 
 
 def documented(text: str) -> str:
-    """A docstring that contains the text and ends where the text does, whatever is in it."""
+    """A docstring of the text, escaped so that it ends only after it."""
     return '"""' + text.replace("\\", "\\\\").replace('"', '\\"') + '"""'
 
 

@@ -11,8 +11,8 @@ def program_of(graph: Graph) -> Callable[..., Any]:
     """`forward(v, buffers, constants, training, *inputs)`, which returns the outputs of the graph;
     where it has updates of buffers, `(outputs, updates)`.
 
-    Each value is let go after its last use. Plain Python without a loop over nodes: the compilers
-    of the frameworks see nothing but calls.
+    Each value is freed after its last use. Plain Python without a loop over nodes: the compilers of
+    the frameworks see only calls.
     """
     printer = Printer(graph, with_del=True)
     names = ["v", "buffers", "constants", "training", *[value.name for value in graph.inputs]]
@@ -27,7 +27,7 @@ def run(
     values: Mapping[str, Any],
     see: Callable[[Node, Any], None] | None = None,
 ) -> Any:
-    """Run call by call on the given values; `see` is shown each node with its result."""
+    """Run call by call on the given values; `see` is called with each node and its result."""
     known = dict(values)
     for node in function.nodes:
         result = call(node, known)

@@ -1,4 +1,4 @@
-"""Recording one's own program as a graph."""
+"""Recording a Trellis program as a graph."""
 
 import inspect
 import operator
@@ -37,7 +37,7 @@ from .passes import drop_unused
 _FILES = (casting, creation, elementwise, indexing, manipulation, products, reduction, searching,
           sets, sorting)  # fmt: skip
 _GROUPS = {"linalg": linalg, "fft": fft}
-# Arrays that come from outside the program: constants of it.
+# Arrays from outside the program: its constants.
 _OUTSIDE = ("asarray", "from_numpy", "from_dlpack")
 _CALLED = ("checkpoint", "custom_vjp")
 
@@ -80,7 +80,7 @@ def traced(fn: Callable[..., Any], args: tuple[Any, ...]) -> Graph:
 
 
 class Tracing(Recorder):
-    """Makes a node of every call."""
+    """Records every call as a node."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -88,7 +88,7 @@ class Tracing(Recorder):
         self.chains: dict[int, str] = {}
         self._constants: dict[int, tuple[Any, Value]] = {}
 
-    # What the program begins with -----------------------------------------------------------------
+    # Inputs ---------------------------------------------------------------------------------------
 
     def variables_of(self, name: str, module: Any, count: int) -> tuple[Container, Container]:
         """The variables and buffers of a module as recorded arrays."""
@@ -139,7 +139,7 @@ class Tracing(Recorder):
     def _known(self, x: Any) -> tuple[tuple[int, ...], str]:
         return tuple([int(n) for n in x.shape]), self.xp.dtype_name(x.dtype)
 
-    # What it does ---------------------------------------------------------------------------------
+    # Calls ----------------------------------------------------------------------------------------
 
     def saw(self, name: str, fn: Any, args: Any, kwargs: Any, result: Any) -> Any:  # fmt: skip
         if name.rpartition(".")[2] in _OUTSIDE and isinstance(result, self.xp.ARRAY_TYPES):
@@ -195,24 +195,24 @@ class Tracing(Recorder):
             self._constants[id(x)] = (x, replace(known, dtype=self.xp.dtype_name(x.dtype)))
         return self._constants[id(x)][1]
 
-    # What it refuses ------------------------------------------------------------------------------
+    # What raises ----------------------------------------------------------------------------------
 
     def is_concrete(self) -> bool:
         return False
 
     def leaving(self, x: RecordedArray, how: str) -> Any:
         raise NotSupportedError(
-            f"trace() met a program that takes the values of an array as {how}, at "
-            f"{self.places.find().where}: what depends on them would be the same for all inputs. "
-            "Write it with trellis.where, or take it out of the traced function."
+            f"trace() found a program that reads the values of an array as {how}, at "
+            f"{self.places.find().where}: results that depend on them would be the same for all "
+            "inputs. Use trellis.where, or move this out of the traced function."
         )
 
     def native_call(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         raise NotSupportedError(
-            f"trace() met {name} at {self.places.find().where}, a function of the framework "
-            "itself. Write the Trellis function of the same meaning: a graph holds only those."
+            f"trace() found {name} at {self.places.find().where}, a function of the framework "
+            "itself. Use the Trellis function instead: a graph contains only Trellis functions."
         )
 
     def higher(
@@ -223,13 +223,13 @@ class Tracing(Recorder):
         if name in _CALLED:
             return args[0]
         raise NotSupportedError(
-            f"trace() met {name} at {self.places.find().where}, which is given functions. "
-            "A graph holds what is computed forward, without branches: trace the inner function "
-            "itself; its source can be differentiated and looped over in its framework."
+            f"trace() found {name} at {self.places.find().where}, whose arguments are functions. A "
+            "graph contains only forward computations without branches: trace the inner function "
+            "itself, and differentiate or loop over its source in its framework."
         )
 
     def _unrolled(self, fn: Callable[..., Any], init: Any, xs: Any) -> Any:
-        """A loop of known length, step after step."""
+        """A loop of known length, unrolled step by step."""
         steps = int(tree.leaves(xs)[0].shape[0])
         carry, ys = init, []
         for t in range(steps):
@@ -240,7 +240,7 @@ class Tracing(Recorder):
 
 
 def _public(name: str) -> Callable[..., Any]:
-    """The function that stands for a call of the backend in a graph."""
+    """The function that represents a call of the backend in a graph."""
     group, _, last = name.rpartition(".")
     if group in _GROUPS:
         return getattr(_GROUPS[group], last)  # type: ignore[no-any-return]
@@ -250,7 +250,7 @@ def _public(name: str) -> Callable[..., Any]:
     for file in _FILES if found is None else ():
         found = found or getattr(file, name, None)
     if found is None:
-        raise NotSupportedError(f"trace() has no place in a graph for {name}.")
+        raise NotSupportedError(f"trace() cannot record {name} in a graph.")
     return found
 
 

@@ -47,7 +47,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
 
 def _from_native(x: Array, dtype: Any, device: Any, copy: Any) -> Any:
     if copy is False and dtype is not None and x.dtype != dtype:
-        raise CopyError(f"From {x.dtype} to {dtype} needs a copy. Leave copy=False out.")
+        raise CopyError(f"From {x.dtype} to {dtype} needs a copy. Remove copy=False.")
     if copy:
         return jnp.array(x, dtype=dtype, device=device, copy=True)
     return jnp.asarray(x, dtype=dtype, device=device)

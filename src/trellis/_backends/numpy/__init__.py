@@ -46,5 +46,5 @@ TYPES = NATIVE
 _keep_asked(globals())
 MADE = _complete(_sys.modules[__name__])
 
-# Last, when everything is there: from now on arrays of this framework find the backend.
+# Last, when everything is defined: from now on, arrays of this framework are dispatched here.
 _register.make_known()

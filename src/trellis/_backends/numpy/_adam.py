@@ -24,13 +24,15 @@ def adam(
     """
     beta1, beta2, epsilon, weight_decay = numbers
     t, rate = as_number(step), as_number(rate)
-    # A rate as small as this would be lost in what follows, which divides by it.
+    # The formula below divides by the rate: with one as small as this it would lose all digits.
     if t is None or rate is None or not 1e-30 < abs(rate) < math.inf:
         return None
     if not are_alike(ws, gs, *slots):
         return None
     rest, kept = _one_minus_power(beta1, t), 1 - rate * weight_decay
-    if kept < 0.5:  # so much decay in one step is no case for what divides by the rest
+    if (
+        kept < 0.5
+    ):  # the formula below divides by the rest of the weight, which must not be this small
         return None
     # w - rate * (m / rest) / (sqrt(v / c) + epsilon) = w - m / (sqrt(v) * slope + shift)
     # and decay comes last, as a factor: kept * w - d = kept * (w - d / kept).
@@ -64,5 +66,5 @@ def _decayed(arrays: Any, numbers: Any) -> None:
 
 
 def _one_minus_power(beta: float, t: float) -> float:
-    """1 - beta**t without the loss of digits near 1."""
+    """1 - beta**t without cancellation for beta near 1."""
     return 1.0 if beta == 0 else -math.expm1(t * math.log(beta))

@@ -1,4 +1,5 @@
-"""Steps of optimizers leaf by leaf and block by block: what one block needs stays in the cache."""
+"""Optimizer steps leaf by leaf and block by block, so that the data of one block stay in the
+cache."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,11 +18,12 @@ def stepped(
     slots: tuple[list[Any], ...],
     reuse: bool,
 ) -> tuple[list[Any], tuple[list[Any], ...]]:
-    """The new variables and the new state, by `update(arrays, numbers)` for leaf after leaf.
+    """The new variables and the new state, by `update(arrays, numbers)` for each leaf.
 
-    The arrays are the variable, the gradient and the state, then the places of the new variable and
-    the new state, in blocks if they are large. What an update has to put down in between goes where
-    its result will be: no other memory is touched. The numbers are arrays in the leaf's dtype.
+    The arrays are the variable, the gradient and the state, then the memory for the new variable
+    and the new state, in blocks if they are large. An update keeps its intermediate results in the
+    memory of its final ones, so no other memory is used. The numbers are arrays in the leaf's
+    dtype.
     """
     new_ws, new_slots = places(ws), tuple([places(column, reuse) for column in slots])
     operands: dict[Any, list[Any]] = {}
@@ -29,7 +31,7 @@ def stepped(
         first = arrays[0]
         dtype, size = first.dtype, first.size
         if dtype not in operands:
-            # Beside a Python number, each call would have to find its type anew.
+            # With Python numbers, each call would have to look up their type.
             operands[dtype] = [np.array(number, dtype) for number in numbers]
         block = _BYTES // dtype.itemsize
         if size <= block:
@@ -42,12 +44,13 @@ def stepped(
 
 
 def places(xs: list[Any], reuse: bool = False) -> list[Any]:
-    """Room for what becomes of each: with `reuse` itself, if it lies in memory in order."""
+    """Memory for each result: with `reuse` the array itself, if it is contiguous."""
     return [x if reuse and x.flags.c_contiguous else np.empty(x.shape, x.dtype) for x in xs]
 
 
 def are_alike(ws: list[Any], *columns: list[Any]) -> bool:
-    """Whether all are plain arrays of float32 or float64, and the columns have the forms of `ws`.
+    """Whether all are plain arrays of float32 or float64, and the columns have the shapes and
+    dtypes of `ws`.
 
     Lists are compared as wholes, which takes a tenth of the time of a loop.
     """

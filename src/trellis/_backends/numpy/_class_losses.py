@@ -9,9 +9,9 @@ from ._tape import TracedArray
 
 
 def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy with class indices in one kernel; None where there is none, or it refuses.
+    """Cross entropy with class indices in one kernel; None where it does not apply.
 
-    It serves gradients along the last axis; targets out of range are for others to complain about.
+    It differentiates along the last axis. The caller reports targets out of range.
     """
     if type(logits) is not TracedArray or type(targets) is not np.ndarray:
         return None
@@ -27,7 +27,7 @@ def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> 
 
 
 class _Places:
-    """Targets: integers beside floats would look like arrays of two types."""
+    """Holds the targets: as a plain array, integers would count as an array of a second type."""
 
     def __init__(self, targets: Any):
         self.targets = targets

@@ -1,7 +1,7 @@
-"""einops inside gradients on NumPy: it knows ndarrays by their type, and traced arrays from here.
+"""einops inside gradients on NumPy: it recognises ndarrays by type, and traced arrays by this file.
 
-Trellis never imports einops. When a gradient starts and the user has imported it, a subclass of its
-NumPy backend is made, which is how einops finds its backends.
+Trellis never imports einops. When a gradient starts and the program has imported einops, a subclass
+of its NumPy backend is created, which is how einops finds its backends.
 """
 
 import sys
@@ -19,13 +19,13 @@ _introduced: list[Any] = []
 
 
 def introduce() -> None:
-    """Make traced arrays known to einops, once it is there."""
+    """Register traced arrays with einops, if it is imported."""
     if not _introduced and "einops" in sys.modules:
         _make_backend()
 
 
 def explain(error: RuntimeError) -> None:
-    """After an error: our own, if einops was first imported while the function ran."""
+    """After an error of einops: raise ours, if einops was first imported while the function ran."""
     if not _introduced and "einops" in sys.modules and "einops" in str(error):
         _make_backend()
         raise TracingError(
@@ -41,7 +41,7 @@ def _make_backend() -> None:
         return
 
     class TracedBackend(base):
-        """NumPy's functions, which traced arrays answer themselves."""
+        """NumPy's functions, which traced arrays implement themselves."""
 
         framework_name = "trellis"
 

@@ -1,8 +1,8 @@
 """One entry on the tape for a whole layer, with a derivative written over plain arrays.
 
-Such a derivative may work in place in memory of its own, which rules over traced arrays cannot. It
-serves first derivatives only. Wherever more is asked for (derivatives of derivatives, jvp), the
-formula of the layer, made of NumPy functions that all have rules, stands in for it.
+Such a derivative may work in place in its own memory, which derivatives over traced arrays cannot.
+It is used for first derivatives only. For all others (derivatives of derivatives, jvp) the formula
+of the layer is used instead: it consists of NumPy functions that all have derivatives.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,13 +23,14 @@ def fused(
     backward: Callable[[list[Any], Any, Places], list[Any]],
     formula: Callable[..., tuple[Any, ...]],
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of arrays, Nones and static arguments that gives a tuple of arrays.
+    """A function of arrays, Nones and static arguments that returns a tuple of arrays.
 
-    `forward(*args)` gives the results and what the derivative needs; `backward(gs, kept, places)`
+    `forward(*args)` returns the results and what the derivative needs; `backward(gs, kept, places)`
     the gradients of the arguments at `places`, in their order, from one gradient (or None) for each
-    result. It may be called several times, so it leaves `kept` as it is, and neither writes into
-    arrays that others can see. `formula(*args)` gives the same results and may be differentiated in
-    every way. The arrays among the arguments that are traced must be floats of one type, float32 or
+    result. It may be called several times, so it must not change `kept`. Neither function may write
+    into arrays that others can see. `formula(*args)` returns the same results and can be
+    differentiated in every way. The arrays among the arguments that are traced must be floats of
+    one type, float32 or
     float64; otherwise the formula runs.
     """
 
@@ -62,9 +63,9 @@ def fused(
 
 
 def is_plain(values: Sequence[Any]) -> bool:
-    """Whether all arrays are NumPy's own, and all but masks of one type that BLAS knows.
+    """Whether all arrays are plain NumPy arrays, and all but masks of one type that BLAS supports.
 
-    Of an array without axes NumPy makes numbers, which cannot be written to.
+    NumPy turns results without axes into scalars, which cannot be written to.
     """
     dtype = None
     for x in values:

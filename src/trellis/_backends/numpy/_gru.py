@@ -1,7 +1,7 @@
 """The GRU's recurrence as one entry on the tape.
 
-For the way back, what the gradient of a state is multiplied with is computed for all steps at once;
-from step to step there is one product and one multiplication left.
+In the backward pass, the factors of the gradients of the states are computed for all steps at once,
+which leaves one matrix product and one multiplication for each step.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _KNOWN = (np.ndarray, TracedArray, type(None))
 def gru_recurrence(a: Any, h: Any, kernel: Any, bias: Any) -> tuple[Any, Any] | None:
     """The last state and all states, from the inputs' share `a` (time, batch..., 3 * width).
 
-    None where there is something else than arrays of NumPy.
+    None if some arguments are not NumPy arrays.
     """
     args = (a, h, kernel, bias)
     if not all([type(arg) in _KNOWN for arg in args]):
@@ -69,7 +69,7 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
     (from_hs, from_last), (states, shares, gates, news, kernel) = gs, kept
     steps, rows, width = news.shape
     reset, update = gates[..., :width], gates[..., width:]
-    # What the gradient of a state is multiplied with, for the three parts of its share.
+    # The factors of the gradient of a state, for the three parts of the inputs' share.
     factors = np.empty((steps, rows, 3, width), news.dtype)
     into_new = (1 - update) * (1 - news * news)
     np.multiply(into_new, reset, out=factors[:, :, 2])

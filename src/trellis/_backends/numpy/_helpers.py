@@ -1,7 +1,7 @@
-"""What the files of this backend share: the promotion table on native types, and bfloat16's detour.
+"""Helpers of this backend: the promotion table on native types, and bfloat16 through float32.
 
-bfloat16 comes from ml_dtypes. Its element-wise functions are whole; where many numbers are added
-up, or where NumPy has no loop for it, the work is done in float32 and the result rounded once.
+bfloat16 comes from ml_dtypes. Its element-wise functions are complete. Sums of many numbers, and
+functions for which NumPy has no bfloat16 loop, are computed in float32 and rounded once.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ NATIVE: dict[str, np.dtype[Any]] = {
     name: BFLOAT16 if name == "bfloat16" else np.dtype(name) for name in ("bool", *dtypes.NUMERIC)
 }
 _promoted = {(NATIVE[a], NATIVE[b]): NATIVE[c] for (a, b), c in dtypes.PROMOTION.items()}
-# bfloat16 has a kind of its own in NumPy, "V"; the standard's integers and bool are these.
+# The standard's integers and bool. bfloat16 has the kind "V" in NumPy.
 INTEGERS = "iub"
 _numbers = (bool, int, float, complex)
 
@@ -32,7 +32,7 @@ def default_complex() -> np.dtype[Any]:
 
 
 def promote(a: Any, b: Any) -> np.dtype[Any]:
-    """The native type that holds both, by the one table of the library."""
+    """The common native type of both, by the library's promotion table."""
     try:
         return _promoted[a, b]
     except KeyError:
@@ -50,7 +50,7 @@ def floating(x: Any) -> Any:
 
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two arguments, one of which may be a Python number, in the type in which they meet."""
+    """Two arguments, one of which may be a Python number, in their common type."""
     if type(x2) in _numbers:
         return _beside(x1, x2)
     if type(x1) in _numbers:
@@ -73,7 +73,7 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def common(xs: Any) -> list[Any]:
-    """Several arrays, and Python numbers among them, in the type in which they all meet."""
+    """Several arrays, and Python numbers among them, in the common type of all."""
     dtype = None
     for x in xs:
         if type(x) not in _numbers:
@@ -89,7 +89,7 @@ def common(xs: Any) -> list[Any]:
 
 def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "fc":
-        return x, number  # NumPy's own rule for Python numbers is the table's
+        return x, number  # NumPy's promotion of Python numbers is that of the table
     dtype = NATIVE[dtypes.with_scalar(x.dtype.name, number)]
     return cast(x, dtype), of_number(number, dtype)
 

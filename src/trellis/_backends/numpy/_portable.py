@@ -1,5 +1,6 @@
-"""Functions of NumPy alone, on arrays whose types have met: kernels of this backend, and
-the text of what ejected source contains where one line does not do. They need no Trellis.
+"""Functions of NumPy alone, on arrays that are already promoted. They are kernels of this backend,
+and ejected source contains their text where an operation needs more than one line. They do not use
+Trellis.
 """
 # mypy: ignore-errors
 
@@ -25,7 +26,7 @@ def truncate_divide(x1, x2):
     dtype = (x1 if hasattr(x1, "dtype") else x2).dtype
     if dtype.kind in "iub":
         quotient = np.floor_divide(x1, x2)
-        # The floor of a negative quotient lies one below, unless nothing remains.
+        # The floor of a negative quotient is one lower, unless the remainder is 0.
         is_below = ((x1 < 0) != (x2 < 0)) & (quotient * x2 != x1) & (x2 != 0)
         return quotient + is_below.astype(dtype)
     if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
@@ -37,7 +38,7 @@ def pow(x1, x2):
     is_number = isinstance(x2, (bool, int, float, complex))
     if is_number or x2.dtype.kind != "i" or not np.any(x2 < 0):
         return np.power(x1, x2)
-    # The whole part of 1 / x**n, as PyTorch has it; NumPy refuses.
+    # The integer part of 1 / x**n, as in PyTorch; NumPy raises.
     of_one = np.where(np.abs(x1) == 1, np.power(x1, np.abs(x2)), 0)
     return np.where(x2 < 0, of_one, np.power(x1, np.maximum(x2, 0))).astype(x1.dtype)
 
@@ -65,7 +66,7 @@ def attention_weights(query, key, mask, *, scale, is_causal):
         logits = np.where(mask, logits, -np.inf)
     elif mask is not None:
         logits = logits + mask
-    # A row that sees no key at all is zero.
+    # A row whose keys are all masked is zero.
     top = np.max(logits, axis=-1, keepdims=True)
     weights = np.exp(logits - np.where(np.isfinite(top), top, 0))
     total = np.sum(weights, axis=-1, keepdims=True)
@@ -122,7 +123,7 @@ def sliding_window(x, window, *, axis, step):
 
 
 def windows(x, kernel, strides, dilations):
-    """The part of x (batch, spatial..., channels) under each place of the kernel, in order."""
+    """The part of x (batch, spatial..., channels) under each position of the kernel, in order."""
     sizes = x.shape[1:-1]
     outs = [(n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(sizes, kernel, strides, dilations)]
     parts = []

@@ -1,4 +1,4 @@
-"""The tape: entries that know what they were made from, and the way back through them."""
+"""The tape: entries that know their parents, and the backward pass through them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
@@ -12,10 +12,10 @@ __all__ = ["RULES", "Back", "Node", "Parts", "Sparse", "backward", "entry", "num
 # NumPy function -> what to call when one of its arguments is traced.
 RULES: dict[Any, Callable[..., Any]] = {}
 
-# From the gradient of a result to that of one argument; None where nothing goes back.
+# From the gradient of a result to that of one argument; None if there is no gradient.
 Back = Callable[[Any], Any]
 
-# Downwards: of two entries the later one has the smaller number, and goes back first.
+# Counts down: a later entry has a smaller number, and is processed first in the backward pass.
 numbers = count(0, -1)
 
 
@@ -26,12 +26,12 @@ class Node:
 
     number: int
     parents: list["Node"]
-    # One function for each parent, or one that gives the gradients of all of them.
+    # One function for each parent, or one that returns the gradients of all of them.
     backs: list[Back] | Callable[[Any], Sequence[Any]]
 
 
 def entry(parents: list[Node], backs: Any) -> Node:
-    """A new entry, made from `parents`."""
+    """A new entry with these parents."""
     node = Node.__new__(Node)
     node.number = next(numbers)
     node.parents = parents
@@ -53,10 +53,9 @@ class Parts:
 
 
 class Sparse:
-    """A gradient that is 0 but for some elements: `add(total, is_ours)` gives the sum with it.
-
-    The sum of nothing (None) and it is an array of its own; one that is ours may be written to. A
-    loop over the slices of one array would otherwise cost n squared.
+    """A gradient that is 0 but for some elements: `add(total, is_ours)` returns the sum with it.
+    With a total of None the sum is a new array; a total that is ours may be overwritten. Otherwise
+    a loop over the slices of one array would take quadratic time.
     """
 
     __slots__ = ("add",)
@@ -68,9 +67,9 @@ class Sparse:
 def backward(
     ends: Iterable[tuple[Node | None, Any]], once: bool = False, until: int = 0
 ) -> dict[Node, Any]:
-    """From the gradients of some entries those of the roots, and of entries older than `until`.
+    """From the gradients of some entries, those of the roots and of entries older than `until`.
 
-    With `once`, what an entry has kept is let go of as soon as it has been used.
+    With `once`, what an entry has kept is freed as soon as it has been used.
     """
     sums: dict[Node, tuple[Any, bool]] = {}
     waiting: list[tuple[int, Node]] = []
@@ -80,7 +79,7 @@ def backward(
             if node not in sums:
                 heappush(waiting, (node.number, node))
             sums[node] = _added(*sums[node], g) if node in sums else (g, False)
-    # An infinite gradient is a result, not an accident, so NumPy does not warn about it here.
+    # An infinite gradient is a valid result, so NumPy does not warn about it here.
     with np.errstate(all="ignore"):
         while waiting:
             node = heappop(waiting)[1]

@@ -1,4 +1,4 @@
-"""Makes the backend known: to the dispatch table, and its derivatives to the tape."""
+"""Registers the backend in the dispatch table, and its derivatives with the tape."""
 
 import sys
 

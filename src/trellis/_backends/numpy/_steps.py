@@ -1,8 +1,8 @@
-"""Whole steps of optimizers, leaf by leaf: where hundreds of leaves go through one
-operation after another, none is in the cache when the next one needs it.
+"""Whole optimizer steps, leaf by leaf. If instead each operation ran over all of hundreds of
+leaves, no leaf would still be in the cache at the next operation.
 
-The last of an update's numbers is the learning rate. The place of the new variable serves as room
-for what comes before it.
+The last of an update's numbers is the learning rate. Intermediate results are kept in the memory of
+the new variable.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def _step(
     numbers: tuple[float, ...],
     reuse: bool,
 ) -> Step:
-    """The new variables and the new state; None where the rules have to do it."""
+    """The new variables and the new state; None if the transformations must compute them."""
     rate = as_number(rate)
     if rate is None or not are_alike(ws, gs, *slots):
         return None
@@ -88,7 +88,7 @@ def _adamax(arrays: Any, numbers: Any) -> None:
     np.absolute(g, new_w)
     np.add(new_w, epsilon, new_w)
     np.multiply(u, beta2, new_u)
-    np.maximum(new_u, new_w, out=new_u)  # of this one NumPy wants the name
+    np.maximum(new_u, new_w, out=new_u)  # NumPy needs the keyword here
     np.divide(new_m, new_u, new_w)
     np.multiply(new_w, rate, new_w)
     np.subtract(w, new_w, new_w)

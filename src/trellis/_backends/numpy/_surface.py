@@ -1,7 +1,8 @@
-"""All that an ndarray has, on arrays that are being differentiated.
+"""The methods, properties and operators of an ndarray, for arrays that are being differentiated.
 
-A method is the NumPy function of its name, so that one rule answers for both. What would change an
-array in place, or take its values out of the gradient, raises and says what to write instead.
+A method is the NumPy function of the same name, so both have the same derivative. Whatever would
+change an array in place, or lose the gradient of its values, raises an error that says what to
+write instead.
 """
 
 from collections.abc import Callable
@@ -46,7 +47,7 @@ class ArraySurface:
         raise _as_number("x.tolist()")
 
     def __format__(self, spec: str) -> str:
-        """Printing shows the value: f"{loss:.3f}" takes nothing out of the gradient."""
+        """Printing shows the value: f"{loss:.3f}" loses no gradient."""
         return format(_plain(self), spec) if spec else str(self)
 
     def __str__(self) -> str:
@@ -67,10 +68,10 @@ class ArraySurface:
         return bool(np.any(np.equal(self, value)))
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError  # the tape's
+        raise NotImplementedError  # defined by TracedArray
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise NotImplementedError  # the tape's
+        raise NotImplementedError  # defined by TracedArray
 
     def __delitem__(self, index: Any) -> None:
         raise _in_place("del x[index]", "x = x[indices of what stays]")
@@ -128,7 +129,7 @@ class ArraySurface:
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         return np.compress(condition, self, axis=axis, out=out)
 
-    # What others may ask for -----------------------------------------------------------------
+    # Protocols of other libraries ------------------------------------------------------------
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         from ..._core import dispatch
@@ -136,7 +137,7 @@ class ArraySurface:
         return dispatch.load("numpy")
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # the processor, in DLPack's numbers
+        return (1, 0)  # the CPU, in DLPack's numbers
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         raise _outside("x.__dlpack__()")
@@ -191,7 +192,8 @@ _unary = {
 }  # fmt: skip
 
 
-# Beside these, no other type has a say in what an operator does: the rule can be called at once.
+# With an operand of one of these types, no other type can change what an operator does, so its
+# derivative is called directly.
 _plain_types = {np.ndarray, int, float}
 
 
@@ -216,7 +218,7 @@ def _alone(ufunc: Any) -> Callable[[Any], Any]:
 
 
 def _rebound(ufunc: Any) -> Callable[[Any, Any], Any]:
-    """`x += y` gives the name x to a new array, of the shape and type that ndarrays would keep."""
+    """`x += y` rebinds x to a new array, of the shape and type that an ndarray would keep."""
 
     def operator(self: Any, other: Any) -> Any:
         result = ufunc(self, other)
@@ -244,7 +246,7 @@ for _name, _ufunc in _comparisons.items():
     setattr(ArraySurface, f"__{_name}__", _operator(_ufunc))
 for _name, _ufunc in _unary.items():
     setattr(ArraySurface, f"__{_name}__", _alone(_ufunc))
-# `==` is element-wise, so that Python takes the hash away; the tape keeps boxes by identity.
+# Python removes the hash because `==` is element-wise; the tape identifies arrays by identity.
 ArraySurface.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
@@ -255,7 +257,7 @@ def _method(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # NumPy's own way to the rule, where arguments may be wrong or the rule is not ours.
+        # Through NumPy, where arguments may be wrong or the derivative is not from this table.
         is_simple = function in RULES and not args and not kwargs
         return RULES[function](self) if is_simple else function(self, *args, **kwargs)
 
@@ -276,7 +278,7 @@ def _refusing(error: Callable[..., Exception], *words: str) -> Callable[..., Any
     return method
 
 
-# ndarray's methods that work in place, and what does the same without.
+# ndarray's methods that work in place, and what to write instead.
 for _name, _instead in {
     "fill": "x = trellis.full_like(x, value)",
     "partition": "x = np.partition(x, kth)",
@@ -295,7 +297,7 @@ for _name in ("byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "tos
 
 
 def _property(name: str, get: Callable[[Any], Any]) -> None:
-    """A property which ndarrays may write to, in place, and traced arrays may not."""
+    """A property that can be assigned on ndarrays, in place, but not on traced arrays."""
 
     def refuse(self: Any, value: Any) -> None:
         raise _in_place(f"x.{name} = value", "x = a new array")

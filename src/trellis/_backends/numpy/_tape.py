@@ -1,9 +1,9 @@
 """Arrays that are being differentiated, and how a call on them gets onto the tape.
 
 `TracedArray` answers `__array_ufunc__` and `__array_function__`, so the backend's functions are the
-plain NumPy ones: on plain arrays they cost nothing extra, on traced arrays NumPy itself hands the
-call to the rule book `RULES`. A NumPy function without a rule raises: it never cuts the path in
-silence.
+plain NumPy ones. On plain arrays they have no overhead; on traced arrays NumPy itself passes the
+call to the derivative in the table `RULES`. A NumPy function without a derivative raises: it never
+loses the gradient silently.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,11 @@ from ._surface import ArraySurface
 
 
 class TracedArray(ArraySurface):
-    """An array whose history is being recorded; made by gradient functions only.
-
-    Nested gradients have levels: the value of an array of an inner one may be an array of an outer.
+    """An array whose history is being recorded; only gradient functions create it.  Nested
+    gradients have levels: the value of an array of an inner level may be one of an outer level.
     """
 
-    # `_source`, of views only: the array that they show, how they were made, and with what.
+    # `_source`, of views only: their base array, the function that created them, and its arguments.
     __slots__ = ("_level", "_node", "_source", "_value")
 
     def __init__(self, value: Any, level: int, node: Node):
@@ -67,20 +66,20 @@ class TracedArray(ArraySurface):
         return as_view(RULES["getitem"](self, index), self, "getitem", index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Write elements: no memory changes, the array takes another value and history.
+        """Write elements: no memory changes, the array gets another value and history.
 
-        The gradient goes back to what stays of the old elements and to `value`. As in NumPy, all
+        Gradients flow to the old elements that remain and to `value`. As in NumPy, all
         names of this array see the new elements, and a write to a view (a slice, `x.T`,
-        `x.reshape(...)`) writes to the array that it shows. Unlike in NumPy, a view that was taken
-        before a write to its array keeps the old elements: take it again. And `x += y` gives the
-        name x to a new array; `x[...] += y` writes.
+        `x.reshape(...)`) writes to its base array. Unlike in NumPy, a view that was created before
+        a write to its base keeps the old elements: create it again. And `x += y` rebinds x to a new
+        array; `x[...] += y` writes.
         """
         if isinstance(value, (list, tuple)):
             value = array_from(value, None)
         self._become(RULES["setitem"](self._current(), value, index))
 
     def _current(self) -> "TracedArray":
-        """This array; a view taken again."""
+        """This array; if it is a view, created again."""
         source = getattr(self, "_source", None)
         if source is None:
             return self
@@ -88,7 +87,7 @@ class TracedArray(ArraySurface):
         return RULES[function](whole._current(), *arguments)
 
     def _become(self, new: Any) -> None:
-        """Take the value and history of `new`; what this array is a view of changes with it."""
+        """Take the value and history of `new`; if this array is a view, its base changes too."""
         self._value, self._level, self._node = new._value, new._level, new._node
         source = getattr(self, "_source", None)
         if source is not None:
@@ -96,12 +95,13 @@ class TracedArray(ArraySurface):
             whole._become(WRITES[function](new, whole._current(), *arguments))
 
 
-# For functions that make views: `write(view, whole, *arguments)` gives `whole` with `view` in it.
+# For functions that create views: `write(view, whole, *arguments)` returns `whole` with `view` in
+# it.
 WRITES: dict[Any, Callable[..., Any]] = {}
 
 
 def as_view(part: Any, whole: TracedArray, function: Any, *arguments: Any) -> Any:
-    """`part`, made from `whole`; if it is a view, what is written to it reaches `whole`."""
+    """`part`, computed from `whole`; if it is a view, writing to it also changes `whole`."""
     value, base = part._value, whole._value
     while type(value) is TracedArray:
         value, base = value._value, base._value
@@ -111,7 +111,7 @@ def as_view(part: Any, whole: TracedArray, function: Any, *arguments: Any) -> An
     return part
 
 
-# The types of results that are arrays; others are looked at by `_boxed`.
+# The types of results that are arrays; `_boxed` handles all others.
 ARRAYS = {
     np.ndarray, np.float16, BFLOAT16.type, np.float32, np.float64, np.complex64, np.complex128,
 }  # fmt: skip
@@ -125,12 +125,12 @@ def primitive(
 ) -> Callable[..., Any]:
     """`function`, recorded where an argument is traced; the function itself sees plain values only.
 
-    Its derivatives are given by `defvjp`, one for each argument, or by `jointly(places, ans, args,
-    kwargs)`, which gives the map from a gradient to the list of those of the arguments at `places`.
-    Of nested gradients the innermost is recorded first.
+    Its derivatives are defined by `defvjp`, one for each argument, or by `jointly(places, ans,
+    args, kwargs)`, which returns the map from a gradient to the list of the gradients of the
+    arguments at `places`. Of nested gradients, the innermost is recorded first.
     """
     makers: list[Any] = []
-    # As little Python as it takes: this runs for every call on a traced array.
+    # As little Python as possible: this runs for every call on a traced array.
     new, traced, new_node, node_type = TracedArray.__new__, TracedArray, Node.__new__, Node
 
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -186,10 +186,10 @@ def primitive(
 
 
 def defvjp(recorded: Any, *makers: Callable[..., Any]) -> None:
-    """Give a primitive its derivatives, by its first arguments.
+    """Define the derivatives of a primitive with respect to its first arguments.
 
     They are of the form `lambda ans, *args: lambda g: ...`, and may call NumPy functions on traced
-    arrays, which is how higher orders come about.
+    arrays, which gives higher orders.
     """
     recorded.makers[:] = makers
 
@@ -200,7 +200,7 @@ def _check_place(recorded: Any, place: int, makers: list[Any]) -> None:
 
 
 def _boxed(ans: Any, level: int, node: Node, recorded: Any) -> Any:
-    """The traced form of a result that is no plain array."""
+    """The traced form of a result that is not a plain array."""
     for y in ans if isinstance(ans, tuple) else (ans,):
         if type(y) is TracedArray and y._level >= level:
             raise TracingError(
@@ -229,7 +229,7 @@ def _boxed(ans: Any, level: int, node: Node, recorded: Any) -> Any:
 
 
 def parts_of(results: tuple[Any, ...], level: int, whole: Node) -> tuple[TracedArray, ...]:
-    """Several results of one entry; the gradients of them arrive there as `Parts`."""
+    """Several results of one entry, which gets their gradients as `Parts`."""
     size = len(results)
 
     def part(i: int) -> Node:
@@ -238,7 +238,7 @@ def parts_of(results: tuple[Any, ...], level: int, whole: Node) -> tuple[TracedA
     return tuple([TracedArray(y, level, part(i)) for i, y in enumerate(results)])
 
 
-# The rule book ------------------------------------------------------------------------------------
+# Derivatives --------------------------------------------------------------------------------------
 
 
 def _rule_for(function: Any) -> Callable[..., Any]:
@@ -251,14 +251,14 @@ def _rule_for(function: Any) -> Callable[..., Any]:
 def no_rule(name: str) -> NotSupportedError:
     return NotSupportedError(
         f"NumPy's {name} has no derivative rule on the numpy backend, so it cannot be used on an "
-        "array that is being differentiated. Use the trellis function of that purpose, give it a "
+        "array that is being differentiated. Use the Trellis function for that purpose, define a "
         "rule with trellis.bind_custom_gradient_function, or write trellis.stop_gradient(x) for a "
         "constant."
     )
 
 
 def refuse_out(name: str, out: Any) -> None:
-    """Raise if a result is to be written into an array that is there already."""
+    """Raise if a result is to be written into an existing array."""
     if out is not None:
         raise TracingError(
             f"NumPy's {name} was asked to write a result that is being differentiated into another "
@@ -268,7 +268,7 @@ def refuse_out(name: str, out: Any) -> None:
 
 
 def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """After a TypeError: our error, if arguments were given that the rule does not know."""
+    """After a TypeError: raise our error, if arguments were passed that the derivative lacks."""
     refuse_out(function.__name__, kwargs.get("out"))
     if hasattr(rule, "makers"):
         fits = not kwargs
@@ -284,7 +284,7 @@ def _explain(function: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any:
-    """A primitive with its derivatives, as `defvjp` takes them; entered in the rule book."""
+    """A primitive with its derivatives, as `defvjp` takes them; entered in `RULES`."""
     traced = primitive(function)
     defvjp(traced, *vjps)
     for key in keys or (function,):
@@ -293,9 +293,7 @@ def differentiable(function: Any, *vjps: Any, keys: tuple[Any, ...] = ()) -> Any
 
 
 def constant(*functions: Any) -> None:
-    """Functions that are constant almost everywhere: they see plain values, and no gradient
-    comes back.
-    """
+    """Functions that are constant almost everywhere: they get plain values and have no gradient."""
 
     def on_values(function: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -315,7 +313,7 @@ def _plain(x: Any) -> Any:
 
 
 def composed(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a Python function, written over other NumPy functions, as the rule for `functions`."""
+    """Enter a Python function over other NumPy functions as the implementation of `functions`."""
 
     def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
@@ -353,7 +351,7 @@ class Form:
 
 
 def back_to(x: Any, ans: Any, fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`fn(g)`, from the gradient of `ans`, in the form of the argument `x`; neither is kept."""
+    """`fn(g)`, from the gradient of `ans`, in the shape and dtype of `x`; neither array is kept."""
     if type(x) is type(ans) and x.shape == ans.shape and x.dtype is ans.dtype:
         return fn
     form = Form(x)
@@ -361,7 +359,7 @@ def back_to(x: Any, ans: Any, fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def array_from(obj: Any, dtype: Any) -> Any:
-    """An array out of nested lists that hold traced arrays."""
+    """An array from nested lists that contain traced arrays."""
     if isinstance(obj, (list, tuple)):
         return np.stack([array_from(item, dtype) for item in obj])
     if type(obj) is TracedArray:

@@ -1,6 +1,7 @@
-"""Arrays whose values cannot be looked at: what a compiled function sees under other compilers.
+"""Arrays whose values cannot be read, such as the compilers of other frameworks pass to a function.
 
-`trellis.compile(fn, strict=True)` hands these to `fn` on NumPy, so that code which would fail under
+`trellis.compile(fn, strict=True)` passes these to `fn` on NumPy, so that code which would fail
+under
 `jax.jit`, `torch.compile` or `tf.function` fails here too, with the same error.
 """
 
@@ -52,7 +53,7 @@ class UnreadableArray(np.ndarray):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any([isinstance(x, TracedArray) for x in inputs]):
-            return NotImplemented  # the tape's turn; it meets the values below again
+            return NotImplemented  # the tape handles it, and calls this again for the values
         return hidden(getattr(ufunc, method)(*readable(inputs), **readable(kwargs)))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -66,7 +67,7 @@ ARRAYS.add(UnreadableArray)
 
 
 def hidden(nest: Any) -> Any:
-    """The pytree with arrays that cannot be looked at."""
+    """The pytree with arrays that cannot be read."""
     if isinstance(nest, (np.ndarray, np.generic)):
         return np.asarray(nest).view(UnreadableArray)
     return tree.map(hidden, nest) if tree.is_nest(nest) else nest

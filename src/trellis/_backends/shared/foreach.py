@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 # A whole step of an optimizer: the variables, the gradients, the columns of the state, the number
-# of the step, the learning rate, the numbers of the rule, and whether the state may be overwritten.
-# It gives the new variables and the new state, or None where these arrays are not for it.
+# of the step, the learning rate, the numbers of the transformation, and whether the state may be
+# overwritten. It returns the new variables and the new state, or None for arrays that it does not
+# support.
 Step = tuple[list[Any], tuple[list[Any], ...]] | None
 StepKernel = Callable[
     [list[Any], list[Any], tuple[list[Any], ...], Any, Any, tuple[float, ...], bool], Step

@@ -1,1 +1,1 @@
-"""Weights of other libraries, in their names and layouts, into modules and back."""
+"""Weights of other libraries, with their names and layouts: loading and writing them."""

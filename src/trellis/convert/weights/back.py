@@ -1,4 +1,4 @@
-"""The weights of a model of ours in the names, layouts and tensors of torch."""
+"""The weights of a model with the names, layouts and tensors of torch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def state_dict(model: Module, /, *, like: Mapping[str, Any] | Any = None) -> dic
 
     The inverse of `load_torch_weights`, and the way back into a torch module that was converted:
     `torch_module.load_state_dict(convert.state_dict(model))`. `like` is that module, or its
-    `state_dict`, where its layers have other names but come in the same order.
+    `state_dict`, if its layers have other names but the same order.
 
     >>> import trellis
     >>> from trellis import convert
@@ -65,8 +65,8 @@ def _renamed_like(
         assert names is not None, "all of them were found"
         if spelling.names != entry.names:
             raise ShapeError(
-                f"state_dict() cannot split {entry.names} into {names}; leave `like` away and "
-                "rename the arrays."
+                f"state_dict() cannot split {entry.names} into {names}; remove `like` and rename "
+                "the arrays."
             )
         for name, found in zip(spelling.names, names, strict=True):
             renamed_arrays[found] = arrays[TORCH.name_in(slot.name, name)]

@@ -1,4 +1,4 @@
-"""Safetensors files of weights into a module whose layouts they have: `Module.load_weights`."""
+"""Loading a safetensors file with the module's own layouts: `Module.load_weights`."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from .report import WeightsReport
 def load_file(
     module: Module, path: str | os.PathLike[str], names: Names | None, strict: bool
 ) -> WeightsReport:
-    """Give a module the arrays of a file by their names."""
+    """Load the arrays of a file into a module by name."""
     arrays = read_safetensors(path)
     state = module.state_dict()
     chains = set(state.key_chains())
@@ -38,7 +38,7 @@ def load_file(
     return put_fitting(module, report, fitting, source, refusal if strict else None)
 
 
-# How files begin that look like weights and are none: a pickle could run code.
+# The first bytes of other files of weights, which are not read: a pickle could run code.
 _OTHERS = {
     b"PK\x03\x04": "a zip archive, as torch.save and Keras write it",
     b"\x80": "a pickle",
@@ -47,10 +47,12 @@ _OTHERS = {
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """The arrays of a file; for pickles and the like an error with the way to their weights."""
+    """The arrays of a file; for pickles and the like, an error that says how to get their
+    weights."""
     with open(path, "rb") as file:
         head = file.read(9)
-    # A header of safetensors begins with its length, 8 bytes, and a brace: it may be any of these.
+    # A safetensors file begins with 8 bytes of length, which may look like any of these, and a
+    # brace.
     for start, kind in _OTHERS.items():
         if head.startswith(start) and head[8:] != b"{":
             raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Which arrays fit the variables and buffers of a module, and putting them there."""
+"""Which arrays fit the variables and buffers of a module, and loading them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -19,14 +19,14 @@ from ...nn.module.variables import set_variables, stored_variables
 from .naming import some_of
 from .report import WeightsReport
 
-# Types of arrays there and here: equal; cast where no value is lost but by rounding; not compared.
+# Types of the arrays must be equal; may be cast if values only get rounded; are not compared.
 Types = Literal["equal", "cast", "any"]
 
 
 class Found:
-    """The arrays that were found for a module, by key chain: `{chain: (name there, array)}`.
+    """The arrays that were found for a module, by key path: `{path: (name there, array)}`.
 
-    A second name of a shared array counts for it, and must hold the same values.
+    A second name of a shared array is accepted, and must hold the same values.
     """
 
     def __init__(self, node: Node):
@@ -34,11 +34,11 @@ class Found:
         self._places = _second_places(node)
 
     def place(self, chain: str) -> str:
-        """Where the array of a chain is kept."""
+        """The key path under which the array is kept."""
         return self._places.get(chain, chain)
 
     def is_second(self, chain: str) -> bool:
-        """Whether this is another chain of an array that is kept elsewhere."""
+        """Whether this is a second key path of a shared array."""
         return chain in self._places
 
     def add(self, chain: str, name: str, x: Array) -> None:
@@ -46,13 +46,13 @@ class Found:
         first, known = self.arrays.setdefault(chain, (name, x))
         if known is not x and not is_equal(known, x):
             raise ArgumentError(
-                f"{first!r} and {name!r} are one array here, {chain!r}, but differ there; leave "
-                "one of them out with names={...: None}."
+                f"{first!r} and {name!r} are one array here, {chain!r}, but differ there; skip one "
+                "of them with names={...: None}."
             )
 
 
 def _second_places(node: Node) -> dict[str, str]:
-    """Where arrays that stand at several places are kept: {other chain: chain in `v`}."""
+    """The key paths of shared arrays: {second path: path in `v`}."""
     found = dict(node.duplicates)
     for child, path in node.places():
         head = "/".join(path)
@@ -74,7 +74,7 @@ def is_equal(x: Array, y: Array) -> bool:
 def compare(
     found: Found, unexpected: Sequence[str], state: Container, types: Types
 ) -> tuple[WeightsReport, dict[str, Any]]:
-    """What fits and what does not, and the NumPy arrays that fit, by chain."""
+    """The report of what fits, and the NumPy arrays that fit, by key path."""
     chains = state.key_chains()
     missing = [chain for chain in chains if chain not in found.arrays]
     report = WeightsReport(missing=tuple(missing), unexpected=tuple(unexpected))
@@ -97,7 +97,7 @@ def compare(
 
 
 def _can_become(x: Array, there: str, here: str) -> bool:
-    """Floats become floats; integers only what keeps their values."""
+    """Floats can become floats; integers only types that keep their values."""
     for kind in (FLOATING, COMPLEX):
         if there in kind and here in kind:
             return True
@@ -111,7 +111,7 @@ def like(x: Array, model: Array) -> Any:
 
 
 def put(module: Module, arrays: Mapping[str, Any], made: Callable[[Any, Any], Any] = like) -> None:
-    """Give a module these arrays; `made(new, old)` is the array that takes the place of `old`."""
+    """Set these arrays of a module; `made(new, old)` is the array that replaces `old`."""
     node = module.__node__
     v, kept = stored_variables(node).copy(), buffers(node).copy()
     for nest in (v, kept):
@@ -130,15 +130,15 @@ def put_fitting(
     source: str,
     refusal: Callable[[], str] | None,
 ) -> WeightsReport:
-    """Load what fits. `refusal` words the error where all must fit; None: a part is enough."""
+    """Load what fits. If all must fit, `refusal` words the error; None: a part will do."""
     if refusal is not None and not report.is_complete:
         raise ShapeError(refusal())
     chains = module.state_dict().key_chains()
     if not report.matched and chains and refusal is None:
         raise ArgumentError(
             f"Nothing of {source} fits: it has "
-            f"{some_of([*report.unexpected, *report.wrong_shape])}, and here are "
-            f"{some_of(chains)}. Say with names= which is which."
+            f"{some_of([*report.unexpected, *report.wrong_shape])}, and the module has "
+            f"{some_of(chains)}. Pass names= to match them."
         )
     put(module, arrays)
     return report

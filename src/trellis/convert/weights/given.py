@@ -1,4 +1,4 @@
-"""What users hand over as weights: modules, models, dicts, lists, files; all as NumPy arrays."""
+"""The weights that users pass (modules, models, dicts, lists, files), as NumPy arrays."""
 
 import os
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from .files import read_safetensors
 
 
 class Given(NamedTuple):
-    """Arrays by name, and what else can be known of them."""
+    """Arrays by name, with what is known about them."""
 
     arrays: dict[str, Any]
-    addresses: Mapping[str, Any]  # where in memory they began: tied weights have two names
+    addresses: Mapping[str, Any]  # their memory addresses: tied weights have two names
     epsilons: Mapping[str, float]  # of the norm that an array belongs to
     has_names: bool = True  # whether the names mean something
 
@@ -25,7 +25,7 @@ class Given(NamedTuple):
 def check_model(model: object, function: str) -> None:
     if not isinstance(model, Module):
         raise ArgumentTypeError(
-            f"{function}() expects a model of Trellis first, got {type(model).__name__}."
+            f"{function}() expects a Trellis module first, got {type(model).__name__}."
         )
     if not model.built:
         raise ArgumentError(
@@ -35,7 +35,7 @@ def check_model(model: object, function: str) -> None:
 
 
 def given_by_torch(given: Any) -> Given:
-    """Of a state_dict, a module or a safetensors file."""
+    """From a state_dict, a module or a safetensors file."""
     epsilons = _epsilons_of_torch(given)
     if isinstance(given, (str, os.PathLike)):
         given = read_safetensors(given)
@@ -63,7 +63,7 @@ def _address(x: Any) -> Any:
 
 
 def given_by_keras(given: Any) -> Given:
-    """Of a model or layer, its `get_weights()`, or a dict of arrays by path."""
+    """From a model or layer, its `get_weights()`, or a dict of arrays by path."""
     if isinstance(given, Mapping):
         return Given({name.removesuffix(":0"): as_record(x) for name, x in given.items()}, {}, {})
     variables = getattr(given, "weights", None)
@@ -78,7 +78,7 @@ def given_by_keras(given: Any) -> Given:
     arrays = {}
     for variable in variables:
         path = _path_of(variable)
-        while path in arrays:  # two layers may have been given one name
+        while path in arrays:  # two layers may have the same name
             head, _, last = path.rpartition("/")
             path = f"{head}_/{last}"
         arrays[path] = np.asarray(variable.numpy())
@@ -86,7 +86,7 @@ def given_by_keras(given: Any) -> Given:
 
 
 def _epsilons_of_torch(given: Any) -> dict[str, float]:
-    """By the names of the arrays, where the module itself was given."""
+    """Epsilons of norms, by the names of their arrays, if the module itself was passed."""
     found: dict[str, float] = {}
     if not hasattr(given, "named_modules"):
         return found
@@ -100,7 +100,7 @@ def _epsilons_of_torch(given: Any) -> dict[str, float]:
 
 
 def _epsilons_of_keras(given: Any) -> dict[str, float]:
-    """The same, where a model or layer was given."""
+    """The same, if a model or layer was passed."""
     found: dict[str, float] = {}
     if not hasattr(given, "weights"):
         return found

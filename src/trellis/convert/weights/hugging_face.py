@@ -1,6 +1,6 @@
-"""Weights in Hugging Face's names and layouts, for models that know both.
+"""Weights with Hugging Face's names and layouts, for models that define both.
 
-A model's table `names` maps the chain of a layer to Hugging Face's name of it; `*` stands for a
+A model's table `names` maps the key path of a layer to its name in Hugging Face; `*` means a
 number. The last parts, "w" and "weight", are added here.
 """
 
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"(?<=/)v(\d+)(?=/)")
 
 
 def name_of(chain: str, table: Mapping[str, str]) -> str:
-    """Hugging Face's name of a variable.
+    """The name of a variable in Hugging Face.
 
     >>> name_of("layers/v10/query/w", {"layers/*/query": "encoder.layer.*.attention.query"})
     'encoder.layer.10.attention.query.weight'
@@ -41,12 +41,12 @@ def name_of(chain: str, table: Mapping[str, str]) -> str:
 
 
 def names_of(chains: Iterable[str], table: Mapping[str, str]) -> dict[str, str]:
-    """`{chain here: name there}`."""
+    """`{key path: name in Hugging Face}`."""
     return {chain: name_of(chain, table) for chain in chains}
 
 
 def _pattern_of(chain: str) -> str:
-    """A chain with stars for its numbers."""
+    """A key path with stars for its numbers."""
     return _NUMBER.sub("*", chain)
 
 
@@ -57,7 +57,7 @@ def fill(
     strict: bool,
     source: str,
 ) -> WeightsReport:
-    """Give a model the arrays of a file; `placed` brings each into its framework."""
+    """Load the arrays of a file into a model; `placed` converts each to its framework."""
     found, unused = _found(model, arrays)
     report, fitting = compare(found, unused, model.state_dict(), "any")
     names = model.hugging_face_names()
@@ -76,7 +76,7 @@ def fill(
 
 
 def _found(model: "Pretrained", arrays: Mapping[str, Any]) -> tuple[Found, list[str]]:
-    """The arrays of the model's variables, and the names that nothing here asks for."""
+    """The arrays of the model's variables, and the names that are not used."""
     names = {model._legacy(name): name for name in arrays}
     if model.prefix and not any([name.startswith(model.prefix) for name in names]):
         names = {_with_prefix(model, new): old for new, old in names.items()}
@@ -100,7 +100,7 @@ def _found(model: "Pretrained", arrays: Mapping[str, Any]) -> tuple[Found, list[
 
 
 def _with_prefix(model: "Pretrained", name: str) -> str:
-    """The whole name of a weight of the body; heads have none."""
+    """The whole name of a weight of the body; weights of heads have no prefix."""
     heads = [each for each in model.names.values() if not each.startswith(model.prefix)]
     is_head = any([name == head or name.startswith(f"{head}.") for head in heads])
     return name if is_head else model.prefix + name
@@ -114,7 +114,7 @@ def arrays_of(model: "Pretrained") -> dict[str, Any]:
         if layout is not None:
             x = x.transpose([layout.index(i) for i in range(len(layout))])
         arrays[model._short(name)] = x
-        if name.endswith("running_mean"):  # transformers counts batches, and nobody reads it
+        if name.endswith("running_mean"):  # transformers counts batches; the count is not used
             counter = name.removesuffix("running_mean") + "num_batches_tracked"
             arrays[model._short(counter)] = np.zeros((), "int64")
     return arrays

@@ -1,4 +1,4 @@
-"""How Keras stores what the layers of trellis.nn have."""
+"""How Keras stores the variables of the layers of trellis.nn."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,13 +44,13 @@ def _separable(layer: Module, own: Mapping[str, Any]) -> Layout:
 
 
 def _prelu(layer: Module, own: Mapping[str, Any]) -> Layout:
-    """Keras gives the slopes the axes of the input, of size 1 where they are shared."""
+    """The slopes in Keras have the axes of the input, of size 1 where they are shared."""
     n = own["w"].shape[0]
     return Layout([Entry("w", ("alpha",), lambda w: np.reshape(w, (n,)), is_loose=True)])
 
 
 def _recurrent(layer: Module, own: Mapping[str, Any]) -> Layout:
-    """A stack is several layers there, both directions one layer around two."""
+    """In Keras a stack is several layers, and both directions are one layer around two."""
     parts = parts_of(layer)
     entries = []
     for part in parts:
@@ -61,7 +61,7 @@ def _recurrent(layer: Module, own: Mapping[str, Any]) -> Layout:
 
 
 # The gates of a GRU: update, reset, new there; reset, update, new here. Its two biases are the rows
-# of one array, which Keras has with reset_after=True, the formula that is ours.
+# of one array, as in Keras with reset_after=True, which has the formula used here.
 
 
 def _swapped(x: np.ndarray) -> Any:

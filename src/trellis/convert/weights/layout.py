@@ -1,4 +1,4 @@
-"""Where another library keeps what a layer of ours has: its names, and its order of the axes."""
+"""How another library stores the variables of a layer: their names and the order of their axes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,20 +24,20 @@ def transposed(x: np.ndarray) -> tuple[Any, ...]:
 
 
 class Spelling(NamedTuple):
-    """Names in the other library, after that of the layer, and the array of ours out of theirs."""
+    """Names in the other library, relative to the layer, and our array computed from theirs."""
 
     names: tuple[str, ...]
     load: Callable[..., Any] = as_it_is
 
 
 class Entry(NamedTuple):
-    """One variable or buffer of a layer, and what the other library has in its place."""
+    """One variable or buffer of a layer, and the arrays of the other library for it."""
 
     chain: str
     names: tuple[str, ...]
     load: Callable[..., Any] = as_it_is
-    back: Callable[[Any], tuple[Any, ...]] = alone  # their arrays out of ours; also their shapes
-    others: tuple[Spelling, ...] = ()  # where the same is also found
+    back: Callable[[Any], tuple[Any, ...]] = alone  # their arrays from ours; also their shapes
+    others: tuple[Spelling, ...] = ()  # other names and layouts of the same array
     is_loose: bool = False  # axes of size 1 do not count
 
     def spellings(self) -> list[Spelling]:
@@ -48,17 +48,17 @@ class Layout(NamedTuple):
     """All entries of a layer."""
 
     entries: list[Entry]
-    order: tuple[str, ...] = ()  # of their names, where it is not that of the entries
-    beside: Mapping[str, Any] = {}  # what they have and we do not, with what it begins with
+    order: tuple[str, ...] = ()  # of their names, if it is not that of the entries
+    beside: Mapping[str, Any] = {}  # arrays that only they have, with initial values
     seconds: Mapping[str, str] = {}  # second names of shared arrays: {second: first}
-    with_children: bool = False  # whether the modules below are among the entries
+    with_children: bool = False  # whether the entries include the modules below
 
 
 Rule = Callable[[Any, Mapping[str, Any]], Layout]
 
 
 def same_arrays(**names: str) -> Rule:
-    """A layer whose arrays look the same in both: their names there by those here."""
+    """A layer whose arrays are the same in both libraries: {name here: name there}."""
     entries = [Entry(chain, (name,)) for chain, name in names.items()]
     return lambda layer, own: Layout(entries)
 
@@ -78,10 +78,10 @@ class Library(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A layer at its place in the model."""
+    """A layer and its position in the model."""
 
     path: str  # of its variables in ours: "layers/v0"
-    name: str  # that it would have in the other library: "0"
+    name: str  # its expected name in the other library: "0"
     layer: Any
     layout: Layout
     own: Mapping[str, Any]  # its variables and buffers by chain
@@ -89,7 +89,7 @@ class Slot(NamedTuple):
 
     @property
     def place(self) -> str:
-        """For people: "Linear at 'layers/v0'"."""
+        """For messages: "Linear at 'layers/v0'"."""
         return f"{type(self.layer).__name__} at {self.path or 'the top'!r}"
 
     def order(self) -> list[str]:
@@ -105,7 +105,7 @@ class Slot(NamedTuple):
         """The shapes that their arrays must have, by name."""
         found = {}
         for entry in entries:
-            # No memory is needed to ask for a shape.
+            # Finding a shape needs no memory.
             ours = np.broadcast_to(np.float32(0), tuple(self.own[entry.chain].shape))
             for name, x in zip(entry.names, entry.back(ours), strict=True):
                 found[name] = tuple(x.shape)
@@ -177,7 +177,7 @@ def _name_of_child(module: Module, steps: tuple[str, ...], library: Library) -> 
         if base in library.children:
             known = library.children[base]
             steps = (known.get(steps[0], steps[0]), *steps[1:])
-    # The first step is an attribute; those behind it are places in lists, or keys.
+    # The first step is an attribute; the others are indices of lists, or keys.
     plain = [re.sub(r"^v(\d+)$", r"\1", step) for step in steps[1:]]
     return joined(library.separator, steps[0], *plain)
 

@@ -24,15 +24,15 @@ def load_torch_weights(
     names: Names | None = None,
     strict: bool = True,
 ) -> WeightsReport:
-    """Give a model the weights of a torch module that has the same layers.
+    """Load the weights of a torch module with the same layers into a model.
 
     `state_dict` is that of the module, the module, or the path of a safetensors file. Layouts are
-    ours afterwards: filters, the matrices and biases of recurrent layers, packed projections,
-    running statistics; floats have the type of the model. Layers are found by their names, which
-    `convert.state_dict(model)` shows, or, where those differ, in order; `names` says which is
-    which, a dict of names or their beginnings or a function from torch's name to that one.
-    Everything that does not fit is listed in one error. With `strict=False` what fits by name is
-    loaded, and the report says what does not.
+    converted: filters, the matrices and biases of recurrent layers, packed projections, running
+    statistics; floats are cast to the type of the model. Layers are found by the names that
+    `convert.state_dict(model)` shows or, where those differ, in order. `names` renames: a dict of
+    whole names or prefixes, or a function, from torch's name to the one shown. One error lists
+    everything that does not fit. With `strict=False` what fits by name is loaded, and the report
+    lists the rest.
 
     >>> import numpy as np, trellis
     >>> from trellis import convert
@@ -59,13 +59,13 @@ def load_keras_weights(
     names: Names | None = None,
     strict: bool = True,
 ) -> WeightsReport:
-    """Give a model the weights of a Keras model that has the same layers.
+    """Load the weights of a Keras model with the same layers into a model.
 
-    `weights` is a Keras model or layer, what its `get_weights()` gives, or a dict of arrays by
-    path. Keras numbers its names, so layers are found in order, unless `names` maps paths, or their
-    beginnings, to the chain of a layer and Keras' own name in it ("head/kernel"). The rest is as in
-    `load_torch_weights`. A GRU must have been made with `reset_after=True`, Keras' default.
-    Epsilons are arguments of the layers, not weights: those of Keras' norms are 1e-3 unless given.
+    `weights` is a Keras model or layer, the result of its `get_weights()`, or a dict of arrays by
+    path. Keras numbers its names, so layers are found in order, unless `names` maps paths or
+    prefixes to the key path of a layer and Keras' own name in it ("head/kernel"). The rest is as in
+    `load_torch_weights`. A GRU must have `reset_after=True`, Keras' default. Epsilons are arguments
+    of the layers, not weights: those of Keras' norms are 1e-3 by default.
 
     >>> import numpy as np, trellis
     >>> from trellis import convert
@@ -114,7 +114,7 @@ def _load(
 def _unexpected(
     new_names: Mapping[str, str], used: set[str], addresses: Mapping[str, Any]
 ) -> list[str]:
-    """What nothing here was made of; a second name of the same memory is none of them."""
+    """The arrays that were not used; a second name of the same memory does not count."""
     known = {addresses[name] for name in used if name in addresses}
     return [
         old
@@ -126,7 +126,7 @@ def _unexpected(
 def _examined(
     model: Module, matches: list[Match], arrays: Mapping[str, Any], unexpected: list[str]
 ) -> tuple[WeightsReport, dict[str, Any]]:
-    """The report, and what is to be loaded, in our layout and by chain."""
+    """The report, and the arrays to load, in our layout and by key path."""
     found = Found(model.__node__)
     shapes = {}
     for each in matches:
@@ -161,7 +161,7 @@ def _differences(report: WeightsReport, matches: list[Match], library: Library) 
 
 
 def _notes(matches: list[Match], epsilons: Mapping[str, float]) -> tuple[str, ...]:
-    """Norms whose epsilon differs: no weight shows it, and every result would."""
+    """Norms whose epsilon differs: the weights do not show it, but all results would differ."""
     found: dict[str, None] = {}
     for slot, _, _, names in matches:
         here = getattr(slot.layer, "_eps", None)

@@ -1,7 +1,7 @@
 """Which array of another library belongs to which variable: by name, or in order.
 
-By name where every layer is found so. Otherwise in order, and only if that fits from the first to
-the last: half by name and half in order, two layers of one shape could change places unnoticed.
+By name if that finds every layer. Otherwise in order, and only if all of them fit: partly by name
+and partly in order, two layers of one shape could be swapped unnoticed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from .layout import Entry, Library, Slot, Spelling
 
 
 class Match(NamedTuple):
-    """An entry of a slot, and the names of the arrays that it is made of; None: not found."""
+    """An entry of a slot, and the names of the arrays for it; None: not found."""
 
     slot: Slot
     entry: Entry
@@ -21,11 +21,11 @@ class Match(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """What belongs together."""
+    """The result of matching."""
 
     matches: list[Match]
-    used: set[str]  # names there that were used up
-    why_not_in_order: str = ""  # a sentence, where neither names nor order fit
+    used: set[str]  # names there that were used
+    why_not_in_order: str = ""  # the reason, if neither names nor order fit
 
     @property
     def is_whole(self) -> bool:
@@ -35,7 +35,7 @@ class Matching(NamedTuple):
 def match(
     slots: Sequence[Slot], given: Given, library: Library, names: Mapping[str, str], by_order: bool
 ) -> Matching:
-    """By `{name it would have: name it has}`, or, where that finds less than all, in order."""
+    """By `{expected name: actual name}` or, if that does not find all, in order."""
     found = _by_name(slots, names, library)
     if found.is_whole or not by_order:
         return found
@@ -70,14 +70,14 @@ def _by_name(slots: Sequence[Slot], names: Mapping[str, str], library: Library) 
 def _in_order(
     slots: Sequence[Slot], arrays: Mapping[str, Any], library: Library, with_names: bool
 ) -> Matching | str:
-    """Layers and arrays one after the other; a sentence where that cannot be."""
+    """Match layers and arrays one after the other; the reason if that is not possible."""
     beside = {name for slot in slots for name in slot.layout.beside}
     skipped = {name for name in arrays if name.rpartition(library.separator)[2] in beside}
     remaining = [name for name in arrays if name not in skipped]
     matches: list[Match] = []
     for slot in slots:
         if not with_names and not slot.is_known:
-            return f"of {slot.place} nobody knows the order of its variables"
+            return f"the order of the variables of {slot.place} is not known"
         if library.name == "torch":
             found = _under_one_name(slot, remaining, arrays)
         else:
@@ -95,7 +95,7 @@ def _in_order(
 def _under_one_name(
     slot: Slot, remaining: list[str], arrays: Mapping[str, Any]
 ) -> list[Match] | None:
-    """torch: the arrays of a layer stand together, and their names begin alike."""
+    """torch: the arrays of a layer are adjacent, and their names have the same prefix."""
     known = {name: None for e in slot.layout.entries for s in e.spellings() for name in s.names}
     first = remaining[0] if remaining else ""
     heads = [first[: -len(name)] for name in known if f".{first}".endswith(f".{name}")]
@@ -116,7 +116,7 @@ def _under_one_name(
 def _next_in_row(
     slot: Slot, remaining: list[str], arrays: Mapping[str, Any], with_names: bool
 ) -> list[Match] | None:
-    """Keras: names are numbered by the process, so only their last part says something."""
+    """Keras: names are numbered by the process, so only their last part is meaningful."""
     order = slot.order()
     taken = dict(zip(order, remaining, strict=False))
     if len(taken) < len(order):
@@ -138,7 +138,7 @@ def _next_in_row(
 def wrong_shape(
     match: Match, arrays: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The shape that is there and the one that it should have; None if they agree."""
+    """The actual and the expected shape; None if they agree."""
     assert match.names is not None, "only what was found has a shape"
     if match.spelling.names != match.entry.names:
         ours = tuple(match.slot.own[match.entry.chain].shape)

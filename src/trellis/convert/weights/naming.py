@@ -5,15 +5,15 @@ from typing import Any
 
 from ..._core.errors import ArgumentError, ArgumentTypeError
 
-# Whole names or their beginnings in a dict, or a function; None leaves an array out.
+# Whole names or prefixes in a dict, or a function; None skips an array.
 Names = Mapping[str, str | None] | Callable[[str], str | None]
 
-# What torch calls the arrays that most layers have.
+# torch's names of the arrays that most layers have.
 TORCH_LEAVES = {"w": "weight", "b": "bias", "mean": "running_mean", "var": "running_var"}
 
 
 def renamed(arrays: Mapping[str, Any], names: Names | None, function: str) -> dict[str, str]:
-    """{new name: old name} of the arrays; those that `names` makes None are left out.
+    """{new name: old name} of the arrays; those that `names` maps to None are left out.
 
     >>> renamed({"bert.w": 1, "head.b": 2}, {"bert": "", "head": None}, "load_weights")
     {'w': 'bert.w'}

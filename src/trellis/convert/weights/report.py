@@ -1,4 +1,4 @@
-"""What became of each array when weights were loaded."""
+"""What happened to each array when weights were loaded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class WeightsReport:
-    """What became of each array when weights were loaded; `print(report)` shows it.
+    """What happened to each array when weights were loaded; `print(report)` shows it.
 
     >>> report = WeightsReport(matched={"w": "weight"}, unexpected=("bias",))
     >>> report.is_complete
@@ -21,13 +21,13 @@ class WeightsReport:
         bias
     """
 
-    matched: dict[str, str] = field(default_factory=dict)  # {chain here: name there}
-    missing: tuple[str, ...] = ()  # chains here that keep what they had
-    unexpected: tuple[str, ...] = ()  # names there without a place here
+    matched: dict[str, str] = field(default_factory=dict)  # {key path: name there}
+    missing: tuple[str, ...] = ()  # key paths of arrays that were not changed
+    unexpected: tuple[str, ...] = ()  # names there that were not used
     wrong_shape: dict[str, tuple[Shape, Shape]] = field(default_factory=dict)  # (there, here)
     wrong_dtype: dict[str, tuple[str, str]] = field(default_factory=dict)  # (there, here)
     cast: dict[str, tuple[str, str]] = field(default_factory=dict)  # loaded, in the type here
-    notes: tuple[str, ...] = ()  # differences besides the weights
+    notes: tuple[str, ...] = ()  # other differences
 
     @property
     def is_complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""How torch.nn stores what the layers of trellis.nn have."""
+"""How torch.nn stores the variables of the layers of trellis.nn."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from .layout import Entry, Layout, Library, Rule, Spelling, parts_of, same_array
 from .naming import TORCH_LEAVES
 
 # Filters: (out, in, *kernel) there, (*kernel, in, out) here; of transposed convolutions
-# (in, out, *kernel) there, (*kernel, out, in) here: all axes change alike.
+# (in, out, *kernel) there, (*kernel, out, in) here: the same permutation for both.
 
 
 def _filter_from_torch(w: np.ndarray) -> Any:
@@ -44,13 +44,13 @@ def _depthwise(layer: Module, own: Mapping[str, Any]) -> Layout:
 
 def _batch_norm(layer: Module, own: Mapping[str, Any]) -> Layout:
     entries = [Entry(chain, (name,)) for chain, name in TORCH_LEAVES.items()]
-    # torch counts its batches, for momentum=None; here there is always a momentum.
+    # torch counts its batches, for momentum=None; in Trellis the momentum is always a number.
     beside = {"num_batches_tracked": np.zeros((), "int64")} if "mean" in own else {}
     return Layout(entries, beside=beside)
 
 
 def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
-    """Gates lie in the same order; matrices are transposed; torch has two biases everywhere."""
+    """Gates have the same order; matrices are transposed; torch always has two biases."""
     entries = []
     for part in parts_of(layer):
         number, _, direction = part.removeprefix("layer").partition("_")
@@ -59,7 +59,7 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
             entries.append(Entry(f"{part}/{chain}", (name + end,), np.transpose, transposed))
         biases = (f"bias_ih{end}", f"bias_hh{end}")
         if "rb" in layer.bias_names:
-            # The second bias of a GRU stands inside the product with the reset gate.
+            # The second bias of a GRU is inside the product with the reset gate.
             entries.append(Entry(f"{part}/b", biases[:1]))
             entries.append(Entry(f"{part}/rb", biases[1:]))
         else:
@@ -68,7 +68,7 @@ def _recurrent(layer: Any, own: Mapping[str, Any]) -> Layout:
 
 
 def _sum(x: np.ndarray, y: np.ndarray) -> Any:
-    """Half precisions are added in float32: the sum is not yet what the layer rounds to."""
+    """16-bit floats are added in float32, since the layer rounds only later."""
     if x.dtype.itemsize < 4:
         x, y = x.astype("float32"), y.astype("float32")
     return x + y
@@ -79,7 +79,7 @@ def _stacked(*parts: np.ndarray) -> Any:
 
 
 def _attention(layer: Module, own: Mapping[str, Any]) -> Layout:
-    """torch packs the three projections as we do; models of others often keep them apart."""
+    """torch packs the three projections as Trellis does; other models often have three arrays."""
     apart = [tuple([f"{x}_proj.{kind}" for x in "qkv"]) for kind in ("weight", "bias")]
     packed = Entry("in_proj_weights", ("in_proj_weight",), others=(Spelling(apart[0], _stacked),))
     bias = Entry("in_proj_bias", ("in_proj_bias",), others=(Spelling(apart[1], _stacked),))

@@ -422,9 +422,9 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
                 tracker.leave(entry)
         if type(result) in _LATER:
             raise NotSupportedError(
-                f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs when "
-                "the call is over and would not see what the call was given. Return a list, or "
-                "write a generator that calls the module."
+                f"{type(self).__name__}._forward gives a {type(result).__name__}, which runs after "
+                "the call and would not see the variables passed to it. Return a list, or write a "
+                "generator that calls the module."
             )
         if tracker is not None:
             tracker.record(self, result)
