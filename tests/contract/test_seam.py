@@ -1,4 +1,4 @@
-"""A backend of seven names runs every row through the host; one of a few dozen derives the rest."""
+"""A backend of seven names runs every case on the host; one of a few dozen derives the rest."""
 
 import inspect
 
@@ -19,7 +19,7 @@ SOME = list(ROWS)[::5]
 
 @pytest.fixture(scope="module", params=SMALL)
 def small(request):
-    """The name of a small backend, known while the tests of this file run."""
+    """The name of a small backend, registered while the tests of this file run."""
     with registered(SMALL[request.param]()):
         yield request.param
 
@@ -31,7 +31,7 @@ def arrays(row, dtype, name):
 
 def check_row(row, name, order):
     if name == "boxed_narrow" and row.op == "can_cast":
-        # The rows ask for types that it does not have.
+        # These cases need types that it does not have.
         with pytest.raises(errors.DtypeError, match=r"float64|complex128"):
             with trellis.using_backend(name):
                 run(row, arrays(row, "float32", name))
@@ -125,7 +125,7 @@ def test_a_backend_without_64_bits_counts_in_32():
 
 
 def test_a_small_backend_is_traced(small):
-    """A recording stands in for it, as for the others."""
+    """A recording replaces it, as it does the others."""
     x = trellis.namespace(small).from_numpy(np.array([0.5, 1.0], "float32"))
     graph = trellis.trace(lambda x: trellis.tanh(x) * 2, x)
     assert [node.op.__name__ for node in graph.nodes] == ["tanh", "mul"]

@@ -1,5 +1,5 @@
-"""The op table: what a backend computes, what its ejected source computes, and what comes back when
-that source is read again, are one thing: values and derivatives, at ordinary points and at corners.
+"""The op table: a backend, its ejected source, and that source read again compute the same values
+and derivatives, at ordinary points and in corner cases.
 """
 
 import numpy as np
@@ -17,9 +17,9 @@ from trellis.graph.calls import signature_of
 
 INF, NAN = np.inf, np.nan
 ORDINARY = np.array([-2.5, -1.0, -0.75, -0.3, 0.2, 0.6, 1.0, 1.7, 3.2], "float32")
-# Zeros of both signs, the ends of the type, what is no number, large and small ones.
+# Zeros of both signs, the limits of the type, nan, large and small numbers.
 CORNERS = np.array([0.0, -0.0, 0.5, -0.5, 1.5, 1e30, -1e30, 1e-30, INF, -INF, NAN], "float32")
-# Every pair of some corners: ties, zeros by zeros, infinities by infinities.
+# Every pair of some corner cases: ties, zeros with zeros, infinities with infinities.
 _SOME = np.array([0.0, -0.0, 1.0, -1.0, 2.5, 1e30, INF, -INF, NAN], "float32")
 PAIRS = [np.ascontiguousarray(x.ravel()) for x in np.meshgrid(_SOME, _SOME)]
 WHOLE = [np.array([-7, -1, 1, 2, 5, 7], "int32"), np.array([2, 3, 1, 2, 3, 7], "int32")]
@@ -30,15 +30,15 @@ BINARY = [
     op.key for op in OPS if [*signature_of(op.key).parameters] == ["x1", "x2"]
     and op.key not in BITS
 ]  # fmt: skip
-# Where derivatives are asked for: not of steps, which have none, nor of what gives bools.
+# Where derivatives are compared: not of step functions, which have none, nor of bool results.
 SMOOTH = [
     *[name for name in UNARY if TABLE[name].kind.name in ("floats", "like the argument", "part")],
     *[name for name in BINARY if TABLE[name].kind in (PROMOTED, FLOAT_PAIR)],
     *["maximum", "minimum"],
 ]
 STEPS = ("ceil", "floor", "round", "sign", "trunc", "floor_divide", "truncate_divide")
-# Kinks: the framework that a model is read from has a convention of its own there, which the
-# readers do not promise to keep (docs/gradient_conventions.md says what ours is); inf over inf.
+# Kinks: the framework that a model is read from has its own convention there, which the readers
+# need not keep (docs/gradient_conventions.md has ours); inf over inf.
 KINKS = ("abs", "maximum", "minimum", "copysign", "hypot", "pow", "sign", "remainder", "fmod",
          "nextafter", "logaddexp", "sqrt", "rsqrt", "square", "atan2",
          "divide")  # fmt: skip
@@ -56,7 +56,7 @@ NOT_OPERATIONS = {
 
 
 def program_of(names):
-    """All these operations in one program: one reading serves them all."""
+    """All these operations in one program, which is read once."""
     return lambda *args: [getattr(trellis, name)(*args) for name in names]
 
 
@@ -104,7 +104,7 @@ def derivatives_of(fn, args, places):
                 lambda *xs: trellis.sum(fn(*xs)[place]), argnums=tuple(range(len(args)))
             )(*args)
         gradients = [np.asarray(trellis.to_numpy(g)) for g in gradients]
-        # Outside its domain a function has no derivative, and frameworks answer as they like.
+        # Outside its domain a function has no derivative, and frameworks return different values.
         is_outside = np.isnan(values[place])
         found.append([np.where(is_outside, np.float32(NAN), g) for g in gradients])
     return found
@@ -179,7 +179,7 @@ def test_ejected_source_is_read_back(case, framework):
             arrays,
             2e-5,  # as above, in quotients of two such
             "derivatives",
-            1e-29,  # beside 1e30 some formulas underflow to 0
+            1e-29,  # with 1e30, some formulas underflow to 0
         )
 
 

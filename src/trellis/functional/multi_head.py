@@ -63,11 +63,11 @@ def multi_head_attention(
 ) -> Any:
     """Project, split into heads, attend in each, join and project again.
 
-    query is (L, Q), (N, L, Q), or (L, N, Q) with batch_first=False; key None is query, value None
-    is key. Weights are (out, in): in_proj_weights (3E, Q) holds the rows of q, k and v, or each has
-    its own; without any, the inputs are used as they are. `attention_mask` follows the one rule of
-    the library, True = keep (torch.nn has it the other way round), and may be (L, S), (N*num_heads,
-    L, S) or 4-D; in `key_padding_mask` (S,) or (N, S) True = ignore, as everywhere. bias_k and
+    query is (L, Q), (N, L, Q), or (L, N, Q) with batch_first=False; without key it is query,
+    without value it is key. Weights are (out, in): in_proj_weights (3E, Q) holds the rows of q, k
+    and v, or each has its own; without any, the inputs are not projected. In `attention_mask`, as
+    in all of Trellis, True = keep (the opposite of torch.nn); it may be (L, S), (N*num_heads,
+    L, S) or 4-D; in `key_padding_mask` (S,) or (N, S) True = ignore. bias_k and
     bias_v append one key, add_zero_attn a zero key; these are never masked. With
     return_attention_weights the result is (out, weights).
 
@@ -77,10 +77,10 @@ def multi_head_attention(
     (E + 2D,), bias_k and bias_v (D,), static_k and static_v (N*num_kv_heads, S, E/num_heads).
 
     In self-attention `positions` may be "rotary", which rotates queries and keys by angles with the
-    base `rotary_base`, or "alibi", which takes slope * distance from the logits; with `window` a
-    query sees keys less than `window` places away. With a `cache` of `init_cache` the inputs are
-    the next tokens of a sequence: they see themselves and those before them, `attention_mask` is
-    about all places of the cache, and the result is (out, cache).
+    base `rotary_base`, or "alibi", which subtracts slope * distance from the logits; with `window`
+    a query attends to keys less than `window` positions away. With a `cache` of `init_cache` the
+    inputs are the next tokens of a sequence: they attend to themselves and to earlier ones,
+    `attention_mask` covers all positions of the cache, and the result is (out, cache).
 
     >>> import numpy as np, trellis
     >>> x = np.array([[1.0, 0, 2, 1], [0, 1, 1, 3]])
@@ -199,7 +199,7 @@ def _all_keys(
     name: str, xp: Backend, q: Array, k: Array, v: Array, masks: tuple[Any, Any], is_causal: bool,
     placing: Placing, given: Weights, add_zero_attn: bool,
 ) -> tuple[Any, Any, Any, bool]:  # fmt: skip
-    """Keys and values with those that are appended, their mask, and whether it is left causal."""
+    """Keys and values with those that are appended, their mask, and whether it stays causal."""
     n_keys = k.shape[2]
     mask = combined_mask(name, xp, q, *masks, n_keys)
     mask, is_causal = placed_mask(xp, q, n_keys, mask, is_causal, placing)

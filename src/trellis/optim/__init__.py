@@ -59,7 +59,7 @@ from .scaling import scale_by_param_rms as scale_by_param_rms
 from .scaling import scale_by_schedule as scale_by_schedule
 from .scaling import scale_by_trust_ratio as scale_by_trust_ratio
 
-# Pairs of functions and what makes larger ones of them
+# Pairs of functions, and functions that combine them
 from .transformation import Transformation as Transformation
 from .transformation import apply_updates as apply_updates
 from .transformation import chain as chain

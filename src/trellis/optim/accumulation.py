@@ -17,7 +17,8 @@ from .transformation import Transformation, checked_transformation
 def accumulate_gradients(inner: Transformation, every: int) -> Transformation:
     """`inner` on the mean of each `every` gradients; the updates in between are zero.
 
-    Eagerly, `inner` runs only when it is due. Compiled, it runs every time and its result is chosen
+    Eagerly, `inner` runs only when it is due. Compiled, it runs every time, and its result is
+    chosen
     or not: the program is the same at each step.
 
     Args:
@@ -92,7 +93,8 @@ class ParameterAverage:
     Args:
         decay: How much of the last average stays, in [0, 1).
         debias: Whether the average starts at zero and is divided by `1 - decay**t`, so that early
-            ones are not bound to the first variables. Otherwise it starts at the variables given to
+            averages are not dominated by the first variables. Otherwise it starts at the variables
+            given to
             `init`.
 
     >>> import numpy as np

@@ -13,7 +13,7 @@ class Adam(Optimizer):
         m = beta1 * m + (1 - beta1) * g;   v = beta2 * v + (1 - beta2) * g**2
         w = w - lr * (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + epsilon)
 
-    The function `trellis.adam_update` is another formula: there epsilon (1e-7) stands in the bias
+    The function `trellis.adam_update` is another formula: there epsilon (1e-7) is in the bias
     correction too and is not itself corrected: `sqrt(1 - beta2**t) / (1 - beta1**t + epsilon) * m /
     (sqrt(v) + epsilon)`.
 
@@ -47,7 +47,7 @@ class AdamW(Optimizer):
         beta1: Decay of the average of gradients, in [0, 1).
         beta2: Decay of the average of their squares, in [0, 1).
         epsilon: Keeps the division finite.
-        weight_decay: The part of each weight that is taken away, before the learning rate.
+        weight_decay: The part of each weight that is subtracted, before the learning rate.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
@@ -137,15 +137,15 @@ class LAMB(Optimizer):
         w = w - lr * r * u
 
     Norms are per leaf. The function `trellis.lamb_update` is another formula: there the decay
-    changes only the norm, the ratio has a cap, epsilon stands in two denominators and a leaf of
-    zeros never moves.
+    changes only the norm, the ratio has an upper limit, epsilon is in two denominators and a leaf
+    of zeros never moves.
 
     Args:
         lr: The learning rate: a number, an array of one number, or a schedule.
         beta1: Decay of the average of gradients, in [0, 1).
         beta2: Decay of the average of their squares, in [0, 1).
         epsilon: Keeps the division in Adam's direction finite.
-        weight_decay: The part of each weight that joins the direction.
+        weight_decay: The part of each weight that is added to the direction.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 
@@ -180,7 +180,7 @@ class Lion(Optimizer):
         lr: The learning rate: a number, an array of one number, or a schedule.
         beta1: Weight of the moment in the direction, in [0, 1).
         beta2: Decay of the moment, in [0, 1).
-        weight_decay: The part of each weight that is taken away, before the learning rate.
+        weight_decay: The part of each weight that is subtracted, before the learning rate.
         mask: Which leaves decay: a pytree of bools or a function from the variables to one, such as
             `optim.matrices_only`; None for all.
 

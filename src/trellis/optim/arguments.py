@@ -1,4 +1,4 @@
-"""Checks of hyperparameters, and what to say to those who know them by another library's name."""
+"""Checks of hyperparameters, and errors for their names in other libraries."""
 
 import functools
 import math
@@ -32,7 +32,7 @@ def positive(name: str, value: object) -> float:
 
 
 def fraction(name: str, value: object) -> float:
-    """`value` as a number in [0, 1): at 1 nothing new would ever come into an average."""
+    """`value` as a number in [0, 1): at 1 an average would never change."""
     return _in_range(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1)
 
 
@@ -73,7 +73,7 @@ def rate(name: str, value: Any) -> Any:
         if len(value.shape) == 0:
             return value
         raise ArgumentError(f"{name} must be one number, got an array of shape {value.shape}.")
-    # A module can be called too, but not with a step: it was meant as what to optimize.
+    # A module is callable too, but not with a step: the user meant to optimize it.
     is_module = hasattr(value, "_forward") or hasattr(value, "parameters")
     if callable(value) and not isinstance(value, type) and not is_module:
         return value
@@ -93,8 +93,8 @@ def _shown(value: object) -> str:
 
 # Names --------------------------------------------------------------------------------------------
 
-# Names in torch, Keras and optax, and ours for the same thing; the first that the function has
-# counts.
+# Names in torch, Keras and optax, and ours for the same thing; the first one that the function has
+# is used.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "alpha": ("decay", "end"),
     "b1": ("beta1",),
@@ -137,7 +137,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "weight_decay_mask": ("mask",),
     "weight_decay_rate": ("weight_decay",),
 }
-# What is done another way here.
+# Arguments of other libraries that have no counterpart, and what to write instead.
 ADVICE = {
     "betas": "write beta1 and beta2",
     "params": "the variables are given to step(v, grads) and to init(v)",

@@ -13,7 +13,7 @@ from .arguments import explained, non_negative
 from .engine import Leaves, NoSlots, Now, Rule
 from .transformation import Transformation, checked_transformation, from_rules
 
-# A pytree of bools; a bool in place of a subtree serves all of it.
+# A pytree of bools; a bool in place of a subtree applies to all of it.
 Choice: TypeAlias = bool | Mapping[str, "Choice"] | Sequence["Choice"]
 # Such a pytree, or a function from the parameters to one; None chooses every leaf.
 Mask: TypeAlias = Choice | Callable[[Any], Choice] | None
@@ -135,7 +135,7 @@ def checked_mask(mask: object) -> Mask:
 
 
 def chosen_leaves(mask: Mask, nest: object) -> list[bool]:
-    """The mask as a list beside the leaves of the pytree."""
+    """The mask as a list, one bool for each leaf of the pytree."""
     chosen = True if mask is None else mask(nest) if callable(mask) else mask
     columns, spec = tree.align((nest, chosen))
     return [bool(chosen)] if spec is None else [bool(is_chosen) for is_chosen in columns[1]]

@@ -17,14 +17,14 @@ from .._core.errors import ArgumentError, DtypeError
 from .._core.typing import Array, Backend, DTypeLike, Nest
 
 Leaves = list[Any]
-_OTHERS = (dict, list, tuple, type(None))  # pytrees that are no Containers
+_OTHERS = (dict, list, tuple, type(None))  # pytrees that are not Containers
 HALF = ("float16", "bfloat16")
 
 # Rules --------------------------------------------------------------------------------------------
 
 
 class Now(NamedTuple):
-    """What a rule may know beside the gradients: the number of the step, from 1; the parameters."""
+    """What a rule gets besides the gradients: the number of the step, from 1; the parameters."""
 
     xp: Any
     step: Any
@@ -40,7 +40,7 @@ class Now(NamedTuple):
         return self.params
 
     def number(self, leaves: Leaves, fn: Callable[[Any], Any]) -> Any:
-        """`fn(step)` as an operand beside the leaves; the step is a float of their dtype.
+        """`fn(step)` as an operand for the leaves; the step is a float of their dtype.
 
         Where the leaves have several dtypes it is the list of the values that fit each. For
         half-precision leaves the number is computed in float32, where every step up to 2**24 has
@@ -59,26 +59,26 @@ class Now(NamedTuple):
 
 
 class NoSlots(NamedTuple):
-    """What a rule without memory keeps from step to step."""
+    """The slots of a rule without state."""
 
 
 S = TypeVar("S", bound=tuple[Leaves, ...])
-# A whole step in one kernel of the framework, or None: (now, gradients, slots, rate, reuse) to the
-# new parameters and slots. With `reuse` it may write over the slots.
+# A whole step in one kernel of the framework, or None: from (now, gradients, slots, rate, reuse) to
+# the new parameters and slots. With `reuse` it may overwrite the slots.
 Kernel = Callable[[Now, Leaves, Any, Any, bool], tuple[Leaves, tuple[Leaves, ...]] | None]
 
 
 class Rule(Generic[S]):
     """A transformation of lists of leaves; the subclasses are frozen dataclasses of their numbers.
 
-    `slots` is a NamedTuple of lists beside the leaves, kept from step to step: its field names are
-    the names in the state.
+    `slots` is a NamedTuple of lists with an array for each leaf, kept from step to step: its field
+    names are the names in the state.
     """
 
     slots: type[S]
 
     def start(self, xp: Backend, params: Leaves) -> S:
-        """The first slots; zeros unless a rule says otherwise."""
+        """The first slots; zeros by default."""
         return self.slots(*[[xp.zeros_like(w) for w in params] for _ in names_of(self.slots)])
 
     def apply(self, now: Now, g: Leaves, state: S) -> tuple[Leaves, S]:
@@ -86,7 +86,7 @@ class Rule(Generic[S]):
         raise NotImplementedError
 
     def kernel(self, behind: tuple["Rule[Any]", ...]) -> Kernel | None:
-        """A kernel for the whole step, in place of this rule and those behind it, or None."""
+        """A kernel for the whole step, in place of this rule and those after it, or None."""
         return None
 
 
@@ -107,15 +107,15 @@ class Lists(NamedTuple):
     leaves: Leaves  # of the parameters, or of the gradients where no parameters were given
     rebuild: Callable[[Leaves], Any]
     outline: list[Any] | None  # of the pytrees, if they are plain Containers
-    owns_slots: bool  # nobody else can see the slots: they may be overwritten
+    owns_slots: bool  # nothing else refers to the slots: they may be overwritten
 
 
 class PrivateState(NamedTuple):
-    """A state between two steps, in lists, that nobody has seen yet."""
+    """A state between two steps, in lists, that the user has not read yet."""
 
     step: Any
     slots: dict[str, Leaves]
-    outline: list[Any]  # and no pytree like the slots, whose leaves would be kept in memory
+    outline: list[Any]  # not a pytree of the slots, which would keep their leaves in memory
 
     def shown(self) -> Container:
         """The state as a user sees it."""
@@ -130,7 +130,7 @@ class RuleChain:
         self.rules = rules
         self.names = slot_names(rules)
         self.kernel: Kernel | None = None
-        self.fused = len(rules)  # the rule from which on the kernel takes over
+        self.fused = len(rules)  # the first rule that the kernel replaces
         for i, rule in enumerate(rules):
             if self.kernel is None:
                 self.kernel, self.fused = rule.kernel(rules[i + 1 :]), i
@@ -148,7 +148,7 @@ class RuleChain:
         return Container(state)
 
     def begin(self, params: Nest) -> Container | PrivateState:
-        """`init` for somebody who keeps the state to himself: a step may write over it."""
+        """`init` for a caller who keeps the state private: a step may overwrite it."""
         state = self.init(params)
         flat = [name for own in self.names for name in own]
         is_eager = xp_of(state["step"]).is_concrete(state["step"])
@@ -169,9 +169,9 @@ class RuleChain:
     def descend(
         self, params: Any, grads: Any, state: Any, rate: float, *, private: bool
     ) -> tuple[Any, Any]:
-        """`params - rate * updates` and the new state; the last rules in their kernel, if any.
-
-        A `private` state is for the caller alone: it may come in and go out as a PrivateState.
+        """`params - rate * updates` and the new state; the last rules run as one kernel, if there
+        is one.  Only the caller refers to a `private` state: it may be passed and returned as a
+        PrivateState.
         """
         lists = open_nests(self.names, grads, state, params, detach=private)
         kept: dict[str, Leaves] = {}
@@ -193,7 +193,7 @@ class RuleChain:
     def _run(
         self, first: int, last: int, lists: Lists, updates: Leaves, kept: dict[str, Leaves]
     ) -> Leaves:
-        """The updates after some of the rules; their new slots go to `kept`."""
+        """The updates after some of the rules; their new slots are added to `kept`."""
         for i in range(first, last):
             updates, slots = self.rules[i].apply(lists.now, updates, self._slots(i, lists))
             kept.update(dict(zip(self.names[i], slots, strict=True)))
@@ -220,7 +220,7 @@ def first_step(xp: Backend, leaves: Leaves) -> Any:
     """The step counter: an array, so that a compiled step does not depend on its value."""
     if not leaves:
         return xp.zeros((), dtype="int32")
-    # A sum of zeros lies on the device of the leaves.
+    # A sum of zeros is on the device of the leaves.
     return xp.sum(xp.zeros_like(leaves[0], dtype="int32"), dtype="int32")
 
 
@@ -231,7 +231,7 @@ def closed(lists: Lists, kept: dict[str, Leaves]) -> Container:
 
 
 def closed_privately(lists: Lists, kept: dict[str, Leaves]) -> Container | PrivateState:
-    """The new state for somebody who keeps it to himself."""
+    """The new state for a caller who keeps it private."""
     if lists.outline is None:
         return closed(lists, kept)
     return PrivateState(lists.now.step, kept, lists.outline)
@@ -249,7 +249,7 @@ def open_nests(
     *,
     detach: bool = False,
 ) -> Lists:
-    """The lists; with `detach`, without what the framework recorded about them."""
+    """The lists; with `detach`, without the framework's history of them."""
     lead = grads if params is None else params
     owns_slots = False
     if isinstance(state, PrivateState):
@@ -279,9 +279,9 @@ def open_nests(
 
 
 def are_floats(xp: Backend, step: Array | int, leaves: Leaves, grads: Leaves) -> bool:
-    """Whether all are floats of one type of array and one dtype, so that nothing is to be done.
+    """Whether all are floats of one type of array and one dtype, so that no cast is needed.
 
-    Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
+    Lists are compared as wholes: checking leaf by leaf would take longer than some steps.
     """
     kinds = set(map(type, leaves)).union(map(type, grads))
     if len(kinds) != 1 or not hasattr(leaves[0], "dtype"):
@@ -333,12 +333,11 @@ def check_floats(xp: Backend, leaves: Leaves, *, or_integers: bool = False) -> N
 def aligned(
     nests: list[Any], is_eager: bool
 ) -> tuple[list[Leaves], Callable[[Leaves], Any], list[Any] | None]:
-    """The leaves of each pytree in the order of the first, and what makes a pytree of a list again.
+    """The leaves of each pytree in the order of the first, and the function that rebuilds a pytree.
 
-    The third is the structure of the pytrees in a form that can be compared, where they are all
-    plain
-    Containers: eagerly, those take a path of their own. An optimizer takes four pytrees apart and
-    builds three at every step. `optree` calls Python functions node by node, which for 200 small
+    The third is the structure of the pytrees in a form that can be compared, if they are all plain
+    Containers, which have a faster path when eager. An optimizer flattens four pytrees and builds
+    three at every step. `optree` calls Python functions node by node, which for 200 small
     leaves takes a third of the time of the arithmetic; this takes a tenth.
     """
     columns: list[Leaves]
@@ -347,7 +346,7 @@ def aligned(
         outlines: list[list[Any]] = [[] for _ in nests]
         is_plain = all([_gather(*parts) for parts in zip(nests, columns, outlines, strict=True)])
         if is_plain and all([other == outlines[0] for other in outlines[1:]]):
-            # From the outline: a pytree like them would keep its leaves in memory.
+            # From the outline: an example pytree would keep its leaves in memory.
             return columns, lambda leaves: _outlined(outlines[0], leaves, [0, 0]), outlines[0]
     columns, spec = tree.align(tuple(nests))
     if spec is None:
@@ -356,8 +355,8 @@ def aligned(
 
 
 def _gather(nest: Container, leaves: Leaves, outline: list[Any]) -> bool:
-    """Append the leaves and the outline; False where something else than Containers comes up."""
-    # The number of leaves before it tells which entry of the level above this one is.
+    """Append the leaves and the outline; False if there is something other than Containers."""
+    # The number of leaves before it identifies its entry in the level above.
     outline.append((len(leaves), nest._alphabetical, *nest))
     values = dict.values(nest)
     # Level by level, since a level of a thousand leaves has only one or two types.
@@ -377,7 +376,7 @@ def _gather(nest: Container, leaves: Leaves, outline: list[Any]) -> bool:
 
 
 def _outlined(outline: list[Any], leaves: Leaves, at: list[int]) -> Container:
-    """The Container that the outline tells of; `at` is how far it and the leaves have been read."""
+    """The Container of the outline; `at` is how far it and the leaves have been read."""
     _, alphabetical, *keys = outline[at[0]]
     at[0] += 1
     level = Container.__new__(Container)

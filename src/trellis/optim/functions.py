@@ -1,6 +1,6 @@
 """Optimizer steps as functions: pure, over pytrees, differentiable.
 
-These are the formulas as they stand below; the classes of `trellis.optim` follow the papers.
+These are exactly the formulas below. The classes of `trellis.optim` follow the papers instead.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from .engine import HALF, Leaves, Now
 from .moments import AdamStep, Moments
 
 Columns = list[Leaves]
-_MANY = 8  # from so many leaves on, operations over lists pay
+_MANY = 8  # operations over lists are faster from this many leaves on
 
 
 def optimizer_update(w: T, effective_grad: Nest, lr: Nest, /, *, stop_gradients: bool = True) -> T:
@@ -234,9 +234,9 @@ def _adam_rule(beta1: float, beta2: float, epsilon: float) -> AdamStep:
 def _over_lists(
     fn: Callable[..., Columns], nests: tuple[Any, ...], *alone: Any
 ) -> tuple[Any, Any, Any]:
-    """Three nests from the three lists that `fn(*lists, *alone)` gives.
+    """Three pytrees from the three lists that `fn(*lists, *alone)` returns.
 
-    `alone` serves all leaves at once; where it is a nest too, the leaves go one by one.
+    `alone` is used for all leaves at once; if it is a pytree too, the leaves are processed singly.
     """
     if not any([tree.is_nest(each) for each in alone]):
         columns, spec = tree.align(nests)
@@ -261,7 +261,7 @@ def _stopped(xs: Leaves, stop: bool) -> Leaves:
 def _prepared(
     who: str, gs: Leaves, ms: Leaves, vs: Leaves, step: Array | float
 ) -> tuple[Leaves, Now, Moments]:
-    """What the rule takes."""
+    """The arguments of the rule."""
     xp = xp_of_all(*gs, *ms, *vs, step)
     if len(gs) < _MANY or not _are_alike(xp, gs, ms, vs):
         rows = [_floats(xp, who, *row) for row in zip(gs, ms, vs, strict=True)]
@@ -283,7 +283,7 @@ def _one_number(xp: Any, step: Any) -> Any:
 def _are_alike(xp: Backend, ws: Leaves, *columns: Leaves) -> bool:
     """Whether all are floats of one dtype, and the columns have the shapes of the first.
 
-    Lists are compared as wholes: leaf by leaf the questions would take longer than some answers.
+    Lists are compared as wholes: checking leaf by leaf would take longer than some steps.
     """
     if not all([hasattr(x, "dtype") for column in (ws, *columns) for x in column]):
         return False

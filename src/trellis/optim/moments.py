@@ -106,7 +106,7 @@ def ema(decay: float, *, debias: bool = True) -> Transformation:
 
     Args:
         decay: How much of the last average stays, in [0, 1).
-        debias: Whether the result is `m / (1 - decay**t)`, which is not drawn to the zeros of the
+        debias: Whether the result is `m / (1 - decay**t)`, which corrects for the zeros at the
             start.
 
     >>> import numpy as np
@@ -141,7 +141,7 @@ class AdamDirection(Rule[Moments]):
         m = xp.foreach_lerp(state.m, g, 1 - beta1)
         v = averaged_squares(xp, state.v, g, beta2)
 
-        # Both corrections go into the denominator: (sqrt(v / c2) + epsilon) * c1.
+        # Both corrections are in the denominator: (sqrt(v / c2) + epsilon) * c1.
         def ratio(t: Array) -> Any:
             return one_minus_power(xp, beta1, t) / xp.sqrt(one_minus_power(xp, beta2, t))
 
@@ -193,7 +193,7 @@ class AdamStep(Rule[Moments]):
     def descended(
         self, now: Now, ws: Leaves, g: Leaves, state: Moments, lr: float
     ) -> tuple[Leaves, Moments]:
-        """`ws - lr * direction` as constants, where all leaves are alike: fewer operations."""
+        """`ws - lr * direction` as constants, if all leaves have one dtype: fewer operations."""
         xp = now.xp
         m = xp.foreach_mul(state.m, self.beta1)
         m = xp.foreach_add(m, g, alpha=1 - self.beta1, reuse=True)
@@ -208,7 +208,7 @@ class AdamStep(Rule[Moments]):
         return xp.foreach_add(ws, direction, alpha=-1), Moments(m, v)
 
     def correction(self, now: Now, leaves: Leaves) -> Any:
-        """a, as an operand beside the leaves."""
+        """a, as an operand for the leaves."""
         beta1, beta2, epsilon, t = self.beta1, self.beta2, self.epsilon, now.step
         if not hasattr(t, "dtype"):
             return math.sqrt(1 - beta2**t) / (1 - beta1**t + epsilon)
@@ -324,7 +324,8 @@ def _like(xp: Any, value: Any, x: Any) -> Any:
 
 
 def _one(xp: Backend, x: Array) -> Any:
-    """A 1 beside `x`: on its device, in its dtype (float32 for half precision), without axes."""
+    """A 1 for use with `x`: on its device, in its dtype (float32 for half precision), without
+    axes."""
     dtype = "float32" if name_of(x.dtype) in HALF else x.dtype
     return xp.sum(xp.zeros_like(x, dtype=dtype)) + 1
 

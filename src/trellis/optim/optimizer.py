@@ -51,7 +51,7 @@ class Optimizer:
                 by_rate = scale_by_learning_rate(checked, flip_sign=False)
                 self.transformation = chain(transformation, by_rate)
             else:
-                # A plain number needs no pass of its own: it goes into the addition.
+                # A plain number needs no extra pass: it is part of the addition.
                 self._rate = checked
 
     def __init_subclass__(cls, **options: Any):
@@ -61,10 +61,9 @@ class Optimizer:
 
     @property
     def state(self) -> Container:
-        """What the steps so far have left: a Container of arrays, to be saved like the variables.
+        """The state after the steps so far: a Container of arrays, to be saved like the variables.
 
-        Until it has been asked for, a step may write over the arrays of the last one; those given
-        out stay.
+        A step may overwrite the arrays of the last state only if that was never read here.
         """
         if isinstance(self._state, PrivateState):
             self._state = self._state.shown()
@@ -75,7 +74,7 @@ class Optimizer:
         self._state = new
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy shares the arrays, so that nobody owns them alone any more.
+        # A copy shares the arrays, so neither may overwrite them.
         return {**self.__dict__, "_state": self.state}
 
     def init(self, v: Nest, /) -> Container:
@@ -84,7 +83,7 @@ class Optimizer:
         return state
 
     def update(self, v: T, grads: Nest, state: Nest, /) -> tuple[T, Container]:
-        """The new variables and the new state; a pure function, made to be compiled.
+        """The new variables and the new state; a pure function, which can be compiled.
 
         >>> import numpy as np, trellis
         >>> opt = trellis.optim.SGD(0.5)
@@ -108,7 +107,7 @@ class Optimizer:
         return new_v
 
     def _updated(self, v: Any, grads: Any, state: Any, private: bool) -> tuple[Any, Any]:
-        """With `private`, the state is for ourselves alone and the gradients stop here."""
+        """With `private`, only this optimizer refers to the state, and gradients stop here."""
         rules = self.transformation.rules
         if rules is not None:
             return rules.descend(v, grads, state, self._rate, private=private)
@@ -118,7 +117,7 @@ class Optimizer:
         return tree.map(lambda w, u: w - self._rate * u, v, updates), new_state
 
     def after(self, *transformations: Transformation) -> "Optimizer":
-        """This optimizer on gradients that have gone through other transformations first.
+        """This optimizer, with other transformations applied to the gradients first.
 
         >>> from trellis import optim
         >>> opt = optim.Adam(1e-3).after(optim.clip_by_global_norm(1.0))

@@ -100,7 +100,7 @@ def scale_by_rms(
     Args:
         decay: How much of the last v stays, in [0, 1).
         epsilon: Keeps the division finite.
-        centered: Whether `v - a**2` stands under the root, a being the average of g.
+        centered: Whether the root is of `v - a**2`, where a is the average of g.
 
     >>> import numpy as np
     >>> from trellis import optim
@@ -258,7 +258,7 @@ class FactoredRmsDirection(Rule[FactoredSquares]):
                 small, large = axes
                 v_row = b * v_row + (1 - b) * xp.mean(squares, axis=large)
                 v_col = b * v_col + (1 - b) * xp.mean(squares, axis=small)
-                # In v_row the larger axis is gone: what lay behind it moved up.
+                # v_row lacks the larger axis: the axes after it have moved.
                 mean = xp.mean(v_row, axis=small - 1 if small > large else small, keepdims=True)
                 across = xp.expand_dims(xp.sqrt(v_row / mean), axis=large)
                 directions.append(g_i / across / xp.expand_dims(xp.sqrt(v_col), axis=small))

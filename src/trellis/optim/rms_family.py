@@ -28,7 +28,7 @@ class RMSprop(Optimizer):
         decay: How much of the last v stays, in [0, 1).
         epsilon: Keeps the division finite.
         momentum: How much of the last m stays, in [0, 1].
-        centered: Whether `v - a**2` stands under the root, a being the average of g.
+        centered: Whether the root is of `v - a**2`, where a is the average of g.
 
     >>> import numpy as np, trellis
     >>> opt = trellis.optim.RMSprop(lr=0.1, decay=0.75)

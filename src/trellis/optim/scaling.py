@@ -69,7 +69,7 @@ class ScaledByRate(Rule[NoSlots]):
 
 @dataclass(frozen=True)
 class StepKernel:
-    """A whole step in a kernel of the backend's own, where it has one of this name."""
+    """A whole step in a kernel of the backend, if it has one of this name."""
 
     name: str
     numbers: tuple[float, ...]
@@ -103,7 +103,7 @@ def step_kernel(
     behind: tuple[Rule[Any], ...],
     debias: Callable[[Now, Any], Any] | None = None,
 ) -> Kernel | None:
-    """The kernel, if nothing or only a learning rate is behind the rule."""
+    """The kernel, if nothing or only a learning rate follows the rule."""
     rates = tuple([rule for rule in behind if isinstance(rule, ScaledByRate)])
     fits = len(behind) == len(rates) and len(rates) < 2
     return StepKernel(name, numbers, rates, debias) if fits else None
@@ -115,7 +115,7 @@ def scale_by_schedule(schedule: Schedule) -> Transformation:
 
     Args:
         schedule: A function of the step. It gets a float array in the precision of the leaves, also
-            a traced one, and gives the factor.
+            a traced one, and returns the factor.
 
     >>> import numpy as np
     >>> from trellis import optim
@@ -219,7 +219,7 @@ def scale_by_param_rms(minimum: float = 1e-3) -> Transformation:
     """`g * max(rms(w), minimum)`, leaf by leaf: steps relative to the size of the parameters.
 
     Args:
-        minimum: The size that small leaves, and those of zeros, are taken to have.
+        minimum: The size used for smaller leaves and for those of zeros.
 
     >>> import numpy as np
     >>> from trellis import optim

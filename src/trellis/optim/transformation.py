@@ -18,8 +18,8 @@ class Transformation(NamedTuple):
         updates, state = update(grads, state, params)
         params = apply_updates(params, updates)
 
-    Both can be compiled. Your own pair chains with those of the library: the third member is
-    theirs.
+    Both can be compiled. Your own pair can be chained with those of the library, which use the
+    third member.
 
     Attributes:
         init: From the parameters to the first state, a pytree of arrays.
@@ -83,7 +83,7 @@ def checked_transformation(who: str, part: object) -> Transformation:
 
 
 class NestedChain:
-    """A chain with parts that only show their two functions: each keeps its own state."""
+    """A chain with parts that have only the two functions: each keeps its own state."""
 
     def __init__(self, parts: tuple[Transformation, ...]):
         self.parts = {f"part{i}": part for i, part in enumerate(parts)}
