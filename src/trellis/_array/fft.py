@@ -233,7 +233,7 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
 
 
 def _checked(x: A, axes: int | Ints) -> "FFT":
-    """The transforms of an array, whose axes are looked at."""
+    """The transforms of an array, whose axes are checked."""
     if axes is not None:
         check_axes(axes)
     if not isinstance(x, dict):

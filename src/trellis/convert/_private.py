@@ -4,7 +4,8 @@ from typing import Any
 
 
 def layers_of(model: Any) -> list[Any]:
-    """A model or layer, and all layers in it; without the door only those that models show."""
+    """A model or layer, and all layers in it; without the private function only those that models
+    list."""
     if hasattr(model, "_flatten_layers"):
         return list(model._flatten_layers())
     found = [model]
@@ -14,6 +15,7 @@ def layers_of(model: Any) -> list[Any]:
 
 
 def statistics_of(model: Any) -> list[Any]:
-    """Weights that no layer ever trains; without the door those that are not trained now."""
+    """Weights that no layer ever trains; without the private function those that are not trained
+    now."""
     own = [v for x in layers_of(model) for v in getattr(x, "_non_trainable_variables", [])]
     return own or list(model.non_trainable_weights)

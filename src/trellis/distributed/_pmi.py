@@ -1,6 +1,7 @@
 """What MPI asks of the launcher that started it: the first PMI protocol, lines of key=value.
 
-MPICH and its kin look for a socket in PMI_FD, tell the launcher where each rank listens, and ask
+MPICH and similar libraries look for a socket in PMI_FD, tell the launcher where each rank listens,
+and ask
 where the others do. The data of MPI itself never come here.
 """
 

@@ -223,7 +223,7 @@ class IterableSource:
         if is_empty:
             raise ArgumentError(
                 f"The data gave no batch in epoch {epoch + 1}. A generator can be read only once: "
-                "hand in a function that makes a new one, fit(..., data=lambda: batches())."
+                "pass a function that returns a new one, fit(..., data=lambda: batches())."
             )
 
 

@@ -1,7 +1,6 @@
-"""Complex functions at infinities and NaNs, as C99 and the Array API standard want them; XLA
-answers NaN.
-
-Each function takes a complex array and the value JAX computed for it, and mends the corners.
+"""Complex functions at infinities and NaNs, as in C99 and the Array API standard; XLA returns NaN.
+Each function takes a complex array and the value JAX computed for it, and corrects the corner
+cases.
 """
 
 from typing import Any

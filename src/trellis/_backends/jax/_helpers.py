@@ -1,4 +1,4 @@
-"""What several files of this backend need."""
+"""Helpers of this backend."""
 
 from typing import Any
 
@@ -30,7 +30,8 @@ def refuse_abstract(x: Array, function: str, instead: str) -> None:
 
 
 def with_bias(y: Array, bias: Any) -> Any:
-    """`y + bias`; halves in float32, for the bias's derivative: sums over a batch stall in them."""
+    """`y + bias`; 16-bit floats in float32, for the bias's derivative: in 16 bits, sums over a
+    batch stop growing."""
     if y.dtype.itemsize > 2 or not jnp.issubdtype(y.dtype, jnp.floating):
         return y + bias
     return (y.astype(jnp.float32) + bias.astype(jnp.float32)).astype(y.dtype)

@@ -1,5 +1,6 @@
-"""Functions of JAX alone, on arrays whose types have met: kernels of this backend, and
-the text of what ejected source contains where one line does not do. They need no Trellis.
+"""Functions of JAX alone, on arrays that are already promoted. They are kernels of this backend,
+and ejected source contains their text where an operation needs more than one line. They do not use
+Trellis.
 """
 # mypy: ignore-errors
 
@@ -20,8 +21,8 @@ def copysign(x1, x2):
 def floor_divide(x1, x2):
     y = jnp.floor_divide(x1, x2)
     if y.dtype.kind in "iub":
-        return jnp.where(x2 == 0, 0, y)  # of integers by 0, as NumPy has it
-    # JAX rounds by way of the remainder, which is exact for finite numbers and NaN or -1 for the
+        return jnp.where(x2 == 0, 0, y)  # integers by 0, as in NumPy
+    # JAX computes it from the remainder, which is exact for finite numbers and NaN or -1 for the
     # others.
     is_ordinary = jnp.isfinite(x1) & jnp.isfinite(x2) & jnp.not_equal(x1, 0)
     return jnp.where(is_ordinary, y, jnp.floor(jnp.divide(x1, x2)))
@@ -50,7 +51,7 @@ def pow(x1, x2):
         return jnp.pow(x1, x2)
     y = jnp.pow(jnp.where((x1 == 0) & (x2 == 0), 1, x1), x2)
     if y.dtype.kind == "i":
-        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        # The integer part of 1 / x**n for a negative exponent, as in PyTorch.
         of_one = jnp.where(jnp.abs(x1) == 1, jnp.pow(x1, jnp.abs(x2)), 0)
         return jnp.where(x2 < 0, of_one, jnp.pow(x1, jnp.maximum(x2, 0)))
     # x**y at (0, 0) is 1, and its gradient by x is 0, not 0 * inf.
@@ -61,7 +62,7 @@ def remainder(x1, x2):
     y = jnp.remainder(x1, x2)
     if y.dtype.kind in "iub":
         return jnp.where(x2 == 0, 0, y)
-    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    # A zero has the sign of the divisor. The added difference is 0, but keeps the gradient.
     sign = jax.lax.stop_gradient(jnp.asarray(x2, y.dtype))
     zero = jnp.copysign(jnp.zeros_like(y), sign) - (jax.lax.stop_gradient(y) - y)
     return jnp.where(y == 0, zero, y)
@@ -77,7 +78,7 @@ def truncate_divide(x1, x2):
     x1, x2 = jnp.broadcast_arrays(jnp.asarray(x1, dtype), jnp.asarray(x2, dtype))
     if dtype.kind in "iub":
         return jnp.where(x2 == 0, 0, jax.lax.div(x1, x2))
-    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may round up to the next integer
         return jnp.trunc(jnp.divide(x1.astype("float32"), x2.astype("float32"))).astype(dtype)
     return jnp.trunc(jnp.divide(x1, x2))
 
@@ -109,7 +110,7 @@ def attention_weights(query, key, mask, *, scale, is_causal):
         logits = jnp.where(mask, logits, -jnp.inf)
     elif mask is not None:
         logits = logits + mask
-    # A row that sees no key at all is zero.
+    # A row whose keys are all masked is zero.
     top = jnp.max(logits, axis=-1, keepdims=True)
     weights = jnp.exp(logits - jnp.where(jnp.isfinite(top), top, 0))
     total = jnp.sum(weights, axis=-1, keepdims=True)
@@ -142,7 +143,7 @@ def topk(x, k, *, axis, largest):
 def argsort(x, *, axis, descending):
     if not descending:
         return jnp.argsort(x, axis=axis, stable=True)
-    # Equal elements stay in their order.
+    # Equal elements keep their order.
     backwards = jnp.flip(jnp.argsort(jnp.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
     return x.shape[axis] - 1 - backwards
 
@@ -208,7 +209,7 @@ def conv_transpose(
         filters = jnp.transpose(filters, (*range(2, filters.ndim), 1, 0))
     kernel, (outer, inner) = filters.shape[:-2], filters.shape[-2:]
     dims = len(kernel)
-    # The same as a convolution of the input with zeros in it and of the filters turned round.
+    # The same as a convolution of the dilated input with the flipped filters.
     turned = jnp.flip(filters, tuple(range(dims)))
     turned = turned.reshape(*kernel, outer, groups, inner // groups)
     turned = jnp.moveaxis(turned, -1, dims)  # (kernel..., in of a group, out of a group, groups)

@@ -1,8 +1,9 @@
-"""Functions that are compiled once for what they compute, whichever closure they come as.
+"""Functions that are compiled once for what they compute, whichever closure is passed.
 
-JAX knows a loop's body by its identity, and users write a new closure at each call: outside `jit`
+JAX identifies a loop's body by its identity, and users write a new closure at each call: outside
+`jit`
 every call of `scan` would compile again. Here the body is traced, which is cheap, and compiled
-programs are kept by what the trace says. Arrays that a body closes over are arguments of its
+programs are cached by the content of the trace. Arrays that a body closes over are arguments of its
 program; this includes those that are being differentiated.
 """
 
@@ -14,13 +15,14 @@ import jax
 
 from ._private import ClosedJaxpr, Jaxpr, Literal
 
-MOST = 512  # programs that are kept; the one that was used least recently goes first
+MOST = 512  # cached programs; the least recently used one is dropped first
 
 _programs: OrderedDict[Any, tuple[Any, ...]] = OrderedDict()
 
 
 class Traced:
-    """A function as its trace: `consts` are what it closes over, `key` says what it computes."""
+    """A function as its trace: `consts` are the arrays it closes over, `key` identifies what it
+    computes."""
 
     def __init__(self, fn: Callable[..., Any], *examples: Any):
         closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*examples)
@@ -30,7 +32,7 @@ class Traced:
         self.key = (tuple(types), _key(self._jaxpr), self._spec)
 
     def call(self, consts: Any, *args: Any) -> Any:
-        """The function, with these in the place of what it closes over."""
+        """The function, with these in place of the arrays it closes over."""
         leaves = jax.tree_util.tree_leaves(args)
         return jax.tree_util.tree_unflatten(
             self._spec, jax.core.eval_jaxpr(self._jaxpr, consts, *leaves)
@@ -38,12 +40,12 @@ class Traced:
 
 
 def compiled(name: str, traced: tuple[Traced, ...], make: Callable[[], Callable[..., Any]]) -> Any:
-    """The program that `make` gives, or an earlier one whose functions compute the same."""
+    """The program that `make` returns, or an earlier one whose functions compute the same."""
     key = (name, *[each.key for each in traced])
     found = _programs.pop(key, None)
     if found is None:
-        # The traces are kept beside the program: a key may hold the identity of what they refer
-        # to, which must not become that of something else.
+        # The traces are kept with the program: a key may hold the identity of an object of theirs,
+        # which must not be reused for another one.
         found = (jax.jit(make()), traced)
         while len(_programs) >= MOST:
             _programs.popitem(last=False)
@@ -76,7 +78,7 @@ def _type(aval: Any) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """Equal for equal values only; what cannot be compared counts by its identity."""
+    """Equal for equal values only; what cannot be compared is identified by its id."""
     if isinstance(value, Jaxpr):
         return _key(value)
     if isinstance(value, ClosedJaxpr):

@@ -1,8 +1,8 @@
-"""The library's promotion table on JAX's types: arrays meet in the type that the table names.
+"""The library's promotion table on JAX's types.
 
-JAX's own rules differ in three ways: uint64 beside a signed integer becomes a float, integers in
-functions that need floats become float64 as soon as 64-bit types are on, and an array made of a
-Python number is weak.
+JAX's own rules differ in three ways: uint64 with a signed integer becomes a float, integers in
+functions that need floats become float64 as soon as 64-bit types are on, and an array created from
+a Python number is weak.
 """
 
 from typing import Any
@@ -21,17 +21,17 @@ _promoted = {(lookup(a), lookup(b)): lookup(c) for (a, b), c in dtypes.PROMOTION
 
 
 def promote(a: Any, b: Any) -> Any:
-    """The native type that holds both."""
+    """The common native type."""
     if a == b:
         return a
     if (a, b) not in _promoted:
         raise dtypes.no_common_type(a.name, b.name)
-    # uint32 beside a signed type is int64: it raises where 64-bit types are off.
+    # uint32 with a signed type is int64: it raises where 64-bit types are off.
     return as_dtype(_promoted[a, b])
 
 
 def pair(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two arguments, one of which may be a Python number, in the type in which they meet."""
+    """Two arguments, one of which may be a Python number, in their common type."""
     if type(x2) in _numbers:
         return _beside(x1, x2)
     if type(x1) in _numbers:
@@ -54,7 +54,8 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def are_complex(x1: Any, x2: Any) -> bool:
-    """Of the two that `pair` gives. `jnp.result_type` takes as long as the operation itself."""
+    """Whether the two from `pair` are complex. `jnp.result_type` would take as long as the
+    operation."""
     kinds = [x.dtype.kind if hasattr(x, "dtype") else type(x) for x in (x1, x2)]
     return "c" in kinds or complex in kinds
 
@@ -71,7 +72,7 @@ def ordered_pair(function: str, x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def common(xs: Any) -> list[Any]:
-    """Several arrays, and Python numbers among them, in the type in which they all meet."""
+    """Several arrays, and Python numbers among them, in the common type of all."""
     dtype = None
     for x in xs:
         if type(x) not in _numbers:
@@ -88,7 +89,7 @@ def _of_number(number: Any, dtype: Any) -> Any:
 
 
 def beside_number(dtype: Any, number: Any) -> Any:
-    """The type of an array of `dtype` beside a Python number."""
+    """The type of an array of `dtype` with a Python number."""
     if dtype.kind == "b" and type(number) is int:
         return default_of(int)
     return lookup(dtypes.with_scalar(dtype.name, number))
@@ -100,7 +101,7 @@ def _beside(x: Array, number: Any) -> tuple[Any, Any]:
         return cast(x, dtype), jnp.asarray(number, dtype)
     if type(number) is int and (x.dtype.kind in "iu" or not dtypes.is_64_bits(number)):
         return x, dtypes.fitted(number, beside_number(x.dtype, number).name)
-    return x, number  # JAX's own rule for Python numbers is the table's
+    return x, number  # JAX's own promotion of Python numbers is that of the table
 
 
 def cast(x: Array, dtype: Any) -> Any:

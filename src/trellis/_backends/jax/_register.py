@@ -1,4 +1,4 @@
-"""Makes the backend known to the dispatch table, and Containers to JAX."""
+"""Registers the backend in the dispatch table, and Containers with JAX."""
 
 import contextlib
 import json
@@ -30,16 +30,16 @@ ARRAY_TYPES: tuple[type, ...] = (ARRAY_CLASS, jax.Array, jax.core.Tracer)
 def make_known() -> None:
     """Called at the end of each import of the package; a second call changes nothing.
 
-    An import that was interrupted leaves the files that it has read: the next one makes a new
-    package of them.
+    After an interrupted import, the files that it imported stay: the next import creates a new
+    package from them.
     """
     # So that Containers pass through jax.jit, grad and vmap.
     if all_leaves([Container()]):
         register_pytree_with_keys(
             Container, _flatten_with_keys, unflatten_container, flatten_container
         )
-    # And through the files of jax.export, unless they do already. Older versions of it need absl,
-    # which does not come with JAX.
+    # And through the files of jax.export, unless they are registered. Older versions of it need
+    # absl, which JAX does not install.
     with contextlib.suppress(ValueError, ImportError):
         from jax.export import register_pytree_node_serialization
 

@@ -27,7 +27,7 @@ def attention(
 
 @partial(jax.jit, static_argnames=("is_causal",))
 def attention_weights(query: Array, key: Array, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     logits = jnp.matmul(query * jnp.asarray(scale, query.dtype), jnp.swapaxes(key, -1, -2),
                         preferred_element_type=_wide(query.dtype))  # fmt: skip
     keep = jnp.tri(logits.shape[-2], logits.shape[-1], dtype=bool) if is_causal else None

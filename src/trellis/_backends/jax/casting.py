@@ -39,7 +39,7 @@ TYPES: dict[str, Any] = {name: globals()[name] for name in ("bool", *NUMERIC)}
 names: dict[Any, str] = {}
 _native: dict[Any, Any] = {None: None}
 for _name, _dtype in TYPES.items():
-    # All spellings that JAX itself accepts: the name, np.dtype, NumPy's scalar type, jnp.float32.
+    # All forms that JAX itself accepts: the name, np.dtype, NumPy's scalar type, jnp.float32.
     for _spelling in (
         _name,
         _dtype,
@@ -122,7 +122,7 @@ def finfo(type: Any, /) -> FloatLimits:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     name = result_name(arrays_and_dtypes, as_name=dtype_name)
-    # An int beside bools is JAX's default int.
+    # An int with bools is JAX's default int.
     names = [_name_of(item) for item in arrays_and_dtypes]
     is_default = name == "int64" and all([n in ("bool", None) for n in names])
     return default_int() if is_default else as_dtype(name)

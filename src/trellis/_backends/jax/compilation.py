@@ -31,7 +31,7 @@ def compile_function(
 
 def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
     """Arrays with axes are donated: XLA writes into them instead of copying them. Counters are not:
-    several of them may be one array, which JAX refuses to donate.
+    several of them may be one array, for which donating raises.
     """
 
     def of_leaves(large: Any, small: Any, spec: Any, args: Any) -> Any:
@@ -52,8 +52,8 @@ def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """`fn` compiled, as JAX's eager mode compiles every composed step anew; itself if it needs
-    values.
+    """`fn` compiled, since JAX's eager mode compiles every composed step again; `fn` itself if it
+    needs values.
     """
     compiled = jax.jit(fn)
     try:

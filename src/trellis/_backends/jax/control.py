@@ -19,7 +19,7 @@ def cond(
 
 
 def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], init: Any) -> Any:
-    """Repeat `body_fn` while `cond_fn` holds.
+    """Repeat `body_fn` while `cond_fn` is true.
 
     Inside `jax.jit` JAX has no reverse gradient of it; inside `jax.grad` alone it runs in Python
     and has one.

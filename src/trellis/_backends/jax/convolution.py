@@ -3,9 +3,9 @@
 XLA's CPU compiler can abort the whole process while it simplifies a convolution with input dilation
 whose kernel is longer than the input along one axis and shorter along another (seen with jaxlib
 0.10: "Window dimensions do not match RHS shape" in algebraic_simplifier.cc). The input gradient of
-any strided convolution is of that kind, so for such sizes strides are taken out beforehand:
+any strided convolution is of that kind, so for such sizes strides are removed first:
 `_conv_by_blocks` computes the same without any input dilation, and so do its derivatives of every
-order. Ordinary sizes use `lax.conv_general_dilated` as it is.
+order. Ordinary sizes use `lax.conv_general_dilated` directly.
 """
 
 import math
@@ -24,7 +24,7 @@ from ._types import Array
 # One compiled program per spec, instead of one per step of it where nothing else compiles.
 @partial(jax.jit, static_argnames="spec")
 def conv(x: Array, filters: Array, bias: Any, spec: ConvSpec) -> Any:
-    """Cross-correlation; all arguments are checked before."""
+    """Cross-correlation; all arguments are checked already."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
     if max(spec.x_dilations) > 1:
@@ -47,7 +47,7 @@ def conv(x: Array, filters: Array, bias: Any, spec: ConvSpec) -> Any:
 
 @partial(jax.jit, static_argnames="spec")
 def conv_transpose(x: Array, filters: Array, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; arguments are checked before."""
+    """The part of a transposed convolution given by the spec; arguments are checked already."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
     sizes = [x.shape[axis] for axis in axes]

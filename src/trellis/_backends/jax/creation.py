@@ -32,8 +32,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
         )
     leaves = obj if isinstance(obj, range) else jax.tree_util.tree_leaves(obj)
     if any([is_array(leaf) for leaf in leaves]):
-        # Python numbers beside arrays take the arrays' dtype; naming it keeps the result from being
-        # weak.
+        # Python numbers among arrays take the arrays' dtype; passing it prevents a weak result.
         array = jnp.asarray(obj, dtype=dtype, device=device)
         return array if dtype is not None else array.astype(array.dtype)
     kinds = {getattr(leaf, "dtype", type(leaf)) for leaf in leaves}

@@ -32,7 +32,7 @@ def device(x: Array, /) -> Any:
     """The device of an array; its sharding where it is spread over several; inside jax.jit the
     default.
     """
-    # A tracer stands for an array that is placed only when the compiled function runs.
+    # A tracer represents an array that gets a device only when the compiled function runs.
     return getattr(x, "device", None) or default_device()
 
 

@@ -19,11 +19,11 @@ from ..shared.distributed import Place
 from ._types import Array
 
 AXIS = "trellis_rank"
-_HEARTBEAT = 30  # seconds without a sign of life after which a peer counts as dead
+_HEARTBEAT = 30  # seconds without a heartbeat after which a peer is considered dead
 
 
 def connect_ranks(place: Place) -> "Engine":
-    """Join jax.distributed, the one that is there or a new one."""
+    """Join jax.distributed, the existing group or a new one."""
     if not jax.distributed.is_initialized():
         try:
             jax.distributed.initialize(
@@ -57,7 +57,7 @@ class Engine:
         self._everywhere = NamedSharding(mesh, P())
         self._device = mesh.local_devices[0]
         self._program = lru_cache(None)(self._make_program)
-        # Between programs JAX sees no collective, so it has to be told the derivative.
+        # Between programs JAX sees no collective, so the derivative is defined here.
         self._sum = jax.custom_vjp(lambda x: self._alone("sum", x))
         self._sum.defvjp(lambda x: (self._sum(x), None), lambda _, g: (self._sum(g),))
 
@@ -82,8 +82,8 @@ class Engine:
         With `keep` the results stay as the program left them, so that the next call need not
         convert them; `local` makes them arrays of this process.
         """
-        # Every array counts as one that all devices have whole; unchecked, since the ranks' data
-        # differ. Only what `fn` says by its collectives travels.
+        # Every array is declared as replicated on all devices; unchecked, since the ranks' data
+        # differ. Only the collectives in `fn` send data.
         shared = jax.shard_map(fn, mesh=self._mesh, in_specs=P(), out_specs=P(), check_vma=False)
         program = jax.jit(shared)
 
@@ -108,7 +108,7 @@ class Engine:
         return self._alone(name, buffer)
 
     def _alone(self, name: str, buffer: Array) -> Any:
-        """A collective as a program of its own, on arrays of this process."""
+        """A collective as a separate program, on arrays of this process."""
         if isinstance(buffer, jax.core.Tracer):
             raise TracingError(
                 "JAX compiles a collective only as a part of a program of all ranks: compile the "

@@ -1,4 +1,4 @@
-"""Functions of each element."""
+"""Element-wise functions."""
 
 import functools
 from collections.abc import Callable
@@ -36,17 +36,17 @@ from ._promotion import (
 )
 from ._types import Array
 
-# What is more than one call of JAX is compiled: the questions about its dtype are then answered
-# while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
-# would freeze.
+# Functions of more than one JAX call are compiled: their checks of dtypes then run only while
+# tracing, and eager calls take JAX's fast path. Functions that read a default of Trellis are not:
+# it would be frozen.
 _compiled = functools.partial(jax.jit, inline=True)
 
-# How types meet -----------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that needs floats: integers take the default float first. Of complex numbers some
-    have corners that JAX misses.
+    """A function that needs floats: integers are cast to the default float first. Some have corner
+    cases of complex numbers that JAX gets wrong.
     """
     corners = getattr(_complex, name, None)
     kernel = fn if corners is None else _compiled(_mended(fn, corners))
@@ -79,7 +79,7 @@ def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that asks which number is larger: complex ones are refused."""
+    """A function that compares sizes: complex numbers raise."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         x1, x2 = ordered_pair(name, x1, x2)
@@ -90,7 +90,7 @@ def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    """An element is true or false whatever its type: no promotion is needed."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         return fn(_truth(x1), _truth(x2))
@@ -128,7 +128,7 @@ globals().update(
     )
 )
 
-# What is more than that ---------------------------------------------------------------------------
+# More than one call -------------------------------------------------------------------------------
 
 
 def round(x: Array, /) -> Any:
@@ -164,7 +164,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
 def pow(x1: Any, x2: Any, /) -> Any:
     x1, x2 = pair(x1, x2)
-    # JAX has a derivative of its own for a number, which a compiled function would not see.
+    # JAX has a special derivative for a Python number, which a compiled function would not use.
     return jnp.pow(x1, x2) if isinstance(x2, (int, float)) else _KERNELS["pow"](x1, x2)
 
 

@@ -16,7 +16,7 @@ Ints = Sequence[int] | None
 
 
 def _wide(x: Array) -> Any:
-    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    """Integers in the default float, 16-bit floats in float32: there are no other transforms."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
 

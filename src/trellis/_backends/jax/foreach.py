@@ -1,4 +1,4 @@
-"""Arithmetic over lists of leaves on JAX: under `jax.jit` XLA fuses each leaf's chain by itself."""
+"""Arithmetic over lists of leaves on JAX: under `jax.jit` XLA fuses the operations of each leaf."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from ..shared.foreach import StepKernel, spread
 
-# The rules, in operations over all leaves, are as fast here.
+# For optimizers, operations over all leaves are as fast here.
 STEP_KERNELS: dict[str, StepKernel] = {}
 
 

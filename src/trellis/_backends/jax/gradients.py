@@ -19,7 +19,7 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
     outputs, pull, aux = jax.vjp(fn, xs, has_aux=True)
 
     def pull_back(cotangents: list[Any]) -> list[Any]:
-        # None stands for an output that is not differentiated.
+        # None means an output that is not differentiated.
         gs = [
             jnp.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)
         ]

@@ -68,13 +68,13 @@ def index_max(x: Array, idx: Any, value: Any) -> Any:
 
 
 def _check_static(x: Array, idx: Any) -> None:
-    """JAX writes nothing where a plain number is out of range; numbers can be looked at."""
+    """JAX ignores writes at a plain number out of range; such numbers can be checked."""
     parts = idx if isinstance(idx, tuple) else (idx,)
     for part, size in zip(parts, x.shape, strict=False):
         if type(part) is int and not -size <= part < size:
             raise ShapeError(f"Index {part} is out of range for an axis of {size} elements.")
         if type(part) not in (int, slice):
-            return  # the places of the rest depend on it
+            return  # the positions of the rest depend on it
 
 
 def _fitted(value: Any, x: Array) -> Any:
@@ -87,8 +87,8 @@ def _fitted(value: Any, x: Array) -> Any:
 
 
 def _value_and_mask(x: Array, idx: Any, value: Any) -> tuple[Any, Any]:
-    """The value in the type of `x`; and, where one value serves all places of a mask, the mask in
-    the shape of `x`, which needs no dynamic shape.
+    """The value in the type of `x`; and, if one value is written at all positions of a mask, the
+    mask in the shape of `x`, which needs no dynamic shape.
     """
     _check_static(x, idx)
     value = _fitted(value, x)
@@ -126,8 +126,7 @@ def _product_at(factors: Any, positions: Any, start: Any) -> Any:
 def _(primals: Any, tangents: Any) -> Any:
     factors, positions, start = primals
     product = _product_at(factors, positions, start)
-    # The product of the other factors at the same place, right even where one or more of them are
-    # 0.
+    # The product of the other factors at the same position, correct also where some of them are 0.
     is_zero = factors == 0
     zeros_there = (
         jnp.zeros(start.shape, "int32").at[positions].add(is_zero.astype("int32"))[positions]

@@ -38,8 +38,8 @@ def __array_namespace_info__() -> Info:
 
 
 def layer_types() -> tuple[type, ...]:
-    """The classes of the framework's own layers: Trellis does not see their parameters."""
-    # JAX has none itself; these libraries, once imported, bring layers that hold their arrays.
+    """The framework's own classes of layers, whose parameters Trellis does not see."""
+    # JAX itself has none; these libraries, once imported, have layers that hold their arrays.
     homes = (("flax.nnx", "Module"), ("equinox", "Module"), ("keras", "Layer"))
     found = [getattr(sys.modules.get(library), name, None) for library, name in homes]
     return tuple([cls for cls in found if cls is not None])

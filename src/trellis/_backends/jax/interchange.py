@@ -13,12 +13,12 @@ from ._types import Array
 from .casting import bfloat16, names, needs_x64
 from .device import as_device
 
-# XLA on the CPU adopts foreign memory only where it begins at such an address.
+# XLA on the CPU shares foreign memory only if it begins at such an address.
 _ALIGNMENT = 64
 
 
 def check_leaving(x: Array, /) -> None:
-    """Raise where `x` has no value yet, or where leaving JAX would cut a gradient."""
+    """Raise if `x` has no value yet, or if converting it would lose a gradient."""
     if is_abstract(x):
         raise TracingError(
             "Inside jax.jit, vmap or scan an array has no values yet, so it cannot leave JAX. "
@@ -40,8 +40,7 @@ def to_numpy(x: Array, /) -> np.ndarray[Any, Any]:
 def from_numpy(x: np.ndarray[Any, Any], /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array of JAX with the dtype of `x`; memory is shared only with `copy=False`.
 
-    JAX takes its arrays for immutable, so sharing with an array that can be written has to be asked
-    for.
+    JAX arrays are immutable, so memory of a writable array is shared only on request.
     """
     return as_native(np.asarray(x), None, as_device(device), copy)
 
@@ -50,25 +49,25 @@ def as_native(x: np.ndarray[Any, Any], dtype: Any, device: Any, copy: bool | Non
     if dtype is None:
         _check_precision(x.dtype)
     if copy is not False:
-        # NumPy makes the copy, and device_put hands it over: jnp.asarray would compile a program
-        # for each shape.
+        # NumPy makes the copy, and device_put takes it: jnp.asarray would compile a program for
+        # each shape.
         return jax.device_put(np.array(x, dtype=dtype), device)
     reason = _why_not_shared(x, dtype or x.dtype, device)
     if reason:
         raise CopyError(f"JAX cannot share this NumPy array: {reason}. Leave copy=False out.")
-    # Unlike DLPack, this leaves an array that nobody has bound to a device, as every other way
-    # does: jax.jit would compile once more for one that is.
+    # Unlike with DLPack, the array is not committed to a device, as with all other functions:
+    # jax.jit would compile again for a committed one.
     return jax.device_put(x, device)
 
 
 def _why_not_shared(x: np.ndarray[Any, Any], dtype: Any, device: Any) -> str:
-    """Why XLA would copy; empty where it adopts the memory."""
+    """Why XLA would copy; empty if it shares the memory."""
     if dtype != x.dtype:
         return f"it is {x.dtype}, not {dtype}"
     if device is not None and getattr(device, "platform", "") != "cpu":
         return f"it is not on {device}"
     if not x.flags.writeable:
-        # DLPack has no word for it here, and a jax.jit that donates its input would write into it.
+        # DLPack cannot express this here, and a jax.jit that donates its input would write into it.
         return "it is read-only"
     if not x.flags.c_contiguous:
         return "it is not contiguous"
@@ -91,7 +90,7 @@ def _check_precision(dtype: Any) -> None:
 
 
 def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array over the memory of any object with `__dlpack__`, shared where XLA can adopt it."""
+    """An array over the memory of any object with `__dlpack__`, shared where XLA can."""
     if isinstance(x, np.ndarray):
         if copy is None and not _why_not_shared(x, x.dtype, as_device(device)):
             copy = False
@@ -109,6 +108,6 @@ def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) ->
             ) from None
         raise
     if device is None and array.committed and array.device.platform == "cpu":
-        # The same memory, or a copy of it, bound to no device; see as_native.
+        # The same memory, or a copy of it, committed to no device; see as_native.
         return jax.device_put(np.array(array) if copy else np.asarray(array))
     return jnp.array(array, copy=True) if copy else array

@@ -23,13 +23,13 @@ _xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Array) -> Any:
-    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    """A matrix in a type of LAPACK: integers in the default float, 16-bit floats in float32."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
 
 
 def _back(result: Any, x: Array) -> Any:
-    """The 16-bit floats get their own type back."""
+    """The 16-bit floats are cast back to their own type."""
     x = floating(x)
     return result.astype(x.dtype) if x.dtype.itemsize == 2 else result
 
@@ -39,8 +39,8 @@ def _all_back(results: Any, x: Array) -> list[Any]:
 
 
 def _refuse_singular(function: str, matrix: Any, result: Any) -> None:
-    """XLA cannot raise, and answers with nan or infinity; where the values are known, we raise as
-    the other frameworks do. Matrices with nan, and inverses too large for the type, may pass.
+    """XLA cannot raise, and returns nan or infinity; where the values are known, this raises as the
+    other frameworks do. Matrices with nan, and inverses too large for the type, may pass.
     """
     if not is_concrete(result) or bool(jnp.all(jnp.isfinite(result))):
         return
@@ -58,7 +58,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Any:
     matrix = _matrix(x)
     result = jnp.linalg.cholesky(matrix, upper=upper)
     _refuse_singular("cholesky", matrix, result)
-    # The rows before the failure have values, which are those of no decomposition.
+    # The rows before the failure have values, but not those of a decomposition.
     has_failed = jnp.any(jnp.isnan(result), axis=(-2, -1), keepdims=True)
     return _back(jnp.where(has_failed, jnp.nan, result), x)
 

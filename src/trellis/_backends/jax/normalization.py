@@ -13,8 +13,8 @@ from ._types import Array
 def layer_norm(
     x: Array, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float
 ) -> Any:
-    """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
-    # Two passes: what the rounded mean leaves is subtracted again.
+    """Mean 0 and variance 1 along `axes`, then times weight plus bias, which have those axes."""
+    # Two passes: the mean of what the rounded mean leaves is subtracted too.
     away = x - jax.lax.stop_gradient(jnp.mean(x, axis=axes, keepdims=True))
     away = away - jnp.mean(away, axis=axes, keepdims=True)
     y = away * jax.lax.rsqrt(jnp.mean(away * away, axis=axes, keepdims=True) + epsilon)

@@ -1,6 +1,7 @@
-"""Random numbers on JAX: `jax.random` itself, held to its default stream.
+"""Random numbers on JAX: `jax.random` itself, always with its default generator.
 
-A key is a uint32 array of shape (2,); new-style typed keys are taken too. The words at the end are
+A key is a uint32 array of shape (2,); new-style typed keys are accepted too. The words at the end
+are
 32-bit digits of wide integers, so that nothing here needs 64-bit types.
 """
 
@@ -22,7 +23,7 @@ _HALF = 0xFFFF
 
 
 def _stream_layout() -> Any:
-    # The numbers depend on this setting of the user; Trellis promises the default's.
+    # The numbers depend on this user setting; Trellis promises those of its default.
     if jax.config.jax_threefry_partitionable:
         return contextlib.nullcontext()
     return jax.threefry_partitionable(True)
@@ -62,7 +63,7 @@ def as_raw_key(key: Array) -> Any:
 
 
 def key_device(x: Array) -> Any:
-    """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
+    """The device for the key of a draw that is used with `x`: the framework decides."""
     return None
 
 

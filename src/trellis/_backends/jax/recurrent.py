@@ -9,7 +9,7 @@ from jax import lax
 
 from ._types import Array
 
-# `scan` over one step serves here.
+# A `scan` over one step is used here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 

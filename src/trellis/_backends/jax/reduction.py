@@ -1,4 +1,4 @@
-"""Many elements to one: sums, extremes, moments, and running sums."""
+"""Reductions: sums, extremes, moments, and running sums."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def _floats(x: Array) -> Any:
 
 
 def _truth(x: Array) -> Any:
-    """A cast to bool, as jnp.any makes it, looks at the real part of a complex number only."""
+    """A cast to bool, as in jnp.any, uses only the real part of a complex number."""
     return x != 0 if x.dtype.kind == "c" else x
 
 
@@ -37,7 +37,8 @@ def cumulative_prod(
 ) -> Any:
     dtype = as_dtype(dtype)
     if dtype is None:
-        # Named, because JAX forgets to widen small integers when the initial 1 is included.
+        # Passed explicitly, because JAX does not widen small integers when the initial 1 is
+        # included.
         dtype = jax.eval_shape(jnp.prod, x).dtype
     return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 

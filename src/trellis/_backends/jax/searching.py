@@ -1,4 +1,4 @@
-"""Where elements are."""
+"""Finding elements."""
 
 from collections.abc import Sequence
 from typing import Any

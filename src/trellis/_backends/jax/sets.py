@@ -1,6 +1,4 @@
-"""Distinct elements. The results have as many elements as there are values, so jax.jit refuses
-them.
-"""
+"""Distinct elements. The shapes of the results depend on values, so jax.jit raises."""
 
 from typing import Any
 
@@ -16,6 +14,6 @@ _INSTEAD = "sort(x), which keeps the shape"
 def unique_all(x: Array, /) -> UniqueAllResult[Any]:
     refuse_abstract(x, "unique_all", _INSTEAD)
     found = jnp.unique_all(x)
-    # JAX's values have lost the gradient; picked from `x` they keep it.
+    # JAX's values have no gradient; those taken from `x` do.
     values = jnp.ravel(x)[found.indices]
     return UniqueAllResult(values, found.indices, found.inverse_indices, found.counts)

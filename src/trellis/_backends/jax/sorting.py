@@ -1,4 +1,4 @@
-"""Order."""
+"""Sorting."""
 
 from typing import Any
 

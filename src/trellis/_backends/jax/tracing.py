@@ -1,4 +1,4 @@
-"""Whether a compiler is at work, and whether values can be looked at."""
+"""Whether a compiler is tracing, and whether values can be read."""
 
 import jax
 import jax.numpy as jnp
@@ -18,12 +18,12 @@ def is_tracing() -> bool:
 
 
 def is_concrete(x: Array) -> bool:
-    """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a
+    """Whether the values of `x` can be read now: inside `jit` all that is computed from a
     constant is symbolic.
     """
     return not isinstance(x, jax.core.Tracer) and not is_tracing()
 
 
 def lasts(x: Array) -> bool:
-    """Whether `x` can be kept when the running function has ended."""
+    """Whether `x` is still valid after the running function ends."""
     return not isinstance(x, jax.core.Tracer)

@@ -29,7 +29,7 @@ def truncate_divide(x1, x2):
         # The floor of a negative quotient is one lower, unless the remainder is 0.
         is_below = ((x1 < 0) != (x2 < 0)) & (quotient * x2 != x1) & (x2 != 0)
         return quotient + is_below.astype(dtype)
-    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+    if dtype.itemsize < 4:  # a quotient rounded to 16 bits may round up to the next integer
         x1, x2 = [x.astype(np.float32) if hasattr(x, "dtype") else x for x in (x1, x2)]
     return np.trunc(np.divide(x1, x2)).astype(dtype, copy=False)
 
@@ -99,7 +99,7 @@ def topk(x, k, *, axis, largest):
 def argsort(x, *, axis, descending):
     if not descending:
         return np.argsort(x, axis=axis, stable=True)
-    # Equal elements stay in their order.
+    # Equal elements keep their order.
     backwards = np.flip(np.argsort(np.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
     return x.shape[axis] - 1 - backwards
 

@@ -1,4 +1,4 @@
-"""Activations with derivatives of their own: fewer passes over memory than the tape's."""
+"""Activations with their own derivatives: fewer passes over memory than those of the tape."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _relu(x: Any, /) -> Any:
     if x.dtype.kind in "bc":
         if x.dtype.kind == "c":
             raise unordered("relu")
-        return np.array(x)  # NumPy answers with integers
+        return np.array(x)  # NumPy returns integers
     return np.maximum(x, 0)
 
 
@@ -44,7 +44,7 @@ def _hard_tanh(x: Any, low: float, high: float) -> Any:
 
 
 def _peak(x: Any, axis: Any) -> Any:
-    """The largest element; of an empty axis -inf, so that nothing comes out of nothing."""
+    """The largest element; -inf for an empty axis."""
     return np.max(x, axis=axis, keepdims=True, initial=-np.inf)
 
 
@@ -57,7 +57,7 @@ def _softmax(x: Any, axis: Any) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    with np.errstate(invalid="ignore", divide="ignore"):  # of nothing the sum is 0
+    with np.errstate(invalid="ignore", divide="ignore"):  # the sum of no elements is 0
         away = x - _peak(x, axis)
         return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 

@@ -1,4 +1,4 @@
-"""Attention by its formula, with derivatives of its own: for the whole, and for the softmax."""
+"""Attention by its formula, with its own derivatives: of the whole, and of the softmax."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def _forward(
     weights -= top
     np.exp(weights, out=weights)
     total = _row_sums(weights)
-    total[total == 0] = 1  # a query that sees no key
+    total[total == 0] = 1  # a query whose keys are all masked
     weights /= total
     y = weights @ value
     return (y,), (query, key, value, weights, y, scale)
@@ -69,7 +69,7 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
 
 
 def _row_sums(x: Any) -> Any:
-    """Along the last axis, which stays: as a product with ones, the fastest way."""
+    """Sums along the last axis, with keepdims: a product with ones is fastest."""
     rows = x.reshape(x.size // x.shape[-1], x.shape[-1])
     return (rows @ np.ones(x.shape[-1], x.dtype)).reshape(*x.shape[:-1], 1)
 
@@ -78,7 +78,7 @@ _fused_attention = fused(_forward, _backward, _formula)
 
 
 def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     dtype = query.dtype
     if dtype.itemsize < 4:
         query, key = query.astype(np.float32), key.astype(np.float32)

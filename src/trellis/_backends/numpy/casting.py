@@ -19,7 +19,7 @@ uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, bfloat16, float32, float64 = np.float16, BFLOAT16.type, np.float32, np.float64
 complex64, complex128 = np.complex64, np.complex128
 
-# Every spelling of a dtype that a caller may use, so that `as_dtype` is one look-up.
+# All forms of a dtype that a caller may pass, so that `as_dtype` is one look-up.
 _native: dict[Any, np.dtype[Any] | None] = {None: None}
 for _name, _dtype in NATIVE.items():
     for _spelling in (_name, _dtype, _dtype.type):

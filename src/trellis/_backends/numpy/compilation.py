@@ -1,4 +1,4 @@
-"""NumPy has no compiler: the function itself, which must refuse what compilers refuse."""
+"""NumPy has no compiler: the function itself, which raises where compilers would."""
 
 import functools
 from collections.abc import Callable
@@ -17,8 +17,8 @@ def compile_function(
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
-    """`fn` itself; a draw without a key or a new buffer raises, with `strict` a look at values
-    too.
+    """`fn` itself; a draw without a key or a new buffer raises; with `strict`, reading values
+    raises too.
     """
 
     @functools.wraps(fn)
@@ -36,5 +36,5 @@ def compile_function(
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """The function itself: eager calls cost no compilation here."""
+    """The function itself: eager calls need no compilation here."""
     return fn

@@ -1,4 +1,4 @@
-"""Convolution on BLAS, with derivatives of its own.
+"""Convolution on BLAS, with its own derivatives.
 
 A convolution is bilinear. With T(x, w, g) = <conv(x, w), g> the three functions `_output`,
 `_input_gradient` and `_filter_gradient` are the derivatives of T by g, x and w, and each is the
@@ -36,7 +36,7 @@ class _Geometry(NamedTuple):
 
 
 def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
-    """Cross-correlation; all arguments are checked before."""
+    """Cross-correlation; all arguments are checked already."""
     x, filters = _channel_last(x, filters, spec)
     sizes, kernel = tuple(x.shape[1:-1]), tuple(filters.shape[:-2])
     lows = tuple([low for low, _ in spec.padding])
@@ -59,7 +59,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; arguments are checked before."""
+    """The part of a transposed convolution given by the spec; arguments are checked already."""
     x, filters = _channel_last(x, filters, spec)
     kernel, sizes = tuple(filters.shape[:-2]), tuple(x.shape[1:-1])
     ones = (1,) * len(spec.strides)
@@ -119,7 +119,7 @@ def _input_gradient(g: Any, w: Any, geo: _Geometry) -> Any:
         for offset, window in _offsets(geo):
             padded[window] += g * w[offset][0]
         return _unpadded(padded, geo).astype(dtype, copy=False)
-    matrices = _filter_matrices(w, geo).transpose(0, 2, 1)  # BLAS reads them as they lie
+    matrices = _filter_matrices(w, geo).transpose(0, 2, 1)  # BLAS reads them without a copy
     row = math.prod(geo.kernel) * channels * g.itemsize
     for block in _blocks(g.shape[0], geo.outs, row, w.shape[-1] // geo.groups):
         columns = np.matmul(_to_groups(g[block], geo.groups), matrices)
@@ -138,10 +138,10 @@ def _input_gradient(g: Any, w: Any, geo: _Geometry) -> Any:
 
 
 def _add_runs(padded: Any, columns: Any, geo: _Geometry) -> None:
-    """Add windows (rows, kernel, channels) to the places that they were taken from.
+    """Add windows (rows, kernel, channels) at the positions that they were taken from.
 
-    Along the last axis all of a window lies in one run of memory, which is added at once: few
-    channels at a time would take longer to find than to add. Windows that overlap take turns.
+    Along the last axis a whole window is contiguous in memory and is added at once: adding few
+    channels at a time would be slow. Overlapping windows are added one after another.
     """
     lead, length = len(geo.kernel) - 1, geo.kernel[-1] * padded.shape[-1]
     stride, turns = geo.strides[-1], -(-geo.kernel[-1] // geo.strides[-1])
@@ -257,7 +257,7 @@ def _lengths(geo: _Geometry) -> tuple[int, ...]:
 
 
 def _placement(geo: _Geometry) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Which elements of the input are touched, and where they lie in the padded, spread buffer."""
+    """Which elements of the input are used, and their positions in the padded, dilated buffer."""
     taken, places = [slice(None)], [slice(None)]
     for n, length, low, xd in zip(geo.sizes, _lengths(geo), geo.lows, geo.x_dilations, strict=True):
         count = max(0, min(n, -((low - length) // xd)))
@@ -267,7 +267,7 @@ def _placement(geo: _Geometry) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
 
 
 def _is_plain(geo: _Geometry) -> bool:
-    """Whether the windows lie in the input as it is; they may leave some of its end alone."""
+    """Whether the windows are within the input without padding; some of its end may be unused."""
     if any(geo.lows) or max(geo.x_dilations) > 1:
         return False
     return all([used <= n for used, n in zip(_lengths(geo), geo.sizes, strict=True)])
@@ -294,7 +294,7 @@ def _unpadded(padded: Any, geo: _Geometry) -> Any:
 def _offsets(
     geo: _Geometry, rows: int | None = None
 ) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
-    """Every kernel element, and the elements of the padded buffer it meets."""
+    """Every kernel element, and the elements of the padded buffer that it is multiplied with."""
     outs = geo.outs if rows is None else (rows, *geo.outs[1:])
     for offset in product(*[range(k) for k in geo.kernel]):
         window = [slice(None)]

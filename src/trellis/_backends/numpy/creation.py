@@ -1,4 +1,4 @@
-"""Arrays out of nothing, on NumPy. The default float is the library's, not NumPy's float64."""
+"""New arrays on NumPy. The default float is the library's, not NumPy's float64."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def eye(
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     try:
-        # Not every exporter knows how to copy, so that is done here.
+        # Not every exporter can copy, so that is done here.
         array = np.from_dlpack(x, device=device, copy=False if copy is False else None)
     except (BufferError, RuntimeError, ValueError) as error:
         if copy is False:

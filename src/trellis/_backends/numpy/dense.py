@@ -28,7 +28,7 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
         count, width = rows.shape[0], weight.shape[0]
         if 1 < count and 2 * count <= width:
             # A few rows times a wide matrix: OpenBLAS takes up to a third less time with the matrix
-            # on the left. The bias comes in while the result is put in order.
+            # on the left. The bias is added while the result is transposed.
             turned = (weight @ rows.T).T
             y = np.array(turned, order="C") if bias is None else np.add(turned, bias, order="C")
         else:

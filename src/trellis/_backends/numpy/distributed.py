@@ -1,7 +1,7 @@
 """Many processes with NumPy: MPI, through mpi4py.
 
-Calls are the non-blocking ones, asked again and again until they are done: so a peer that hangs
-is noticed, and ranks that share a processor let each other run.
+Calls are non-blocking and are polled until they finish: so a peer that hangs is noticed, and ranks
+that share a core let each other run.
 """
 
 import atexit
@@ -25,7 +25,7 @@ _PAUSE = 1e-4
 
 
 def connect_ranks(place: Place) -> "Engine":
-    """Join MPI's world; the launcher (mpiexec, or our own) has said where it is."""
+    """Join MPI's world; the launcher (mpiexec, or Trellis') has set its address."""
     try:
         import mpi4py
     except ModuleNotFoundError:
@@ -52,15 +52,15 @@ def connect_ranks(place: Place) -> "Engine":
 
 
 def _free_names() -> None:
-    """Take the names of MPICH's shared memory away, now that all ranks have it: so it goes with
-    the last of them, also if they are killed.
+    """Unlink the names of MPICH's shared memory, now that all ranks have it open: so it is freed
+    with the last of them, also if they are killed.
     """
     try:
         maps = Path("/proc/self/maps").read_text()
     except OSError:  # not Linux
         return
     for name in set(re.findall(r"/dev/shm/mpich_shm_\w+", maps)):
-        with contextlib.suppress(OSError):  # another rank was quicker
+        with contextlib.suppress(OSError):  # another rank did it first
             os.unlink(name)
 
 
@@ -110,7 +110,8 @@ class Engine:
         return x
 
     def close(self) -> None:
-        """Leave, if all leave; after an error without a word, so that the launcher sees it."""
+        """Leave, if all leave; after an error leave without waiting, so that the launcher sees
+        it."""
         if not self._is_open:
             return
         self._is_open = False
@@ -126,7 +127,7 @@ class Engine:
         for _ in range(_SPINS):
             if request.Test():
                 return
-            time.sleep(0)  # lets a rank on the same processor run
+            time.sleep(0)  # lets a rank on the same core run
         end = time.monotonic() + self._timeout
         while not request.Test():
             if time.monotonic() > end:
@@ -148,7 +149,7 @@ def _all_reduce(x: Any, engine: Engine, op: str) -> Any:
 def _vjp(y: Any, x: Any, engine: Engine, op: str) -> Callable[[Any], Any]:
     if op != "sum":
         raise NotImplementedError(f"all_reduce(op={op!r}) has no derivative")
-    # The sum of all ranks' losses is what is differentiated: each got a copy of the sum.
+    # The sum of all ranks' losses is differentiated: each rank has a copy of the sum.
     return lambda g: _all_reduce(g, engine, "sum")
 
 

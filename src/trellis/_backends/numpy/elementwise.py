@@ -1,6 +1,7 @@
-"""Element-wise functions on NumPy: its ufuncs, on arrays brought to one type by our table.
+"""Element-wise functions on NumPy: its ufuncs, on arrays promoted by the library's table.
 
-Traced arrays answer through `__array_ufunc__`. Arrays of one float type go straight to the ufunc.
+Traced arrays implement `__array_ufunc__`. Arrays of one float type are passed to the ufunc
+directly.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from ._rules.elementwise import erf as plain_erf
 from ._rules.elementwise import erfc as plain_erfc
 from ._rules.elementwise import erfinv as plain_erfinv
 
-# How types meet -----------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +47,7 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of two arrays that meet in the type of the table."""
+    """A function of two arrays, promoted by the table."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2) and x1.dtype is x2.dtype:
@@ -58,7 +59,7 @@ def _promoting(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ordering(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for functions that ask which number is larger: NumPy would order complex ones."""
+    """The same for functions that compare sizes: NumPy would order complex numbers."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
@@ -89,7 +90,7 @@ def _promoting_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    """An element is true or false whatever its type: no promotion is needed."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         return fn(x1, x2) if type(x1) is type(x2) else fn(*_checked(x1, x2))
@@ -100,7 +101,7 @@ def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _checked(x1: Any, x2: Any) -> tuple[Any, Any]:
     if not (hasattr(x1, "dtype") and hasattr(x2, "dtype")):
-        pair(x1, x2)  # refuses what is neither an array nor a number
+        pair(x1, x2)  # raises for anything but an array or a number
     return x1, x2
 
 
@@ -124,7 +125,7 @@ globals().update(
     )
 )
 
-# What is more than that ---------------------------------------------------------------------------
+# More than one call -------------------------------------------------------------------------------
 
 logical_not = np.logical_not
 erf = _of_floats("erf", plain_erf)
@@ -157,13 +158,13 @@ def expm1(x: Any, /) -> Any:
 
 
 def _complex_expm1(x: Any) -> Any:
-    """exp(a + ib) - 1 without cancellation, and with the standard's answers at infinity."""
+    """exp(a + ib) - 1 without cancellation, and with the standard's values at infinity."""
     a, b = np.real(x), np.imag(x)
     no_angle = (b == 0) | (np.isinf(a) & (a < 0) & ~np.isfinite(b))
     # At a = -inf any angle gives -1, at b = 0 the number is real.
     angle = np.where(no_angle, np.zeros((), b.dtype), b)
     is_far = np.isinf(a) & (a > 0) & ~np.isfinite(angle)
-    with np.errstate(invalid="ignore"):  # nan is the answer there
+    with np.errstate(invalid="ignore"):  # the result there is nan
         half = np.sin(angle / 2)
         real_part = np.where(
             b == 0, np.expm1(a) + 0.0, np.expm1(a) * np.cos(angle) - 2 * half * half
@@ -206,7 +207,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     low, high = _bound(min, x), _bound(max, x)
     if low is None and high is None:
         return np.positive(x)
-    if x.dtype.kind == "V":  # np.clip answers with float32
+    if x.dtype.kind == "V":  # np.clip returns float32
         x = x if low is None else np.where(np.isnan(low) | (x < low), low, x)
         return x if high is None else np.where(np.isnan(high) | (x > high), high, x)
     return np.clip(x, low, high)
@@ -222,7 +223,7 @@ def _bound(bound: Any, x: Any) -> Any:
 
 
 def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
-    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    """The type to compare integers in: -1 is below every uint8, but is not a uint8."""
     for bound in bounds:
         if hasattr(bound, "dtype") and bound.dtype.kind in "iu" and dtype.kind in "iu":
             dtype = promote(dtype, bound.dtype)
@@ -238,7 +239,7 @@ def real(x: Any, /) -> Any:
 
 
 def round(x: Any, /) -> Any:
-    return np.round(x) if x.dtype.kind != "b" else np.array(x)  # NumPy answers in float16
+    return np.round(x) if x.dtype.kind != "b" else np.array(x)  # NumPy returns float16
 
 
 def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:

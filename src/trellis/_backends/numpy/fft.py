@@ -11,7 +11,7 @@ from .casting import as_dtype, check_device
 
 
 def _wide(x: Any) -> Any:
-    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    """Integers in the default float, 16-bit floats in float32: there are no other transforms."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
 
@@ -63,7 +63,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 
 
 def _axes(x: Any, s: Any, axes: Any) -> Any:
-    """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
+    """`s` without `axes` means the last axes; NumPy deprecates that default."""
     return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes
 
 
@@ -76,5 +76,5 @@ def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
 
 
 def _has_axes(x: Any, axes: Any) -> bool:
-    """np.roll cannot move along no axis."""
+    """np.roll fails for an empty tuple of axes."""
     return x.ndim > 0 if axes is None else axes != ()

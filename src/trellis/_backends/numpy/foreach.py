@@ -1,4 +1,4 @@
-"""Arithmetic over lists of leaves on NumPy; temporaries of the caller are written into."""
+"""Arithmetic over lists of leaves on NumPy; the caller's temporaries are overwritten."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from .gradients import stop_gradient
 
 
 def _room(x: Any, *others: Any) -> Any:
-    """`x` as the place for a result, or None: scalars have no room, traced arrays are recorded.
+    """`x` as memory for a result, or None: scalars have no memory, traced arrays are recorded.
 
-    Beside a Python number bfloat16 becomes float32, which NumPy does not write back.
+    With a Python number bfloat16 becomes float32, which NumPy does not write back.
     """
     if type(x) is not np.ndarray or x.dtype.kind == "V":
         return None
@@ -33,9 +33,7 @@ def _onto(x: Any, y: Any) -> Any:
 
 
 def _kept(results: list[Any], xs: list[Any]) -> list[Any]:
-    """Leaves of bfloat16 stay what they are; NumPy's operators make float32 of them and a
-    number.
-    """
+    """Leaves of bfloat16 keep their type; NumPy's operators with a number would return float32."""
     if BFLOAT16 not in [x.dtype for x in xs]:
         return results
     return [

@@ -1,4 +1,4 @@
-"""Differentiation on NumPy: real reverse mode over the tape. All functions here work on flat
+"""Differentiation on NumPy: reverse mode over the tape. All functions here work on flat
 lists.
 """
 
@@ -21,7 +21,7 @@ FLOAT_DTYPES = frozenset([NATIVE[name] for name in FLOATING])
 
 stop_gradient = stop
 
-# They only ever rise: threads that differentiate at the same time cannot confuse them.
+# They only increase, so threads that differentiate at the same time have different ones.
 _levels = count(1)
 
 
@@ -60,7 +60,7 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
 
 
 def _finished(g: Any, x: Any) -> Any:
-    """A gradient in the shape and dtype of its input; zeros where nothing came back."""
+    """A gradient in the shape and dtype of its input; zeros if it has none."""
     dtype = x.dtype
     if g is None:
         return np.zeros(x.shape, dtype=dtype)
@@ -68,7 +68,8 @@ def _finished(g: Any, x: Any) -> Any:
         return g if g.dtype == dtype else g.astype(dtype)
     if type(g) is not np.ndarray or g.dtype is not dtype:
         g = np.asarray(g, dtype=dtype)
-    # A broadcast view or somebody's own array must not be handed out for writing.
+    # A broadcast view, or an array that is in use elsewhere, must not be returned: callers may
+    # write to it.
     flags = g.flags
     return g if flags.writeable and flags.owndata else g.copy()
 
@@ -108,7 +109,7 @@ def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
 def vmap(
     fn: ListFn, xs: list[Any], axes: list[int | None], out_axes: list[int], size: int
 ) -> list[Any]:
-    """A loop: NumPy has nothing to vectorise a Python function with."""
+    """A loop: NumPy cannot vectorise a Python function."""
     rows = []
     for i in range(size):
         picked = [
@@ -143,8 +144,8 @@ def custom_vjp(
 def checkpoint(fn: ListFn) -> ListFn:
     """Keep no intermediate values: run `fn` again in the backward pass.
 
-    Arrays that `fn` uses without being given them get their gradients too: they are the older
-    entries of the tape that its results lead back to.
+    Arrays that `fn` uses without taking them as arguments get gradients too: they are the older
+    entries of the tape that its results depend on.
     """
 
     def call(xs: list[Any]) -> list[Any]:
@@ -189,7 +190,7 @@ def _on_new_roots(
 
 
 def _older(ends: list[Node | None], newest: int) -> list[Node]:
-    """The entries from before the number `newest` that others, made after it, lead back to."""
+    """The entries older than `newest` that newer ones depend on."""
     seen = {node for node in ends if node is not None}
     waiting, found = list(seen), []
     while waiting:

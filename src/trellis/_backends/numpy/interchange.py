@@ -10,7 +10,7 @@ from .casting import check_device
 
 
 def check_leaving(x: Any, /) -> None:
-    """Raise where leaving NumPy would cut a gradient."""
+    """Raise if converting the array would lose a gradient."""
     if isinstance(x, TracedArray):
         raise TracingError(
             "An array that is being differentiated cannot leave its framework: the gradient would "

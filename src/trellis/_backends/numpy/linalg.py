@@ -21,13 +21,13 @@ _xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Any) -> Any:
-    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    """A matrix in a type of LAPACK: integers in the default float, 16-bit floats in float32."""
     x = floating(x)
     return x.astype(FLOAT32) if x.dtype.itemsize == 2 else x
 
 
 def _back(result: Any, x: Any) -> Any:
-    """The 16-bit floats get their own type back."""
+    """The 16-bit floats are cast back to their own type."""
     return result.astype(floating(x).dtype) if floating(x).dtype.itemsize == 2 else result
 
 
@@ -39,7 +39,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     result = np.linalg.cholesky(_matrix(x), upper=upper)
     has_failed = np.any(np.isnan(stop(result)), axis=(-2, -1), keepdims=True)
     if has_failed.any():
-        # The rows before the failure have values, which are those of no decomposition.
+        # The rows before the failure have values, but not those of a decomposition.
         result = where(has_failed, np.nan, result)
     return _back(result, x)
 
@@ -85,7 +85,9 @@ def matrix_power(x: Any, n: int, /) -> Any:
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     x = _matrix(x)
     if 0 in x.shape[-2:]:
-        return np.zeros(x.shape[:-2], np.int64)  # NumPy before 2.3 has no largest of no values
+        return np.zeros(
+            x.shape[:-2], np.int64
+        )  # NumPy before 2.3 raises for the maximum of no values
     return np.linalg.matrix_rank(x, rtol=rtol) if rtol is not None else np.linalg.matrix_rank(x)
 
 

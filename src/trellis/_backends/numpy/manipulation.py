@@ -44,7 +44,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if not x.ndim and axis is not None:
         normal_axes(axis, 0)
-        return np.reshape(x, ())  # np.roll cannot move along no axis
+        return np.reshape(x, ())  # np.roll fails for an empty tuple of axes
     return np.roll(x, shift, axis=axis)
 
 

@@ -1,4 +1,4 @@
-"""Layer normalisation by its formula, with a derivative of its own along the last axes."""
+"""Layer normalisation by its formula, with its own derivative along the last axes."""
 
 import math
 from typing import Any
@@ -10,12 +10,12 @@ from ._tape import stop
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
-    """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
+    """Mean 0 and variance 1 along `axes`, then times weight plus bias, which have those axes."""
     return _layer_norm(x, weight, bias, axes, epsilon)[0]
 
 
 def _formula(x: Any, weight: Any, bias: Any, axes: tuple[int, ...], epsilon: float) -> tuple[Any]:
-    # Two passes: what the rounded mean leaves is subtracted again.
+    # Two passes: the mean of what the rounded mean leaves is subtracted too.
     away = x - np.mean(stop(x), axis=axes, keepdims=True)
     away = away - np.mean(away, axis=axes, keepdims=True)
     y = away / np.sqrt(np.mean(away * away, axis=axes, keepdims=True) + epsilon)

@@ -43,7 +43,7 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
     xs = tuple(common(xs))
     inputs, _, output = subscripts.partition("->")
     if "..." in inputs and "->" in subscripts and "..." not in output:
-        # Axes that the output does not name are summed, those of an ellipsis too.
+        # Axes that are not in the output are summed, also those of an ellipsis.
         y = einsum(f"{inputs}->...{output}", *xs)
         return sum(y, axis=tuple(range(y.ndim - len(output.replace(" ", "")))), dtype=y.dtype)
     if xs and xs[0].dtype.kind == "V":

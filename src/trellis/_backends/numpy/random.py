@@ -38,7 +38,7 @@ def as_raw_key(key: Any) -> Any:
 
 
 def key_device(x: Any) -> Any:
-    """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
+    """The device for the key of a draw that is used with `x`: the framework decides."""
     return None
 
 
@@ -61,7 +61,7 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     shape = k0.shape
     k0, k1 = k0.reshape(-1), k1.reshape(-1)
     x1 = c1.reshape(-1) + k1
-    x0 = c0.reshape(-1) + k0 + x1  # which begins the first round
+    x0 = c0.reshape(-1) + k0 + x1  # the first addition of the first round
     schedule = (k0, k1, k0 ^ k1 ^ _U32(PARITY))
     injected = [(schedule[(i + 1) % 3], schedule[(i + 2) % 3] + _U32(i + 1)) for i in range(5)]
     blocks.rounds(x0, x1, np.empty_like(x0), injected)
@@ -112,7 +112,7 @@ def randint(
 
 
 def _remainder(x: Any, span: Any) -> Any:
-    # A span of zero stands for 2**bits: the remainder is x itself.
+    # A span of zero means 2**bits: the remainder is x itself.
     return np.where(span == 0, x, np.remainder(x, np.maximum(span, span.dtype.type(1))))
 
 
@@ -242,7 +242,7 @@ _gamma = differentiable(_draw_gamma, _gamma_vjp)
 def poisson(key: Any, lam: Any, dtype: Any) -> Any:
     """Poisson draws of the shape of the rates `lam`."""
     rate = lam.astype(np.float32)
-    # A uniform draw at the very edge is divided by next to nothing, and rejected.
+    # A uniform draw at the edge is divided by almost 0, and rejected.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         offset = rejection.poisson(_Ops, key, rate, rate.shape)
         return _whole(rate).astype(dtype) + offset.astype(dtype)

@@ -1,6 +1,6 @@
 """The LSTM, one step after another.
 
-What a step needs lies in blocks one after another in memory: states are (width, batch), the gates
+The data of a step are contiguous blocks in memory: states are (width, batch), the gates
 of a step (4 * width, batch) in the order output, input, forget, cell. Then the first three blocks
 take the sigmoid, and the last three belong to the derivative of the cell state.
 """
@@ -28,7 +28,7 @@ def lstm(
 def _formula(
     x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
 ) -> tuple[Any, Any, Any]:
-    """One product serves the inputs of all steps."""
+    """One product for the inputs of all steps."""
     inputs = x @ kernel
     inputs = inputs if bias is None else inputs + bias
     width = recurrent_kernel.shape[0]
@@ -133,7 +133,7 @@ def _backward(gs: list[Any], kept: Any, places: list[int]) -> list[Any]:
 
 
 def _factors(gates: Any, cells: Any, bent: Any) -> tuple[Any, Any]:
-    """What the gradients at each step are multiplied with, for all steps at once.
+    """The factors of the gradients at each step, for all steps at once.
 
     (time, 4, width, batch): the output gate's by that of the hidden state, the other three by that
     of the cell state. And the derivative of the hidden state by the cell state.

@@ -1,6 +1,6 @@
 """Sums, products, extremes and moments, on NumPy.
 
-NumPy takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
+NumPy takes axis 0 and -1 for an array without axes; `normal_axes` raises for them, on all backends.
 """
 
 import math
@@ -83,7 +83,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-# What `np.sum` calls on a plain array, after as much Python as the rest of a call takes.
+# What `np.sum` calls on a plain array, without its Python overhead, which is half of a call.
 _np_add_reduce = np.add.reduce
 
 
@@ -119,7 +119,7 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def _of_enough(result: Any, x: Any, axis: Any, correction: float) -> Any:
-    """The standard's nan where there are too few elements for a variance."""
+    """nan, as in the standard, if there are too few elements for a variance."""
     if correction < 1 and x.size:
         return result
     count = math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
@@ -153,7 +153,8 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if is_bfloat16(x):
         return rounded(logsumexp(widened(x), axis=axis, keepdims=keepdims))
     x = _floating(x)
-    # Of nothing the sum is 0, and its logarithm -inf. Of complex numbers the real part decides.
+    # The sum of no elements is 0, and its logarithm -inf. For complex numbers the real part
+    # decides.
     peak = np.max(np.real(stop(x)), axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, np.zeros((), dtype=peak.dtype))
     with np.errstate(divide="ignore"):

@@ -20,5 +20,5 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
 
 
 def unique_values(x: Any, /) -> Any:
-    # np.unique_values leaves the order open; all backends sort.
+    # np.unique_values has no defined order; all backends sort.
     return np.unique(x, equal_nan=False)

@@ -1,4 +1,4 @@
-"""Order, on NumPy. Stable always: an unstable sort would differ between frameworks."""
+"""Sorting on NumPy. Always stable: an unstable sort would differ between frameworks."""
 
 from typing import Any
 

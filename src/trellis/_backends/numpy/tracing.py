@@ -1,5 +1,5 @@
-"""Whether a compiler is at work: NumPy has none, but `trellis.compile` refuses what others
-refuse.
+"""Whether a function is being compiled: NumPy has no compiler, but `trellis.compile` raises where
+others would.
 """
 
 from typing import Any
@@ -12,15 +12,15 @@ from ._unreadable import UnreadableArray
 
 
 def is_tracing() -> bool:
-    """Whether a function runs that `trellis.compile` was asked to compile."""
+    """Whether a function of `trellis.compile` is running."""
     return is_pretended("numpy")
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether the values of `x` can be looked at now."""
+    """Whether the values of `x` can be read now."""
     return isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, UnreadableArray)
 
 
 def lasts(x: Any) -> bool:
-    """Whether `x` can be kept when the running function has ended."""
+    """Whether `x` is still valid after the running function ends."""
     return not is_tracing() and not isinstance(x, (TracedArray, UnreadableArray))

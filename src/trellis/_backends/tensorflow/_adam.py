@@ -20,10 +20,9 @@ def adam(
     numbers: tuple[float, ...],
     reuse: bool,
 ) -> Step:
-    """Adam (with decoupled decay) as one graph, called again and again; None until it pays.
-
-    Operation by operation TensorFlow takes ten times as long as the arithmetic. Making the graph
-    takes as long as some steps do, so it is made when the same shapes come up for the third time.
+    """Adam (with decoupled decay) as one graph for all steps; None until a graph is worth it.
+    Operation by operation TensorFlow takes ten times as long as the arithmetic. Tracing the graph
+    takes as long as some steps, so it is traced when the same shapes occur for the third time.
     """
     (ms, vs), first = slots, ws[0].dtype
     if first not in (tf.float32, tf.float64):
@@ -32,8 +31,8 @@ def adam(
         return None
     if tf.inside_function():
         rate = tf.cast(rate, first) if hasattr(rate, "dtype") else float(rate)
-        # What a step makes is as large as what it reads, so it waits for all gradients: by then
-        # the values that the backward pass needed are gone.
+        # The results of a step are as large as its inputs, so it waits for all gradients: by then
+        # the values that the backward pass needed are freed.
         with tf.control_dependencies([tf.group(*gs)]):
             new, *moments = _all_leaves(ws, gs, ms, vs, tf.cast(step, first), rate, *numbers)
         return new, tuple(moments)
@@ -44,13 +43,13 @@ def adam(
     seen.steps += 1
     if seen.steps < 3 and not seen.large:
         return None
-    # tf.cast would make a number float32 on its way.
+    # tf.cast would first convert a number to float32.
     rate = tf.cast(rate, first) if hasattr(rate, "dtype") else tf.constant(rate, first)
     t = tf.cast(step, first)
     if not reuse or not seen.large:
         new, *moments = _in_graph(ws, gs, ms, vs, t, rate, *numbers)
         return new, tuple(moments)
-    # Leaf by leaf, so that the old moments of one are gone when those of the next are made.
+    # Leaf by leaf, so that the old moments of one are freed before those of the next are created.
     small = [i for i in range(len(ws)) if i not in seen.large]
     new = list(ws)
     parts = [[i] for i in seen.large]
@@ -63,15 +62,15 @@ def adam(
 
 
 class _Seen:
-    """What is known of leaves of some shapes: how many steps they have had, which are large."""
+    """What is known about leaves of these shapes: their number of steps, which are large."""
 
     def __init__(self, large: list[int]):
         self.steps, self.large = 0, large
 
 
-# Up to here an operation takes longer to start than to run.
+# Up to this size an operation takes longer to start than to run.
 _SMALL = 4096
-# From here on one pass through memory is worth the second that its compilation takes.
+# From this size on, a single pass through memory is worth the second that compiling it takes.
 _LARGE = 1 << 18
 
 
@@ -106,7 +105,8 @@ def _each_leaf(
     c1, c2 = [
         tf.zeros_like(t) + 1 if b == 0 else -tf.math.expm1(t * math.log(b)) for b in (beta1, beta2)
     ]
-    # A usual rate goes into the denominator, by one operation on a number for one on every leaf.
+    # A usual rate is put into the denominator: one operation on a number instead of one on every
+    # leaf.
     is_inside = type(lr) is float and 1e-9 < lr < 1e9 and weight_decay == 0
     if is_inside:
         c1, lr = c1 / lr, None
@@ -124,7 +124,8 @@ def _one_leaf(
     beta1: float, beta2: float, weight_decay: float,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     m = m + (1 - beta1) * (g - m)
-    # As a product, TensorFlow's graph optimizer would make (c * g) * g of c * (g * g), and the last
+    # As a product, TensorFlow's graph optimizer would turn c * (g * g) into (c * g) * g, and the
+    # last
     # bit would differ from that of the steps before the graph was made.
     v = v * beta2 + (1 - beta2) * tf.square(g)
     direction = m / (tf.sqrt(v) * ratio + shift)
@@ -133,9 +134,9 @@ def _one_leaf(
     return w - (direction if lr is None else lr * direction), m, v
 
 
-# XLA makes one loop of it: a third of the way through memory that the operations take one by one,
-# and nothing between them. It is compiled once for each shape. Where the graph owns what it reads,
-# the operations one by one write over that, which XLA does not.
+# XLA compiles it to one loop, with a third of the memory traffic of single operations and no
+# intermediate arrays. It is compiled once for each shape. Where the graph owns its inputs, single
+# operations overwrite them, which XLA does not.
 _one_pass: Callable[..., Any] = tf.function(_one_leaf, autograph=False, jit_compile=True)
 _found: list[bool] = []
 
@@ -162,7 +163,7 @@ def _is_large(w: Any, g: Tensor, m: Any) -> bool:
 
 
 def _packed(xs: list[Any], small: list[int], large: list[int]) -> list[Any]:
-    """The small ones in one array behind the large ones."""
+    """The small ones in one array, after the large ones."""
     flat = [x if x.shape.rank == 1 else tf.reshape(x, [-1]) for x in [xs[i] for i in small]]
     return [*[xs[i] for i in large], tf.concat(flat, 0)]
 

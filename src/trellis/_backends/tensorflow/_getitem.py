@@ -1,4 +1,4 @@
-"""`x[idx]` in full: TensorFlow's own slicing knows neither integer arrays nor masks beside other
+"""`x[idx]` in full: TensorFlow's own slicing supports neither integer arrays nor masks with other
 indices.
 """
 
@@ -15,7 +15,7 @@ _NATIVE = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
 def getitem(x: Tensor, idx: Any) -> Any:
-    """The elements that `x[idx]` names, by NumPy's rules."""
+    """The elements of `x[idx]`, as in NumPy."""
     items = list(idx) if isinstance(idx, tuple) else [idx]
     if is_basic(items):
         return x[tuple(items)] if items else tf.identity(x)
@@ -23,7 +23,7 @@ def getitem(x: Tensor, idx: Any) -> Any:
 
 
 def is_basic(items: list[Any]) -> bool:
-    """Whether TensorFlow's own slicing understands all items."""
+    """Whether TensorFlow's own slicing supports all items."""
     for item in items:
         if isinstance(item, (bool, np.bool_)) or not isinstance(item, _NATIVE):
             return False
@@ -114,7 +114,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Any:
     result = tf.gather_nd(moved, index)
     if not together or places[0] == 0:
         return result
-    # Adjacent index arrays: their axes go where the first of them stood.
+    # Adjacent index arrays: their axes replace the first of them.
     count = rank(index) - 1
     front = list(range(count, count + places[0]))
     back = list(range(count + places[0], rank(result)))

@@ -1,4 +1,4 @@
-"""What the files of this backend share: promotion, axes, sizes, safe square roots, sort keys."""
+"""Helpers of this backend: promotion, axes, sizes, safe square roots, sort keys."""
 
 import functools
 from typing import Any
@@ -28,11 +28,9 @@ _promoted = {(BY_NAME[a], BY_NAME[b]): BY_NAME[c] for (a, b), c in dtypes.PROMOT
 
 
 def may_differentiate() -> bool:
-    """Whether a gradient of what is computed now can be asked for: in a graph, or while a tape
-    listens.
-
-    What only serves a convention about gradients is left out of eager calls that nobody
-    differentiates.
+    """Whether what is computed now may be differentiated: in a graph, or while a tape records.
+    Operations that are needed only for a convention about gradients are skipped in eager calls that
+    are not differentiated.
     """
     return not tf.executing_eagerly() or is_recording()
 
@@ -41,10 +39,9 @@ FLOAT32_ENUM = FLOAT32.as_datatype_enum
 
 
 def is_plain_pair(x1: Any, x2: Any) -> bool:
-    """Whether both are float32 tensors with values, and no tape listens; a graph may be made of
-    them still.
+    """Whether both are eager float32 tensors, and no tape records; a graph may still be traced.
 
-    Their types are asked for in the form of the runtime: `x.dtype` takes three times as long.
+    Their types are read in the form of the runtime: `x.dtype` takes three times as long.
     """
     return (
         type(x1) is Eager
@@ -55,7 +52,7 @@ def is_plain_pair(x1: Any, x2: Any) -> bool:
 
 
 def is_plain(x: Tensor) -> bool:
-    """Whether it is a float32 tensor with values."""
+    """Whether it is an eager float32 tensor."""
     return type(x) is Eager and datatype_of(x) == FLOAT32_ENUM
 
 
@@ -68,7 +65,7 @@ def default_complex() -> Any:
 
 
 def promote(a: Any, b: Any) -> Any:
-    """The native dtype that holds both, by the standard's table."""
+    """The common native dtype, by the standard's table."""
     try:
         return _promoted[a, b]
     except KeyError:
@@ -76,9 +73,7 @@ def promote(a: Any, b: Any) -> Any:
 
 
 def dtype_beside(value: Any, dtype: Any) -> Any:
-    """The dtype in which a Python number and an array of `dtype` meet. Numbers never widen
-    arrays.
-    """
+    """The common dtype of a Python number and an array of `dtype`. Numbers never widen arrays."""
     if isinstance(value, bool) or dtype in COMPLEX:
         return dtype
     if isinstance(value, int):
@@ -133,7 +128,7 @@ def refuse_others(*xs: Any) -> None:
 
 
 def on(device: Any) -> Any:
-    """A context that places what is made inside; a device that is not there is refused.
+    """A context for the device of new tensors; a device that does not exist raises.
 
     TensorFlow itself would quietly use the CPU instead of a GPU that it does not have.
     """
@@ -176,9 +171,7 @@ def common(xs: Any) -> list[Any]:
 
 
 def truth(x: Tensor) -> Any:
-    """Whether each element is not 0; a cast to bool looks at the real part of a complex number
-    only.
-    """
+    """Whether each element is not 0; a cast to bool uses only the real part of a complex number."""
     return tf.not_equal(x, tf.zeros([], x.dtype)) if x.dtype in COMPLEX else tf.cast(x, tf.bool)
 
 
@@ -236,7 +229,7 @@ def _axes_array(found: tuple[int, ...]) -> Any:
 
 
 def reduced_axes(axis: Any, ndim: int) -> Any:
-    """The axes in the form that TensorFlow takes quickest: a number or a NumPy array, never a
+    """The axes in the form that is fastest in TensorFlow: a number or a NumPy array, never a
     list.
     """
     if axis is None:
@@ -247,7 +240,7 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
 
 
 def move(x: Tensor, source: int, destination: int) -> Any:
-    """Move one axis; nothing is done where it is in place already."""
+    """Move one axis; nothing is done if it is there already."""
     ndim = rank(x)
     source, destination = normal_axis(source, ndim), normal_axis(destination, ndim)
     if source == destination:
@@ -265,7 +258,7 @@ def as_shape(shape: Any) -> Any:
         return shape
     found = list(shape) if isinstance(shape, (tuple, list)) else [shape]
     for n in found:
-        if isinstance(n, int) and n > LARGEST:  # it would wait ten seconds for that memory
+        if isinstance(n, int) and n > LARGEST:  # TensorFlow would wait ten seconds for that memory
             raise MemoryError(f"an axis of {n} elements")
     return found
 
@@ -335,7 +328,7 @@ def wrapped(indices: Tensor, count: Any) -> Any:
 
 
 def numpy_value(value: Any, dtype: Any) -> Any:
-    """A tensor of Python numbers or NumPy data by way of NumPy, which checks the range of
+    """A tensor of Python numbers or NumPy data through NumPy, which checks the range of
     integers.
     """
     return tf.constant(np.asarray(value, dtype=dtype.as_numpy_dtype))

@@ -1,5 +1,6 @@
-"""Functions of TensorFlow alone, on arrays whose types have met: kernels of this backend, and
-the text of what ejected source contains where one line does not do. They need no Trellis.
+"""Functions of TensorFlow alone, on arrays that are already promoted. They are kernels of this
+backend, and ejected source contains their text where an operation needs more than one line. They do
+not use Trellis.
 """
 # mypy: ignore-errors
 
@@ -26,7 +27,7 @@ def bitwise_invert(x, /):
 
 
 def bitwise_left_shift(x1, x2):
-    # TensorFlow leaves open what shifting by the whole width does; here all bits are gone.
+    # In TensorFlow a shift by the whole width is undefined; here all bits are shifted out.
     inside = x2 < x1.dtype.size * 8
     return tf.where(inside, tf.bitwise.left_shift(x1, x2), tf.zeros([], x1.dtype))
 
@@ -39,7 +40,7 @@ def bitwise_right_shift(x1, x2):
 
 
 def by_nonzero(x1, x2, fn):
-    """Integers divided by 0 give 0, as on NumPy; TensorFlow would end the call."""
+    """Integers divided by 0 give 0, as on NumPy; TensorFlow would raise."""
     zero, one = tf.zeros([], x2.dtype), tf.ones([], x2.dtype)
     is_zero = tf.equal(x2, zero)
     return tf.where(is_zero, zero, fn(x1, tf.where(is_zero, one, x2)))
@@ -58,13 +59,13 @@ def remainder(x1, x2):
     if not x1.dtype.is_floating:
         return by_nonzero(x1, x2, tf.math.floormod)
     rest, zero = tf.math.floormod(x1, x2), tf.zeros([], x1.dtype)
-    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    # A zero has the sign of the divisor. The added difference is 0, but keeps the gradient.
     signed = tf.where(signbit(x2), -zero, zero) - (tf.stop_gradient(rest) - rest)
     return tf.where(tf.equal(rest, zero), signed, rest)
 
 
 def fmod(x1, x2):
-    # Of positive numbers both remainders are the same; the sign of x1 is taken off and put back.
+    # Of positive numbers both remainders are the same; the sign of x1 is removed and applied again.
     # `TruncateMod` has no gradient, and no kernel for most of the types.
     if x1.dtype.is_floating:
         is_negative = signbit(x1)
@@ -78,17 +79,17 @@ def fmod(x1, x2):
 def truncate_divide(x1, x2):
     if not x1.dtype.is_floating:
         return by_nonzero(x1, x2, tf.truncatediv)
-    if x1.dtype.size < 4:  # a quotient rounded to 16 bits may reach the next whole number
+    if x1.dtype.size < 4:  # a quotient rounded to 16 bits may round up to the next integer
         return tf.cast(trunc(tf.cast(x1, tf.float32) / tf.cast(x2, tf.float32)), x1.dtype)
     return trunc(x1 / x2)
 
 
 def pow(x1, x2):
     if x1.dtype.is_unsigned:
-        # No kernel for these. Multiplication wraps around alike in int64.
+        # No kernel for these. Multiplication in int64 wraps around in the same way.
         return tf.cast(tf.pow(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
     if x1.dtype.is_integer:
-        # The whole part of 1 / x**n where the exponent is negative, as PyTorch has it.
+        # The integer part of 1 / x**n for a negative exponent, as in PyTorch.
         of_one = tf.where(tf.equal(tf.abs(x1), 1), tf.pow(x1, tf.abs(x2)), tf.zeros([], x1.dtype))
         return tf.where(x2 < 0, of_one, tf.pow(x1, tf.maximum(x2, tf.zeros([], x2.dtype))))
     if x1.dtype.is_floating:
@@ -167,7 +168,7 @@ def nextafter(x1, x2):
 
 
 def nextafter_half(x1, x2):
-    """The 16-bit floats have no kernel: count in bit patterns instead."""
+    """The 16-bit floats have no kernel: add 1 to their bit patterns instead."""
     x1, x2 = x1 + tf.zeros_like(x2), x2 + tf.zeros_like(x1)
     pattern = tf.bitcast(x1, tf.int16)
     one = tf.ones([], pattern.dtype)
@@ -204,7 +205,7 @@ def logaddexp(x1, x2):
 
 def erf(x):
     if x.dtype == tf.float64:
-        # The float64 kernel answers infinities with nan; from 10 on erf is 1 to the last digit.
+        # The float64 kernel returns nan for infinities; from 10 on erf is 1 to the last digit.
         ten = tf.constant(10.0, x.dtype)
         x = tf.where(tf.abs(x) > ten, tf.sign(x) * ten, x)
     return tf.math.erf(x)
@@ -212,7 +213,7 @@ def erf(x):
 
 def erfc(x):
     if x.dtype == tf.float64:
-        # The float64 kernel answers infinities with nan; beyond 30 erfc is 0 or 2.
+        # The float64 kernel returns nan for infinities; beyond 30 erfc is 0 or 2.
         limit = tf.constant(30.0, x.dtype)
         x = tf.where(tf.abs(x) > limit, tf.sign(x) * limit, x)
     return tf.math.erfc(x)
@@ -222,7 +223,8 @@ def erfinv(x):
     if x.dtype.size < 4:
         return tf.cast(tf.math.erfinv(tf.cast(x, tf.float32)), x.dtype)
     y = tf.math.erfinv(x)
-    # The kernel adds 1 first, which costs small numbers their digits: a step of Newton's method.
+    # The kernel adds 1 first, which loses digits of small numbers: a step of Newton's method
+    # restores them.
     is_small = tf.abs(x) < tf.constant(0.5, x.dtype)
     z = tf.where(is_small, y, tf.zeros_like(y))
     slope = tf.constant(2 / math.sqrt(math.pi), x.dtype) * tf.exp(-tf.square(z))
@@ -530,7 +532,7 @@ def searchsorted(x1, x2, *, side, sorter):
 
 
 def with_length(x, n, axis):
-    """Cut off, or zeros added, along an axis."""
+    """Cut, or padded with zeros, along an axis."""
     x = part(x, axis, 0, n)
     pairs = [[0, 0] for _ in x.shape]
     pairs[axis][1] = n - x.shape[axis]
@@ -538,7 +540,7 @@ def with_length(x, n, axis):
 
 
 def scaled(y, norm, n, is_forward):
-    """By 1 / n in one of the directions, or by its root in both."""
+    """Scaled by 1 / n in one of the directions, or by its root in both."""
     if norm == "ortho":
         return y / n**0.5 if is_forward else y * n**0.5
     wanted = "forward" if is_forward else "backward"
@@ -613,7 +615,7 @@ def grouped_matmul(x, weights, group_sizes):
 
 
 def windows(x, kernel, strides, dilations):
-    """The part of x (batch, spatial..., channels) under each place of the kernel, in order."""
+    """The part of x (batch, spatial..., channels) under each position of the kernel, in order."""
     outs = [
         (n - (k - 1) * d - 1) // s + 1
         for n, k, s, d in zip(x.shape[1:-1], kernel, strides, dilations)
@@ -674,7 +676,7 @@ def conv_transpose(
         filters = tf.transpose(filters, [*range(2, rank), 1, 0])
     kernel, outer, inner = list(filters.shape[:-2]), filters.shape[-2], filters.shape[-1]
     dims = len(kernel)
-    # The same as a convolution of the input with zeros in it and of the filters turned round.
+    # The same as a convolution of the dilated input with the flipped filters.
     turned = tf.reshape(tf.reverse(filters, range(dims)), [*kernel, outer, groups, inner // groups])
     turned = tf.transpose(turned, [*range(dims), dims + 2, dims + 1, dims])
     turned = tf.reshape(turned, [*kernel, inner // groups, groups * outer])
@@ -714,7 +716,7 @@ def attention_weights(query, key, mask, *, scale, is_causal):
         logits = tf.where(mask, logits, low)
     elif mask is not None:
         logits = logits + mask
-    # A row that sees no key at all is zero.
+    # A row whose keys are all masked is zero.
     blind = tf.reduce_all(tf.equal(logits, low), -1, keepdims=True)
     weights = tf.nn.softmax(tf.where(blind, tf.zeros_like(logits), logits))
     return tf.where(blind, tf.zeros_like(logits), weights)

@@ -1,4 +1,4 @@
-"""Makes the backend known to the dispatch table."""
+"""Registers the backend in the dispatch table."""
 
 import sys
 
@@ -7,9 +7,9 @@ import tensorflow as tf
 from ..._core.dispatch import register
 from ._private import Eager, Symbolic
 
-# A backend may load while a function is being traced: step out of it.
+# The backend may be loaded while a function is being traced: leave its graph.
 with tf.init_scope():
-    _Variable = type(tf.Variable(0))  # that of eager ones, which has no public name
+    _Variable = type(tf.Variable(0))  # the class of eager tensors, which has no public name
 
 ARRAY_TYPES: tuple[type, ...] = (Symbolic, Eager, tf.Tensor, _Variable, tf.Variable)
 

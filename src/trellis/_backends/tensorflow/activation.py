@@ -32,7 +32,7 @@ def gelu(x: Tensor, /, *, approximate: bool = False) -> Any:
 
 
 # Not tf.nn.gelu, whose constants have the precision of float32 in float64 too. The derivative is
-# made together with the value: it is all that the backward pass needs.
+# computed together with the value: the backward pass needs nothing else.
 
 
 def _gelu(x: Tensor) -> Any:
@@ -68,7 +68,7 @@ def elu(x: Tensor, /, *, alpha: float, scale: float) -> Any:
     return tf.where(is_positive, scale * x, (scale * alpha) * low)
 
 
-# oneDNN's kernel, which TensorFlow takes when it pleases, refuses more.
+# oneDNN's kernel, which TensorFlow may choose, raises for more.
 MOST_AXES = 5
 
 
@@ -90,11 +90,11 @@ _INDEX_DTYPES = (tf.int64, tf.int32)
 
 
 def class_losses(logits: Tensor, targets: Tensor, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
+    """Cross entropy of class indices in one kernel; None where it does not apply."""
     if axis != len(logits.shape) - 1 or targets.dtype not in _INDEX_DTYPES:
         return None
     if "CPU" not in logits.device and not tf.inside_function():
-        return None  # other devices answer nan to a target out of range
+        return None  # other devices return nan for a target out of range
     try:
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     except tf.errors.InvalidArgumentError:

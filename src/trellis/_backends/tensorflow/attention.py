@@ -40,7 +40,7 @@ def attention(
 
 
 def _is_even(query: Tensor, key: Tensor, value: Any) -> bool:
-    """Whether no batch axis is broadcast, and so none is to be summed in a derivative."""
+    """Whether no batch axis is broadcast, so that no derivative needs a sum."""
     batch = query.shape[:-2]
     is_known = batch.rank is not None and batch.is_fully_defined()
     return is_known and batch == key.shape[:-2] == value.shape[:-2]
@@ -53,7 +53,7 @@ def _through_softmax(weights: Any, g: Tensor) -> Any:
 def attention_weights(
     query: Tensor, key: Tensor, mask: Any, *, scale: float, is_causal: bool
 ) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     query, key = tf.convert_to_tensor(query), tf.convert_to_tensor(key)
     dtype = query.dtype
     if dtype.size < 4:
@@ -70,10 +70,9 @@ def attention_weights(
     if keep is not None:
         logits = tf.where(keep, logits, tf.constant(float("-inf"), logits.dtype))
     if mask is None:
-        # With is_causal alone every row sees the first key.
+        # With is_causal alone the first key is never masked.
         return tf.cast(softmax(logits, axis=-1), dtype)
-    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
-    # afterwards.
+    # A softmax over nothing is nan: such rows get finite logits, and are set to zero afterwards.
     zero = tf.zeros((), logits.dtype)
     is_empty = tf.reduce_all(tf.equal(logits, float("-inf")), -1, keepdims=True)
     weights = softmax(tf.where(is_empty, zero, logits), axis=-1)

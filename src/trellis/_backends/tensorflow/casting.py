@@ -25,7 +25,7 @@ _native.update({dtype.name: dtype for dtype in _natives})
 def as_dtype(dtype: Any, /) -> Any:
     """The native dtype of a native dtype or of a canonical name; None stays None."""
     try:
-        if type(dtype) is int:  # TensorFlow numbers its types, and takes the number for the type
+        if type(dtype) is int:  # TensorFlow numbers its types, and accepts the number as a type
             raise KeyError(dtype)
         return _native[dtype]
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Compilation on TensorFlow. Python values are static by themselves: each gets its own trace."""
+"""Compilation on TensorFlow. Python values are always static: each gets its own trace."""
 
 import functools
 import itertools
@@ -37,9 +37,9 @@ def compile_function(
 class _Function:
     """`tf.function` over the flat list of tensors.
 
-    tf.function looks at every leaf of its arguments in Python, at each call: 30 µs a leaf, which
-    for a training step of a small model is as long as the step itself. Here a call looks up shapes
-    and dtypes in one table of traces and hands the tensors over as they are.
+    tf.function inspects every leaf of its arguments in Python at each call: 30 µs a leaf, which for
+    a training step of a small model is as long as the step itself. Here a call looks up shapes and
+    dtypes in one table of traces and passes the tensors on unchanged.
     """
 
     def __init__(self, fn: Callable[..., Any]):
@@ -55,12 +55,12 @@ class _Function:
         return self.on_leaves(leaves, spec, args, kwargs)
 
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        """The call for arguments that are taken apart already."""
+        """The call for arguments that are already flattened."""
         tensors, statics = leaves, tuple(leaves[:0])
         if not all([type(x) is Eager for x in leaves]):
             tensors = [x for x in leaves if type(x) is Eager]
             if not all([type(x) is Eager or type(x) in _static_types for x in leaves]):
-                # Symbolic tensors of an enclosing function, variables, arrays of NumPy.
+                # Symbolic tensors of an enclosing function, variables, NumPy arrays.
                 return self._whole(*args, **kwargs)
             statics = tuple([None if type(x) is Eager else (type(x), x) for x in leaves])
         # Numbers and tuples of numbers are compared in C, unlike `x.dtype` and `x.shape`.
@@ -84,7 +84,7 @@ class _Function:
         return tree.unflatten(graph.spec, results)
 
     def _trace(self, leaves: list[Any], tensors: list[Any], spec: Any) -> tuple[Any, "_Graph"]:
-        """The first results, and the graph that gives the next ones."""
+        """The first results, and the graph for the next calls."""
         made: list[tuple[Any, int]] = []  # structure and number of the results
 
         def flat(*tensors: Any) -> list[Any]:
@@ -95,9 +95,7 @@ class _Function:
             return outputs
 
         traced = _traced(flat)
-        results = traced(
-            *tensors
-        )  # asked for the concrete function first, tf.function would trace twice
+        results = traced(*tensors)  # after get_concrete_function, tf.function would trace again
         concrete = traced.get_concrete_function(*_signature(tensors))
         return results, _graph_of(traced, concrete, *made[-1])
 
@@ -124,7 +122,7 @@ def _graph_of(traced: Any, concrete: Any, spec: Any, count: int) -> "_Graph":
 
 
 def _outputs(fn: Callable[..., Any], spec: Any, leaves: list[Any]) -> tuple[list[Any], Any]:
-    """What `fn` gives for arguments that were taken apart, taken apart too."""
+    """The flattened results of `fn` for flattened arguments."""
     args, kwargs = tree.unflatten(spec, leaves)
     return tree.flatten(fn(*args, **kwargs))
 
@@ -140,9 +138,9 @@ def _traced(flat: Callable[..., Any]) -> Any:
 class _Graph(NamedTuple):
     """A graph, and two ways to run it on tensors.
 
-    What `call` does for tapes, enclosing graphs and the traces of errors takes half as long as the
-    whole call of a step with 25 tensors, so that where nothing of it is needed `execute` is asked:
-    it hands the tensors to TensorFlow's runtime. None where TensorFlow does not have it.
+    What `call` does for tapes, enclosing graphs and error traces takes half the time of a step with
+    25 tensors. If none of that is needed, `execute` passes the tensors to TensorFlow's runtime
+    directly. It is None if TensorFlow does not have it.
     """
 
     spec: Any  # the structure of the results
@@ -153,27 +151,25 @@ class _Graph(NamedTuple):
     returns: int = 0
 
 
-# Giving memory away -------------------------------------------------------------------------------
+# Donated arguments --------------------------------------------------------------------------------
 
 
 class _Donating:
-    """`fn` in a graph that alone holds the tensors of some arguments.
-
-    A graph lets go of a tensor, or writes a result over it, once nothing needs it any more; but its
-    arguments belong to the caller until it ends. So these tensors do not come as arguments: they
-    are put into a map of TensorFlow's, from which the graph takes them out, and what holds them in
-    Python lets go of them. One with another reference keeps its values: TensorFlow counts
-    references.
+    """`fn` in a graph that holds the only references to the tensors of some arguments.  A graph
+    frees or overwrites a tensor as soon as nothing needs it; but its arguments belong to the caller
+    until it ends. So these tensors are not passed as arguments: they are put into a TensorFlow map,
+    from which the graph takes them, and their references in Python are dropped. A tensor with
+    another reference keeps its values: TensorFlow counts references.
     """
 
     def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...]):
         self._fn, self._argnums = fn, argnums
         self._plain = _Function(fn)
-        # Graphs, with what the map wants to know of their tensors.
+        # Graphs, with what the map needs to know about their tensors.
         self._graphs: dict[Any, tuple[_Graph, Any, list[Any]]] = {}
         self._map = f"trellis_donated_{next(_number_of_maps)}"
-        # The keys of the map, each for one call at a time: a new number at every call would stay
-        # in TensorFlow's cache of constants.
+        # The keys of the map, each used by one call at a time: a new number at every call would
+        # stay in TensorFlow's cache of constants.
         self._free_keys: list[Any] = []
         self._count = itertools.count()
 
@@ -182,7 +178,7 @@ class _Donating:
         return self.on_leaves(leaves, spec, args, kwargs)
 
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        """The call for arguments that are taken apart already."""
+        """The call for arguments that are already flattened."""
         at = places(spec, self._argnums)
         is_eager = tf.executing_eagerly() and not is_recording() and _is_cpu_only()
         if not at or not is_eager or not all([type(x) is Eager for x in leaves]):
@@ -201,7 +197,7 @@ class _Donating:
             number = self._free_keys.pop()
         except IndexError:
             number = tf.constant(next(self._count), tf.int64)
-        with tf.device("CPU:0"):  # each device has maps of its own
+        with tf.device("CPU:0"):  # each device has its own maps
             tf.raw_ops.MapStage(
                 key=number,
                 indices=indices,
@@ -214,7 +210,7 @@ class _Donating:
         for n in self._argnums:
             if n < len(args):
                 give_away(args[n])
-        # Once alone, also where it raises: the tensors are not in the map any more.
+        # Only once, even if it raises: the tensors are no longer in the map.
         if graph.execute is None:
             results = graph.call([number, *kept])
         else:
@@ -223,7 +219,7 @@ class _Donating:
         return tree.unflatten(graph.spec, results)
 
     def _trace(self, leaves: list[Any], spec: Any, at: list[int]) -> "_Graph":
-        """From the number under which the tensors lie, and the other arguments, to the results."""
+        """From the key of the tensors in the map, and the other arguments, to the results."""
         given, kept = _apart(leaves, at)
         kinds, count = _signature(given), len(leaves)
         made: list[tuple[Any, int]] = []  # structure and number of the results
@@ -258,21 +254,21 @@ _OWNING = "trellis_owning"
 
 @functools.cache
 def _is_cpu_only() -> bool:
-    """On the way through a map of the CPU, what lies on a GPU would be copied back and forth."""
+    """The map is on the CPU: tensors on a GPU would be copied back and forth."""
     return not tf.config.list_physical_devices("GPU")
 
 
 def owns_arguments() -> bool:
-    """Whether the graph that is being made may write over the large tensors that came into it."""
+    """Whether the graph that is being traced may overwrite its large input tensors."""
     return bool(tf.compat.v1.get_collection(_OWNING))
 
 
 def _apart(leaves: list[Any], at: list[int]) -> tuple[list[Any], list[Any]]:
-    """The leaves at these places, and the others."""
+    """The leaves at these positions, and the others."""
     chosen = set(at)
     return [leaves[i] for i in at], [x for i, x in enumerate(leaves) if i not in chosen]
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """The function itself: eager calls cost no compilation here."""
+    """The function itself: eager calls need no compilation here."""
     return fn

@@ -109,8 +109,8 @@ def _scan_graph(
         of_y.append(structure)
         return _same_structure(result[0], of_carry, "scan") + ys
 
-    # TensorArrays need to know what they will hold before the loop is traced: trace one step on the
-    # side.
+    # TensorArrays need the types of their elements before the loop is traced: trace one step
+    # separately.
     specs = [tf.TensorSpec(x.shape, x.dtype) for x in carry]
     specs += [tf.TensorSpec(x.shape[1:], x.dtype) for x in columns]
     outputs = (
@@ -134,5 +134,5 @@ def _scan_graph(
     _, carry, arrays = tf.while_loop(goes_on, body, (start, carry, arrays), maximum_iterations=size)
     ys = [a.stack() for a in arrays]
     for stacked, y in zip(ys, outputs, strict=True):
-        stacked.set_shape([length, *y.shape])  # for the tracer alone: no operation
+        stacked.set_shape([length, *y.shape])  # static information only: no operation
     return tree.unflatten(of_carry, carry), tree.unflatten(of_y[0], ys)

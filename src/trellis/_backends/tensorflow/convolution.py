@@ -1,10 +1,10 @@
-"""Convolution by TensorFlow's kernels where they are sound.
+"""Convolution by TensorFlow's kernels where they are correct.
 
-TensorFlow's CPU convolutions know channel-last data only, have no gradients with dilation, no
+TensorFlow's CPU convolutions support channel-last data only, have no gradients with dilation, no
 groups and no dilation in three dimensions, and its depthwise convolution is silently wrong with
-stride and dilation together. What is sound is used as it is (`_native`, `_native_depthwise`);
-dilation at stride 1 goes through space-to-batch where somebody may ask for a gradient, and
-everything else through gathered windows and one matrix product. All of it has gradients of every
+stride and dilation together. What is correct is used directly (`_native`, `_native_depthwise`);
+dilation at stride 1 uses space-to-batch where a gradient may be needed, and everything else
+gathered windows and one matrix product. All of it has gradients of every
 order.
 """
 
@@ -20,7 +20,7 @@ from ._types import Tensor
 
 
 def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
-    """Cross-correlation; all arguments are checked before."""
+    """Cross-correlation; all arguments are checked already."""
     dtype = x.dtype
     x, filters = _computable(x, filters, spec)
     if max(spec.x_dilations) > 1:
@@ -30,7 +30,7 @@ def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; arguments are checked before."""
+    """The part of a transposed convolution given by the spec; arguments are checked already."""
     strides, starts, outs, dilations, groups, channel_first, _ = spec
     dtype = x.dtype
     x, filters = _computable(x, filters, spec)
@@ -38,7 +38,7 @@ def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSp
     kernel = filters.shape[:dims]
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     ends = [(n - 1) * s + span for n, s, span in zip(x.shape[1:-1], strides, spans, strict=True)]
-    # Elements that exist in the full result; beyond them come zeros.
+    # Elements that exist in the full result; beyond them are zeros.
     real = [min(out, end - start) for out, end, start in zip(outs, ends, starts, strict=True)]
     if min(real) <= 0:
         y = tf.zeros_like(
@@ -188,14 +188,14 @@ def _explicit(padding: Any) -> Any:
 
 
 def _padded_beyond_kernel(x: Tensor, filters: Tensor, padding: Any) -> Any:
-    """Pads by hand where padding reaches beyond the kernel: gradient kernels refuse that."""
+    """Pads by hand where padding reaches beyond the kernel: gradient kernels raise for that."""
     if all([max(pair) < k for pair, k in zip(padding, filters.shape[:-2], strict=True)]):
         return x, padding
     return tf.pad(x, [(0, 0), *padding, (0, 0)]), [(0, 0)] * len(padding)
 
 
 def _named_padding(x: Tensor, filters: Tensor, strides: Any, padding: Any) -> str | None:
-    """ "VALID" or "SAME" where that is what the pairs say; the native conv3d knows no other."""
+    """ "VALID" or "SAME" if the pairs mean that; the native conv3d has no other."""
     if not any([max(pair) > 0 for pair in padding]):
         return "VALID"
     sizes, kernel = x.shape[1:-1], filters.shape[:-2]
@@ -298,7 +298,7 @@ def _spread(x: Tensor, first: int, steps: Any) -> Any:
             x = tf.pad(tf.expand_dims(x, axis + 1), pads)
             x = tf.reshape(x, tf.concat([shape[:axis], [n * step], shape[axis + 1 :]], 0))
             known[axis] = n * step
-            x.set_shape(known)  # for the tracer alone: no operation
+            x.set_shape(known)  # static information only: no operation
             x = x[(slice(None),) * axis + (slice(0, (n - 1) * step + 1),)]
     return x
 

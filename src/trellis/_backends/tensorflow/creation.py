@@ -169,7 +169,7 @@ def arange(
         whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         if dtype is None:
             dtype = tf.int64 if whole else default_float()
-        # Whole numbers are counted exactly: dividing them as floats is off by one beyond 2**53.
+        # Integers are counted exactly: dividing them as floats is off by one beyond 2**53.
         count = -((start - stop) // step) if whole else math.ceil((stop - start) / step)
         index = tf.range(max(count, 0), dtype=tf.int64)
         if dtype.is_integer and whole:
@@ -199,7 +199,8 @@ def linspace(
         if dtype is None:
             dtype = promote(promote(first.dtype, last.dtype), default_float())
         work = tf.complex128 if COMPLEX & {dtype, first.dtype, last.dtype} else tf.float64
-        # Python numbers go straight to the wide type: the default float would round them first.
+        # Python numbers are converted to the wide type directly: the default float would round them
+        # first.
         first = tf.constant(start, work) if isinstance(start, SCALARS) else tf.cast(first, work)
         last = tf.constant(stop, work) if isinstance(stop, SCALARS) else tf.cast(last, work)
         index = tf.range(num, dtype=tf.int64)
@@ -228,7 +229,7 @@ def _offsets(n_rows: Any, n_cols: Any) -> Any:
 
 
 def _int32(k: int) -> int:
-    """The number of a diagonal, kept within reach: no matrix has more of them."""
+    """The number of a diagonal, limited to int32: no matrix has more of them."""
     return max(-(2**31), min(k, 2**31 - 1))
 
 

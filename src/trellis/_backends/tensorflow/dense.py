@@ -34,5 +34,5 @@ def linear(x: Tensor, weight: Any, bias: Any) -> Any:
     if None not in shape:
         return tf.reshape(y, shape)
     y = tf.reshape(y, tf.concat([tf.shape(x)[:-1], weight.shape[:1]], 0))
-    y.set_shape(shape)  # says it to the tracer; an operation that checks would stay in the graph
+    y.set_shape(shape)  # static information: an operation that checks would stay in the graph
     return y

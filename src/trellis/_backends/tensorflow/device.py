@@ -10,7 +10,7 @@ from ._types import Tensor
 
 
 def default_device() -> str:
-    """Where TensorFlow puts an op that names no device: the first GPU, else the CPU."""
+    """The device of an op for which none is given: the first GPU, else the CPU."""
     gpus = tf.config.list_logical_devices("GPU")
     return full_name(gpus[0].name if gpus else "/device:CPU:0")
 

@@ -85,7 +85,7 @@ class Engine:
         return x
 
     def close(self) -> None:
-        """TensorFlow has no way back; the server ends with the process."""
+        """TensorFlow cannot leave a group; the server ends with the process."""
 
     def _options(self, what: str, x: Tensor) -> dict[str, Any]:
         return {
@@ -99,8 +99,8 @@ class Engine:
     def _key(self, what: str, x: Tensor) -> int:
         """A number for a call of this kind: the same on all ranks, another for another shape.
 
-        Calls inside one graph may run at the same time, so each has the number of its place there.
-        That is the same on all ranks, also where only some of them have to trace anew.
+        Calls inside one graph may run at the same time, so each has the number of its position
+        there. That is the same on all ranks, even if only some of them have to trace again.
         """
         described = (what, tuple(x.shape), x.dtype.name, self._place_in_graph())
         key = zlib.crc32(repr(described).encode()) & 0x3FFFFFFF

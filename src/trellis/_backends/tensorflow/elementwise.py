@@ -1,4 +1,4 @@
-"""Functions of each element by itself, or of two elements at the same place."""
+"""Functions of single elements, or of two elements at the same position."""
 
 import math
 from collections.abc import Callable
@@ -51,11 +51,11 @@ _raw = tf.raw_ops
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-# How types meet -----------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 def _kernel(name: str) -> Any:
-    """The plain operation: its name is the last one under which the reader knows it."""
+    """The plain operation: its name is the last of its names in the reader's table."""
     return getattr(_raw, TABLE[name].reads["tensorflow"].split()[-1])
 
 
@@ -91,7 +91,7 @@ def _ordered_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    """An element is true or false whatever its type: no promotion is needed."""
     return _truth(x1), _truth(x2)
 
 
@@ -167,12 +167,12 @@ def sign(x: Tensor, /) -> Any:
 
 
 def _complex_sign(x: Tensor) -> Any:
-    """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
+    """x / |x|; the kernel returns 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     length, zero = _portable.hypot(a, b), tf.zeros([], a.dtype)
     is_zero = tf.equal(length, zero)
     length = tf.where(is_zero, tf.ones([], a.dtype), length)
-    # A zero has no sign in the answer, whatever its own.
+    # The result for a zero has no sign, whatever its own.
     a, b = tf.where(is_zero, zero, a), tf.where(is_zero, zero, b)
     return tf.complex(a / length, b / length)
 
@@ -182,7 +182,7 @@ def square(x: Tensor, /) -> Any:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """Eagerly, of two float32 tensors that nobody differentiates, the kernel itself."""
+    """For two eager float32 tensors that are not differentiated, the kernel itself."""
     kernel, portable = _kernel(name), getattr(_portable, name)
 
     def call(x1: Any, x2: Any, /) -> Any:

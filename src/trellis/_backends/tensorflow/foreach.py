@@ -7,7 +7,7 @@ import tensorflow as tf
 from ..shared.foreach import StepKernel, spread
 from ._adam import adam
 
-# The other rules, in operations over all leaves, are as fast here.
+# For the other optimizers, operations over all leaves are as fast here.
 STEP_KERNELS: dict[str, StepKernel] = {"adam": adam}
 
 
@@ -28,5 +28,5 @@ def foreach_cast(xs: list[Any], dtype: Any) -> list[Any]:
 
 
 def foreach_detach(xs: list[Any]) -> list[Any]:
-    """Only an open GradientTape records, and it may be meant to."""
+    """Only an active GradientTape records, and the user may want that."""
     return xs

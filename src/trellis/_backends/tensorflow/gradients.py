@@ -14,7 +14,8 @@ stop_gradient = tf.stop_gradient
 
 
 def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
-    # A tape watches tensors by identity: copies keep a closure's use of the same tensor a constant.
+    # A tape watches tensors by identity: with copies, a closure's use of the same tensor stays a
+    # constant.
     leaves = [tf.identity(x) for x in xs]
     with tf.GradientTape(persistent=not once, watch_accessed_variables=False) as tape:
         tape.watch(leaves)
@@ -28,7 +29,7 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
             output_gradients=[g for _, g in pairs],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
-        # Gathers answer with IndexedSlices; users get tensors.
+        # Gathers return IndexedSlices; users get tensors.
         return [tf.convert_to_tensor(g) for g in found]
 
     return outputs, aux, pull

@@ -1,4 +1,4 @@
-"""Selecting by index arrays, and functional updates of what an index names."""
+"""Selecting by index arrays, and functional updates at an index."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
     if axis is None:
         axis = only_axis("take", rank(x))
     axis = normal_axis(axis, rank(x))
-    if x.shape[axis] == 0 and 0 not in indices.shape.as_list():  # the kernel answers with zeros
+    if x.shape[axis] == 0 and 0 not in indices.shape.as_list():  # the kernel returns zeros
         raise ShapeError(f"take() from axis {axis} of length 0 has nothing to take.")
     return tf.gather(x, wrapped(tensor(indices), sizes(x)[axis]), axis=axis)
 
@@ -84,7 +84,7 @@ def _known(x: Tensor, indices: Tensor) -> bool:
 
 
 def _rows(x: Tensor, idx: Any) -> Any:
-    """Row numbers, where `idx` names whole rows of the first axis by integers; else None."""
+    """Row numbers, if `idx` selects whole rows of the first axis by integers; else None."""
     if type(idx) is int:
         idx = tf.constant(idx, tf.int64)
     if not isinstance(idx, tf.Tensor) or not idx.dtype.is_integer or rank(x) == 0:
@@ -93,13 +93,13 @@ def _rows(x: Tensor, idx: Any) -> Any:
 
 
 def _targets(x: Tensor, idx: Any) -> Any:
-    """The flat positions that `x[idx]` names."""
+    """The flat positions of `x[idx]`."""
     shape = sizes(x)
     return getitem(tf.reshape(tf.range(size(x)), shape), idx)
 
 
 def _update(scatter: Any, x: Tensor, idx: Any, value: Any) -> Any:
-    """`scatter(x, indices, value)` at rows where that will do, else element by element."""
+    """`scatter(x, indices, value)` for whole rows if possible, else element by element."""
     x = tensor(x)
     value = scalar(value, x.dtype) if isinstance(value, SCALARS) else _cast(value, x.dtype)
     rows = _rows(x, idx)
@@ -121,7 +121,7 @@ def _cast(value: Any, dtype: Any) -> Any:
 
 
 def _spread(value: Any, shape: Any) -> Any:
-    """Broadcast a value to the selected places; leading axes of length one may be too many."""
+    """Broadcast a value to the selected positions; extra leading axes of length one are allowed."""
     extra = rank(value) - len(shape)
     if extra > 0:
         value = tf.squeeze(value, list(range(extra)))
@@ -133,9 +133,7 @@ def index_set(x: Tensor, idx: Any, value: Any) -> Any:
 
 
 def _scatter_set(x: Tensor, index: Any, value: Any) -> Any:
-    """At repeated places every write carries the last value, and only the last one has a
-    gradient.
-    """
+    """At repeated positions every write has the last value; only the last one has a gradient."""
     if may_differentiate():
         order = tf.range(sizes(index)[0])
         places = index[:, 0]
@@ -167,7 +165,7 @@ def _scatter_multiply(x: Tensor, index: Any, value: Any) -> Any:
 
 
 def update_slice(x: Tensor, values: Tensor, start: Any, /, *, axis: int) -> Any:
-    """By a choice, whose shapes are known: tf.slice of an unknown length would lose them."""
+    """With `where`, whose shapes are known: tf.slice of an unknown length would lose them."""
     x, values = tensor(x), tensor(values)
     axis = normal_axis(axis, rank(x))
     length, steps = x.shape[axis], values.shape[axis]

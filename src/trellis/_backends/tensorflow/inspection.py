@@ -30,7 +30,7 @@ def __array_namespace_info__() -> Info:
 
 
 def layer_types() -> tuple[type, ...]:
-    """The classes of the framework's own layers: Trellis does not see their parameters."""
+    """The framework's own classes of layers, whose parameters Trellis does not see."""
     # A program with a Keras layer has imported Keras, which takes long.
     keras_layer = getattr(sys.modules.get("keras"), "Layer", None)
     return (tf.Module,) if keras_layer is None else (tf.Module, keras_layer)

@@ -11,7 +11,7 @@ from ._types import Tensor
 
 
 def check_leaving(x: Tensor, /) -> None:
-    """Raise where `x` has no value yet."""
+    """Raise if `x` has no value yet."""
     if not hasattr(x, "numpy"):
         raise TracingError(
             "While tf.function is tracing, a tensor has no value yet, so it cannot leave "
@@ -23,21 +23,19 @@ def check_leaving(x: Tensor, /) -> None:
 def to_numpy(x: Tensor, /) -> Any:
     """The values as a NumPy array; a read-only view of the tensor's memory on the CPU.
 
-    bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
+    bfloat16 becomes ml_dtypes.bfloat16, which TensorFlow installs.
     """
     check_leaving(x)
     tensor = tf.convert_to_tensor(x)
     if tensor.shape.rank == 0:
-        # NumPy refuses the scalar that a 0-d bfloat16 tensor answers `__array__` with; this way
-        # nothing is copied.
+        # NumPy raises for the scalar that `__array__` of a 0-d bfloat16 tensor returns; this copies
+        # nothing.
         return np.asarray(tf.reshape(tensor, [1])).reshape(())
     return np.asarray(tensor)
 
 
 def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
-    """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the
-    memory.
-    """
+    """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` requests shared memory."""
     if copy is False:
         if not is_aligned(x):
             raise CopyError(

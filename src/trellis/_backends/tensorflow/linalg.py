@@ -46,7 +46,7 @@ def _matrix(x: Tensor) -> Any:
 
 
 def _back(result: Any, x: Tensor) -> Any:
-    """The 16-bit floats get their own type back."""
+    """The 16-bit floats are cast back to their own type."""
     return tf.cast(result, x.dtype) if x.dtype in FLOATING and x.dtype.size == 2 else result
 
 
@@ -91,7 +91,7 @@ def inv(x: Tensor, /) -> Any:
 def solve(x1: Any, x2: Any, /) -> Any:
     x1, x2 = floating_pair(x1, x2)
     a, b = _matrix(x1), _matrix(tf.expand_dims(x2, -1) if rank(x2) == 1 else x2)
-    # The kernel wants equal batch axes.
+    # The kernel needs equal batch axes.
     if a.shape[:-2] != b.shape[:-2]:
         outer_shape = broadcast_shape([tf.reduce_sum(a, [-2, -1]), tf.reduce_sum(b, [-2, -1])])
         if isinstance(outer_shape, list):
@@ -110,7 +110,7 @@ def det(x: Tensor, /) -> Any:
 
 @tf.custom_gradient
 def _determinant(x: Tensor) -> Any:
-    """TensorFlow's own gradient takes the inverse, which singular matrices do not have."""
+    """TensorFlow's own gradient uses the inverse, which singular matrices do not have."""
 
     def grad(upstream: Tensor) -> Any:
         return upstream[..., None, None] * tf.math.conj(_cofactors(x))
@@ -120,8 +120,8 @@ def _determinant(x: Tensor) -> Any:
 
 @tf.custom_gradient
 def _cofactors(x: Tensor) -> Any:
-    """det(x) times the transposed inverse, out of the SVD; of singular matrices one derivative
-    only.
+    """det(x) times the transposed inverse, from the SVD; for singular matrices only the first
+    derivative.
     """
 
     def grad(upstream: Tensor) -> Any:
@@ -204,7 +204,7 @@ def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Any:
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
     matrix = _matrix(x)
     lower = tf.linalg.cholesky(matrix)
-    # The kernel cannot raise: it leaves nan in one triangle and old memory in the other.
+    # The kernel cannot raise: it leaves nan in one triangle and uninitialised memory in the other.
     has_failed = any(tf.math.is_nan(tf.abs(lower)), axis=(-2, -1), keepdims=True)
     if is_concrete(lower):
         was_finite = all(tf.math.is_finite(tf.abs(matrix)), axis=(-2, -1), keepdims=True)
@@ -216,7 +216,7 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
 
 def eigh(x: Tensor, /) -> EighResult[Any]:
     matrix = _matrix(x)
-    # The gradient of the kernel stands in the lower triangle only.
+    # The gradient of the kernel is in the lower triangle only.
     matrix = (matrix + tf.linalg.adjoint(matrix)) / 2
     values, vectors = tf.linalg.eigh(matrix)
     if values.dtype in COMPLEX:
@@ -234,7 +234,7 @@ def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult[Any]:
 def _extreme_size(x: Tensor) -> Any:
     """The largest part of each matrix where its square would overflow or vanish, 1 elsewhere.
 
-    The kernel takes lengths by squares: infinite from 1e19 on in float32.
+    The kernel squares: infinite from 1e19 on in float32.
     """
     parts = [tf.math.real(x), tf.math.imag(x)] if x.dtype in COMPLEX else [x]
     # Without rows or columns there is nothing to measure, and the 1 remains.

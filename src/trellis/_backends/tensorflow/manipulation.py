@@ -109,7 +109,7 @@ def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Any:
         spread = tf.reshape(tf.broadcast_to(index[:, None], [count, repeats]), [-1])
     else:
         repeats = tf.reshape(tensor(repeats), [-1])
-        # tf.repeat of the positions: the values are gathered, whose gradient holds to every order.
+        # tf.repeat of the positions: the values are gathered, which has gradients of every order.
         spread = tf.repeat(index, tf.cast(tf.broadcast_to(repeats, [count]), tf.int32))
     return tf.gather(x, spread, axis=axis)
 
@@ -135,7 +135,7 @@ def pad(x: Tensor, pad_width: Any, /, *, mode: str = "constant", constant_values
 
 
 def _pad_index(index: Any, count: Any, mode: str) -> Any:
-    """Where each place of a padded axis takes its value from; any width of padding will do."""
+    """The source position of each position of a padded axis, for any width of padding."""
     if mode == "edge":
         return tf.clip_by_value(index, 0, count - 1)
     if mode == "wrap":
@@ -146,7 +146,7 @@ def _pad_index(index: Any, count: Any, mode: str) -> Any:
 
 
 def sliding_window(x: Tensor, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
-    """Overlapping windows along an axis, laid out along a new last axis."""
+    """Overlapping windows along an axis, along a new last axis."""
     x = tensor(x)
     axis = normal_axis(axis, rank(x))
     count = sizes(x)[axis]

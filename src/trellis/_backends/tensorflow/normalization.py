@@ -11,7 +11,7 @@ from ._types import Tensor
 def layer_norm(
     x: Tensor, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float
 ) -> Any:
-    """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
+    """Mean 0 and variance 1 along `axes`, then times weight plus bias, which have those axes."""
     x = tf.convert_to_tensor(x)
     affine = [None if p is None else tf.convert_to_tensor(p) for p in (weight, bias)]
     sizes = [] if weight is None and bias is None else [x.shape[axis] for axis in axes]
@@ -45,7 +45,7 @@ def layer_norm(
 
 def _normal(x: Tensor, axes: tuple[int, ...], epsilon: float) -> tuple[Any, Any]:
     """Mean 0 and variance 1, and the factor that made it 1."""
-    # Two passes: what the rounded mean leaves is subtracted again.
+    # Two passes: the mean of what the rounded mean leaves is subtracted too.
     away = x - tf.stop_gradient(tf.reduce_mean(x, axes, True))
     away = away - tf.reduce_mean(away, axes, True)
     factor = tf.math.rsqrt(tf.reduce_mean(away * away, axes, True) + epsilon)
@@ -91,8 +91,8 @@ def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: f
     def _first(x: Tensor) -> Any:
         return tf.slice(x, [0] * rank, [1] * channel + [channels])
 
-    # The kernel's mean is rounded: far from zero that costs digits. Any element is near enough to
-    # the mean of its channel to take its place.
+    # The kernel's mean is rounded: far from zero that loses digits. Any element is near enough to
+    # the mean of its channel to be subtracted instead.
     def _near_zero(x: Tensor, first: Any) -> Any:
         away = x - first
         return away if rank == 4 else tf.reshape(away, [-1, 1, 1, channels])
@@ -107,5 +107,5 @@ def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: f
     return y, mean + tf.stop_gradient(tf.reshape(first, [-1])), variance
 
 
-# There the kernel has a least epsilon, and formats of its own.
+# There the kernel has a smallest epsilon, and its own formats.
 _has_gpu = bool(tf.config.list_physical_devices("GPU"))

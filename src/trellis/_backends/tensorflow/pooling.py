@@ -1,4 +1,4 @@
-"""Maxima over windows: TensorFlow's kernel where it is right."""
+"""Maxima over windows: TensorFlow's kernel where it is correct."""
 
 import sys
 from typing import Any
@@ -18,14 +18,14 @@ def max_pool(x: Tensor, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
 
     if indices or not is_recording() or not _fits(x, spec):
         return in_steps()
-    # The kernel passes over nan, and the maximum of -inf is the lowest number to it. The sum is
-    # finite only where there are none of them.
+    # The kernel ignores nan, and returns the lowest number for -inf. The sum is finite only if
+    # there are none of them.
     is_plain = tf.math.is_finite(tf.reduce_sum(x))
     return tf.cond(is_plain, lambda: _by_kernel(x, spec), lambda: in_steps()[0]), None
 
 
 def _fits(x: Tensor, spec: WindowSpec) -> bool:
-    """Whether there is a kernel, and every window sees a number."""
+    """Whether there is a kernel, and every window contains an element."""
     sizes = x.shape[1:-1]
     if spec.channel_first or max(spec.dilations) > 1 or len(sizes) > 3 or x.dtype != tf.float32:
         return False

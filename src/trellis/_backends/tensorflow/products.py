@@ -9,7 +9,7 @@ from ..._core.shapes import check_lengths, normal_axes, normal_axis
 from ._helpers import COMPLEX, FLOAT32, common, move, pair, rank
 from ._types import Tensor
 
-# Types without a kernel for contractions, and the type they wrap around in alike.
+# Types without a kernel for contractions, and a type that wraps around in the same way.
 _WIDER = {
     tf.bool: tf.int32,
     tf.int8: tf.int32,
@@ -79,7 +79,7 @@ def einsum(subscripts: str, /, *xs: Any) -> Any:
     dtype = xs[0].dtype
     inputs, _, output = subscripts.partition("->")
     if "..." in inputs and "->" in subscripts and "..." not in output:
-        # Axes that the output does not name are summed, those of an ellipsis too.
+        # Axes that are not in the output are summed, also those of an ellipsis.
         y = einsum(f"{inputs}->...{output}", *xs)
         return tf.reduce_sum(y, list(range(rank(y) - len(output.replace(" ", "")))))
     if dtype in _WIDER:

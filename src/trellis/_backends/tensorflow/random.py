@@ -2,8 +2,8 @@
 
 A key is a uint32 tensor of shape (2,). One after the other, TensorFlow's kernels would need some
 120 passes over memory, so larger draws are one XLA-compiled function each, for eager calls and
-inside `tf.function`. Small eager draws use the library's blockwise kernel, which has nothing to
-compile.
+inside `tf.function`. Small eager draws use the library's blockwise kernel, which needs no
+compilation.
 """
 
 from math import prod
@@ -31,7 +31,7 @@ from ._types import Tensor
 from .tracing import is_concrete
 
 _SQRT2 = 2.0**0.5
-_SMALL = 2**17  # below this, an eager draw costs less by the blockwise kernel than by compiling
+_SMALL = 2**17  # below this size, the blockwise kernel is faster for eager draws than compiling
 _left, _right = tf.bitwise.left_shift, tf.bitwise.right_shift
 _and, _or, _xor = tf.bitwise.bitwise_and, tf.bitwise.bitwise_or, tf.bitwise.bitwise_xor
 
@@ -65,7 +65,7 @@ def as_raw_key(key: Tensor) -> Any:
 
 
 def key_device(x: Tensor) -> Any:
-    """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
+    """The device for the key of a draw that is used with `x`: the framework decides."""
     return None
 
 
@@ -81,10 +81,9 @@ def split(key: Tensor, shape: tuple[int, ...]) -> Any:
 
 
 class _Keys(Symbolic):  # type: ignore[misc]
-    """A symbolic tensor that can be taken apart: `k1, k2 = split(key)`, as every other array of
-    keys.
+    """A symbolic tensor that can be unpacked: `k1, k2 = split(key)`, as any other array of keys.
 
-    TensorFlow refuses to iterate while it traces, though the number of keys is known.
+    TensorFlow raises for iteration while it traces, though the number of keys is known.
     """
 
     def __iter__(self) -> Any:
@@ -92,7 +91,7 @@ class _Keys(Symbolic):  # type: ignore[misc]
 
 
 def fold_in(key: Tensor, data: Any) -> Any:
-    # As an array: TensorFlow keeps a tensor of every Python number that it is ever given.
+    # As an array: TensorFlow keeps a tensor of every Python number that is passed to it.
     count = tf.constant(np.uint32(data)) if isinstance(data, int) else tf.cast(data, tf.uint32)
     x0, x1 = _hash(key[..., 0], key[..., 1], tf.zeros_like(count), count)
     return tf.stack([x0, x1], axis=-1)
@@ -127,7 +126,7 @@ def _hash_counters(key: Tensor, size: int) -> tuple[Any, Any]:
 
 
 def _words_of(key: Tensor) -> tuple[int, int] | None:
-    """The words of a key that can be looked at now; None while a function is traced."""
+    """The words of a key that can be read now; None while a function is traced."""
     if not is_concrete(key):
         return None
     upper, lower = key.numpy().tolist()
@@ -135,7 +134,7 @@ def _words_of(key: Tensor) -> tuple[int, int] | None:
 
 
 def _roomy(size: int) -> int:
-    """A size with three leading binary digits, so that few different sizes are ever compiled."""
+    """A size rounded up to three significant bits, so that few different sizes are compiled."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step
 
@@ -151,7 +150,7 @@ def bits(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
 def keep(key: Tensor, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32.
 
-    While tf.function traces with an open batch, a size of `shape` may be None: that of `like`.
+    While tf.function traces with a dynamic batch, a size in `shape` may be None: that of `like`.
     """
     if None in shape:
         return _keep_open(key, shape, threshold, like)
@@ -203,13 +202,13 @@ def _draw(sampler: Any, by_blocks: Any, key: Tensor, shape: tuple[int, ...], dty
     return tf.reshape(draws, shape)
 
 
-# How often a kind of draw has come up, of those that both ways give alike to the last bit (the
-# others, normals, must not change from one call to the next).
+# How often a draw has occurred, for those that are equal to the last bit in both kernels (normals
+# are not, and must not change from one call to the next).
 _seen: dict[Any, int] = {}
 
 
 def _is_rare(sampler: Any, dtype: Any, size: int) -> bool:
-    """Whether compiling would not pay yet: first weights are drawn once for each shape."""
+    """Whether compiling is not worth it yet: initial weights are drawn once for each shape."""
     kind = (sampler, dtype, _roomy(size))
     _seen[kind] = _seen.get(kind, 0) + 1
     return _seen[kind] < 3
@@ -322,7 +321,7 @@ def randint(
 
 
 def _remainder(x: Tensor, span: Any) -> Any:
-    # A span of zero stands for 2**bits: the remainder is x itself.
+    # A span of zero means 2**bits: the remainder is x itself.
     is_full = tf.equal(span, tf.zeros_like(span))
     return tf.where(is_full, x, tf.math.floormod(x, tf.where(is_full, tf.ones_like(span), span)))
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from ._recorded import Backward, recorded
 from ._types import Tensor
 
-# `scan` over one step serves here.
+# A `scan` over one step is used here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 # A loop in a graph takes two to three times as long as its steps one after another, which take
@@ -19,7 +19,7 @@ _UNROLLED_STEPS = 64
 def lstm(
     x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent_kernel: Tensor, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
-    """The recurrence over x (time, batch, in); one product serves the inputs of all steps."""
+    """The recurrence over x (time, batch, in); one product for the inputs of all steps."""
     x, h, c = [tf.convert_to_tensor(array) for array in (x, h, c)]
     is_unrolled = tf.executing_eagerly() or (
         x.shape[0] is not None and x.shape[0] <= _UNROLLED_STEPS
@@ -50,7 +50,7 @@ def lstm(
         lambda t, *_: t < steps, body, (tf.constant(0), array, h, c), maximum_iterations=x.shape[0]
     )
     hs = array.stack()
-    hs.set_shape([x.shape[0], *h.shape])  # for the tracer alone: no operation
+    hs.set_shape([x.shape[0], *h.shape])  # static information only: no operation
     return hs, (h, c)
 
 

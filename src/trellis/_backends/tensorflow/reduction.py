@@ -30,7 +30,7 @@ _raw = tf.raw_ops
 
 
 def _widened(x: Tensor, dtype: Any) -> Any:
-    """Sums and products of integers are counted in 64 bits."""
+    """Sums and products of integers have 64 bits."""
     if dtype is not None:
         return astype(x, as_dtype(dtype), copy=False)
     if x.dtype in UNSIGNED:
@@ -116,12 +116,12 @@ def _doubling_product(x: Tensor, exclusive: bool, reverse: bool) -> Any:
 
 
 def _shifted(x: Tensor, step: int) -> Any:
-    """Shift to the right, with ones coming in."""
+    """Shift to the right, filled with ones."""
     return tf.concat([tf.ones_like(x[..., :step]), x[..., :-step]], -1)
 
 
 def _refuse_nothing(name: str, x: Tensor, axes: Any) -> None:
-    """No element is the largest of none; TensorFlow answers with an infinity."""
+    """The maximum of no elements raises; TensorFlow returns an infinity."""
     if x.shape.rank is None or 0 not in x.shape.as_list():
         return
     for axis in normal_axes(axes, x.shape.rank):
@@ -149,7 +149,7 @@ def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     x = floating(x)
     axes = reduced_axes(axis, rank(x))
     y = _raw.Mean(input=x, axis=axes, keep_dims=keepdims)
-    # Of nothing the kernel answers 0 for complex numbers.
+    # For no elements the kernel returns 0 for complex numbers.
     return y if x.dtype not in COMPLEX else y + _nothing(x, axes, keepdims)
 
 
@@ -172,7 +172,7 @@ def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bo
         count = count * shape[a]
     total = tf.reduce_sum(squares, axes, keepdims)
     divisor = tf.cast(count, total.dtype) - tf.cast(correction, total.dtype)
-    # The standard's answer where there are too few elements.
+    # The standard's result if there are too few elements.
     return total / tf.where(divisor > 0, divisor, tf.cast(math.nan, divisor.dtype))
 
 

@@ -37,7 +37,7 @@ def _extreme(find: Any, x: Tensor, axis: int | None, keepdims: bool) -> Any:
         )
     found = find(x, place)
     if x.dtype in FLOATING:
-        # The first NaN wins, as on the other frameworks; TensorFlow passes over them.
+        # The first NaN is chosen, as on the other frameworks; TensorFlow ignores NaN.
         nan = tf.math.is_nan(x)
         found = tf.where(tf.reduce_any(nan, place), tf.argmax(tf.cast(nan, tf.uint8), place), found)
     if not keepdims:
@@ -71,7 +71,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
         x1 = tf.gather(x1, sorter)
     # Keys put NaN at the end, where sort() leaves it.
     keys, values = sort_key(x1), sort_key(x2)
-    # tf.searchsorted cannot tell how many rows there are if there is nothing to search for.
+    # tf.searchsorted cannot infer the number of rows if there is nothing to search for.
     bound = tf.raw_ops.LowerBound if side == "left" else tf.raw_ops.UpperBound
     found = bound(sorted_inputs=keys[None], values=tf.reshape(values, [1, -1]), out_type=tf.int64)
     return tf.reshape(found, sizes(x2))
@@ -94,7 +94,7 @@ def _of_number(value: Any) -> Any:
 
 
 def topk(x: Tensor, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
-    """The k largest (or smallest) values in order, and where they stand; ties by lower index."""
+    """The k largest (or smallest) values in order, and their indices; ties by lower index."""
     x = tensor(x)
     axis = normal_axis(axis, rank(x))
     x = move(x, axis, -1)

@@ -1,4 +1,4 @@
-"""Sorting. NaN counts as the greatest value; equal elements keep their order."""
+"""Sorting. NaN is the greatest value; equal elements keep their order."""
 
 from typing import Any
 

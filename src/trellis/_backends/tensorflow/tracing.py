@@ -1,4 +1,4 @@
-"""Whether a compiler is at work, and whether values can be looked at."""
+"""Whether a compiler is tracing, and whether values can be read."""
 
 import tensorflow as tf
 
@@ -11,10 +11,10 @@ def is_tracing() -> bool:
 
 
 def is_concrete(x: Tensor) -> bool:
-    """Whether the values of `x` can be looked at now."""
+    """Whether the values of `x` can be read now."""
     return hasattr(x, "numpy") and not tf.inside_function()
 
 
 def lasts(x: Tensor) -> bool:
-    """Whether `x` can be kept when the running function has ended."""
+    """Whether `x` is still valid after the running function ends."""
     return hasattr(x, "numpy")  # tensors of a graph have no values

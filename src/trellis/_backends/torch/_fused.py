@@ -14,9 +14,9 @@ def fastest(
     *xs: Any,
     recorded: Callable[..., Any] | None = None,
 ) -> Any:
-    """The fused kernel wherever nobody can ask for more derivatives than it has.
+    """The fused kernel, if no higher derivatives can be needed than it has.
 
-    `recorded` is what autograd records, where that is not the kernel with its own backward pass.
+    `recorded` is what autograd records, if that is not the kernel with its own backward pass.
     """
     if torch.compiler.is_compiling():
         return fused(*xs)
@@ -52,7 +52,7 @@ class Fused(torch.autograd.Function):
 
 
 def differentiated(xs: Any, ys: Any, gs: Any, is_needed: Any) -> list[Any]:
-    """The gradients of `ys` by those `xs` that need one, as far as the running pass asks for."""
+    """The gradients of `ys` by those `xs` that need one, as far as the running pass needs them."""
     needed = [i for i, needs in enumerate(is_needed) if needs]
     found = torch.autograd.grad(
         ys if isinstance(ys, tuple) else (ys,),

@@ -1,9 +1,8 @@
-"""What the files of this backend share: data type tables, promotion, and the unsigned types'
-detour.
+"""Helpers of this backend: data type tables, promotion, and unsigned types through int64.
 
 PyTorch has few kernels for uint16, uint32 and uint64. Those types are computed in int64: arithmetic
 modulo 2**64 is the same for both, and casting back keeps the low bits. Where the order of values
-counts, uint64 is shifted by 2**63 first, so that int64 compares as the unsigned type would.
+matters, uint64 is shifted by 2**63 first, so that int64 compares as the unsigned type would.
 """
 
 from typing import Any
@@ -19,8 +18,8 @@ NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtype
 NAMES: dict[Any, str] = {native: name for name, native in NATIVE.items()}
 
 FEW_KERNELS = frozenset((torch.uint16, torch.uint32, torch.uint64))
-# PyTorch multiplies no matrices of these: int64 wraps around to the same, and is true where it is
-# not 0.
+# PyTorch has no matrix products of these: int64 wraps around to the same result, which is true
+# where it is not 0.
 NO_PRODUCTS = FEW_KERNELS | {torch.bool}
 UNSIGNED = frozenset((torch.uint8, torch.uint16, torch.uint32, torch.uint64))
 INTEGER = frozenset(NATIVE[name] for name in dtypes.INTEGER)
@@ -28,7 +27,7 @@ FLOATING = frozenset(NATIVE[name] for name in dtypes.FLOATING)
 COMPLEX = frozenset(NATIVE[name] for name in dtypes.COMPLEX)
 INEXACT = FLOATING | COMPLEX
 
-# To be asked for first: a comparison by identity is faster than a look-up in a set.
+# Checked first: a comparison by identity is faster than a look-up in a set.
 FLOAT32 = torch.float32
 
 PROMOTED: dict[tuple[Any, Any], Any] = {}
@@ -36,16 +35,16 @@ for _a in NATIVE:
     for _b in NATIVE:
         try:
             PROMOTED[NATIVE[_a], NATIVE[_b]] = NATIVE[dtypes.promote(_a, _b)]
-        except KeyError:  # uint64 beside a signed integer: no type holds both
+        except KeyError:  # uint64 with a signed integer: no type holds both
             pass
 
-# Pairs of a tensor's dtype and a Python number's type where PyTorch's own rule is ours: the number
+# Pairs of a tensor's dtype and a Python number's type where PyTorch's promotion is ours: the number
 # takes the tensor's dtype.
 NUMBER_FITS = frozenset(
     [(d, kind) for d in INEXACT for kind in (int, float)] + [(d, complex) for d in COMPLEX]
 )
 NUMBERS = frozenset((bool, int, float, complex))
-# Integers with kernels that hold a number of 8 bits; what is larger is looked at first.
+# Integer types with kernels. They hold every 8-bit number; larger ones are checked first.
 SIGNED = frozenset((torch.int8, torch.int16, torch.int32, torch.int64))
 
 _SMALLEST_INT64 = -(2**63)
@@ -60,7 +59,7 @@ def default_complex() -> Any:
 
 
 def as_device(device: Any) -> Any:
-    """A device that is there, out of a name or a torch.device; None stays None."""
+    """An existing device from a name or a torch.device; None stays None."""
     if device is None or device == "cpu" or torch.compiler.is_compiling():
         return device
     try:
@@ -122,8 +121,8 @@ def filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
         wrapped = wrapped - 2**64 if wrapped >= 2**63 else wrapped
         return torch.full(shape, wrapped, dtype=torch.int64, device=device).to(dtype)
     if isinstance(value, float) and dtype.is_floating_point and abs(value) > torch.finfo(dtype).max:
-        # torch.full refuses these; rounding gives the largest number or infinity, as everywhere
-        # else.
+        # torch.full raises for these; rounding gives the largest number or infinity, as on all
+        # backends.
         return torch.full(shape, value, dtype=torch.float64, device=device).to(dtype)
     return torch.full(shape, value, dtype=dtype, device=device)
 
@@ -131,7 +130,7 @@ def filled(value: Any, dtype: Any, device: Any, shape: Any = ()) -> Any:
 def both(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Two arguments, one of which may be a number, as tensors of one promoted dtype.
 
-    Casting both also keeps 0-d tensors from being weak, as PyTorch's own promotion has them.
+    Casting both also prevents 0-d tensors from being weak, as in PyTorch's own promotion.
     """
     if not isinstance(x1, torch.Tensor):
         dtype = number_dtype(x1, x2.dtype)
@@ -146,7 +145,7 @@ def both(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 
 def all_same(xs: Any) -> Any:
-    """Tensors, cast to the one dtype that holds them all."""
+    """Tensors, cast to their common dtype."""
     dtype = xs[0].dtype
     for x in xs:
         dtype = promote(dtype, x.dtype)

@@ -1,5 +1,6 @@
-"""Functions of PyTorch alone, on arrays whose types have met: kernels of this backend, and
-the text of what ejected source contains where one line does not do. They need no Trellis.
+"""Functions of PyTorch alone, on arrays that are already promoted. They are kernels of this
+backend, and ejected source contains their text where an operation needs more than one line. They do
+not use Trellis.
 """
 # mypy: ignore-errors
 
@@ -22,7 +23,7 @@ def cbrt(x):
 
 
 def by_nonzero(x1, x2, fn):
-    """Integers divided by 0 give 0, as on NumPy; PyTorch would end the call."""
+    """Integers divided by 0 give 0, as on NumPy; PyTorch would raise."""
     is_zero = x2 == 0
     return torch.where(is_zero, 0, fn(x1, torch.where(is_zero, 1, x2)))
 
@@ -32,7 +33,7 @@ def floor_divide(x1, x2):
         return by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="floor"))
     # torch.floor_divide has no derivative; this form has one, which is 0.
     quotient = torch.div(x1, x2, rounding_mode="floor")
-    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard takes the
+    # With an infinity PyTorch follows Python (NaN, or -1 for 1 // -inf); the standard has the
     # quotient.
     return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.div(x1, x2).detach(), quotient)
 
@@ -41,7 +42,7 @@ def remainder(x1, x2):
     if not x1.is_floating_point():
         return by_nonzero(x1, x2, torch.remainder)
     rest = torch.remainder(x1, x2)
-    # A zero has the sign of the divisor. The difference, which is 0, lets the gradient through.
+    # A zero has the sign of the divisor. The added difference is 0, but keeps the gradient.
     zero = torch.copysign(torch.zeros_like(rest), x2.detach()) - (rest.detach() - rest)
     return torch.where(rest == 0, zero, rest)
 
@@ -53,7 +54,7 @@ def fmod(x1, x2):
 def truncate_divide(x1, x2):
     if not x1.is_floating_point():
         return by_nonzero(x1, x2, lambda a, b: torch.div(a, b, rounding_mode="trunc"))
-    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may reach the next whole number
+    if x1.dtype.itemsize < 4:  # a quotient rounded to 16 bits may round up to the next integer
         return torch.div(x1.float(), x2.float(), rounding_mode="trunc").to(x1.dtype)
     return torch.div(x1, x2, rounding_mode="trunc")
 
@@ -72,7 +73,7 @@ def nextafter(x1, x2):
 
 
 def sign(x):
-    """PyTorch answers 0 for NaN."""
+    """PyTorch returns 0 for NaN."""
     is_whole = not (x.is_floating_point() or x.is_complex())
     return torch.sgn(x) if is_whole else torch.where(torch.isnan(x), x, torch.sgn(x))
 
@@ -173,7 +174,7 @@ def segment_sum(x, segment_ids, *, num_segments):
 
 
 def written(x, idx, value, how):
-    """The places of an index as whole numbers, so that any way of writing there can be used."""
+    """The positions of an index as integers, for any kind of write."""
     places = torch.arange(x.numel()).reshape(x.shape)[idx].reshape(-1)
     value = torch.as_tensor(value, dtype=x.dtype).broadcast_to(x[idx].shape).reshape(-1)
     flat = x.reshape(-1).clone()
@@ -280,7 +281,7 @@ def attention_weights(query, key, mask, *, scale, is_causal):
         logits = logits.masked_fill(~mask, float("-inf"))
     elif mask is not None:
         logits = logits + mask
-    # A row that sees no key at all is zero.
+    # A row whose keys are all masked is zero.
     blind = torch.isneginf(logits).all(-1, keepdim=True)
     return torch.softmax(logits.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
 

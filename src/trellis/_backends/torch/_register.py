@@ -1,4 +1,4 @@
-"""Makes the backend known to the dispatch table, and Containers to torch."""
+"""Registers the backend in the dispatch table, and Containers with torch."""
 
 import sys
 
@@ -16,8 +16,8 @@ ARRAY_TYPES: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
 def make_known() -> None:
     """Called at the end of each import of the package; a second call changes nothing.
 
-    An import that was interrupted leaves the files that it has read: the next one makes a new
-    package of them.
+    After an interrupted import, the files that it imported stay: the next import creates a new
+    package from them.
     """
     # So that Containers pass through torch.compile, torch.func and torch.cond.
     if pytree is not None and pytree.tree_leaves(Container()):

@@ -20,7 +20,7 @@ def relu(x: Tensor, /) -> Any:
 
 
 def softplus(x: Tensor, /) -> Any:
-    # PyTorch's own turns into x at 20, where the difference is still 2e-9.
+    # PyTorch's function returns x from 20 on, where the difference is still 2e-9.
     return F.softplus(x, threshold=40.0) if x.dtype is torch.float64 else F.softplus(x)
 
 
@@ -57,20 +57,20 @@ def log_softmax(x: Tensor, /, *, axis: Any) -> Any:
     return x - torch.logsumexp(x, normal_axes(axis, x.ndim), True)
 
 
-# Nobody's class: torch leaves targets out that equal its `ignore_index`, which cannot be switched
-# off.
+# A number that is no class: torch ignores targets equal to its `ignore_index`, which cannot be
+# turned off.
 _NO_CLASS = -4611686018427400249
 _INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def class_losses(logits: Tensor, targets: Tensor, /, *, axis: int, reduction: str) -> Any:
-    """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
+    """Cross entropy of class indices in one kernel; None where it does not apply."""
     if targets.dtype not in _INDEX_DTYPES:
         return None
     if torch.compiler.is_compiling():
         return _class_losses(logits, targets, axis, reduction)
-    # Elsewhere than on the CPU a target out of range ends the process; torch.func's vmap would not
-    # look at it.
+    # Except on the CPU, a target out of range ends the process; torch.func's vmap would not check
+    # it.
     if not logits.is_cpu or running_transform() is not None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Attention by PyTorch's fused kernel, or by its formula where more derivatives are asked for."""
+"""Attention by PyTorch's fused kernel, or by its formula for higher derivatives."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def _is_flash(query: Tensor, key: Tensor, value: Any, scale: float, is_causal: b
 
 
 class _Flash(torch.autograd.Function):
-    """The kernel without the graph that `Fused` makes of it and walks in a pass of its own."""
+    """The kernel with its own backward kernel, without the extra graph and pass of `Fused`."""
 
     @staticmethod
     def forward(
@@ -88,14 +88,14 @@ class _Flash(torch.autograd.Function):
 def _fused_attention(
     query: Tensor, key: Tensor, value: Any, mask: Any, scale: float, is_causal: bool
 ) -> Any:
-    """PyTorch's fast kernel knows four axes and no broadcasting; anything else is slow."""
+    """PyTorch's fast kernel takes four axes without broadcasting; anything else is slow."""
     q, k, v = query.shape[:-2], key.shape[:-2], value.shape[:-2]
     is_alike = q == k == v
     if is_alike and len(q) == 2:
         return F.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale)
     is_grouped = k == v and len(q) == len(k) == 3 and k[:2] == q[:2] and k[2] == 1
     if is_grouped and (mask is None or mask.ndim in (2, 5)):
-        # (B, heads, group, Q, F) beside (B, heads, 1, K, F): one key head for each group of query
+        # (B, heads, group, Q, F) with (B, heads, 1, K, F): one key head for each group of query
         # heads.
         if mask is not None and mask.ndim == 5:
             is_shared = mask.shape[1] == mask.shape[2] == 1
@@ -121,7 +121,7 @@ def _fused_attention(
 
 
 def _four_axes(x: Tensor, batch: Any) -> Any:
-    """(..., L, F) as (1 or B, heads, L, F), stretched over the whole batch."""
+    """(..., L, F) as (1 or B, heads, L, F), expanded to the whole batch."""
     shape = x.shape[-2:]
     if x.shape[:-2] != batch:
         x = x.expand(batch + shape)
@@ -133,7 +133,7 @@ def _four_axes(x: Tensor, batch: Any) -> Any:
 def attention_weights(
     query: Tensor, key: Tensor, mask: Any, *, scale: float, is_causal: bool
 ) -> Any:
-    """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
+    """The softmax over the keys; a row whose keys are all masked is zero, with zero gradients."""
     logits = (query * scale) @ key.mT
     if is_causal:
         keep = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril()
@@ -147,8 +147,7 @@ def attention_weights(
         return torch.softmax(logits, -1)
     if keep is not None:
         logits = torch.where(keep, logits, -torch.inf)
-    # A softmax over nothing is nan: such rows see finite logits instead, and are cleared
-    # afterwards.
+    # A softmax over nothing is nan: such rows get finite logits, and are set to zero afterwards.
     is_empty = torch.isneginf(logits).all(-1, keepdim=True)
     weights = torch.softmax(torch.where(is_empty, 0.0, logits), -1)
     return torch.where(is_empty, 0.0, weights)

@@ -36,7 +36,7 @@ def as_dtype(dtype: Any, /) -> Any:
 
 
 def _other_dtype(dtype: Any) -> Any:
-    """Dtype objects of other frameworks count by their names."""
+    """Dtype objects of other frameworks are found by name."""
     native = NATIVE.get(name_of(dtype))
     if native is None:
         raise DtypeError(f"Unknown data type {dtype!r}. The data types are {', '.join(NATIVE)}.")
@@ -60,7 +60,7 @@ def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) ->
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether promotion leads from one type to the other; an array counts by its dtype."""
+    """Whether promotion leads from one type to the other; for an array, from its dtype."""
     source = from_.dtype if isinstance(from_, torch.Tensor) else as_dtype(from_)
     target = as_dtype(to)
     return PROMOTED.get((source, target)) is target

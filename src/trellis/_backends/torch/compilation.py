@@ -1,4 +1,4 @@
-"""Compilation on torch. Python values are static by themselves: Dynamo guards on them."""
+"""Compilation on torch. Python values are always static: Dynamo guards on them."""
 
 import functools
 import sys
@@ -24,13 +24,13 @@ def compile_function(
     strict: bool = False,
     carry: int | None = None,
 ) -> Callable[..., Any]:
-    """`fn` compiled whole; `strict` is what torch.compile with one graph is already."""
+    """`fn` compiled as one graph; torch.compile with fullgraph=True is always strict."""
     called = _compiled(fn if carry is None else _carrying(fn, carry), fn)
     return _Donating(fn, donate_argnums, called) if donate_argnums else called
 
 
 def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The first one compiled; `fn` is what its errors speak of."""
+    """The first one compiled; `fn` is named in errors."""
     compiled = torch.compile(compiled_fn, fullgraph=True)
 
     @functools.wraps(fn)
@@ -38,7 +38,7 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
         try:
             return compiled(*args, **kwargs)
         except Exception as error:
-            # Asked by name: importing torch._dynamo takes a second that only compiling is worth.
+            # By name: importing torch._dynamo takes a second, which only compiling should cost.
             if type(error).__module__ != "torch._dynamo.exc":
                 raise
             raise _explained(fn, args, kwargs, error) from None
@@ -46,16 +46,16 @@ def _compiled(compiled_fn: Callable[..., Any], fn: Callable[..., Any]) -> Callab
     return called
 
 
-# Giving memory away -------------------------------------------------------------------------------
+# Donated arguments --------------------------------------------------------------------------------
 
 
 class _Donating:
     """`fn` with its results written over the tensors of some arguments.
 
-    A tensor that may share its memory with anything else is copied first: one that did not come
-    out of the last call (it may be a file in memory, or an array of NumPy), and one that somebody
-    else still holds, or a view of it. Where derivatives are recorded, which need the old values,
-    `plain` is called: the same without any of this.
+    A tensor that may share its memory is copied first: one that is not a result of the last call
+    (it may be a memory-mapped file or a NumPy array), and one to which, or to a view of which,
+    there are other references. Where derivatives are recorded, which need the old values, `plain`
+    is called: the same without donation.
     """
 
     def __init__(self, fn: Callable[..., Any], argnums: tuple[int, ...], plain: Callable[..., Any]):
@@ -68,7 +68,7 @@ class _Donating:
         return self.on_leaves(leaves, spec, args, kwargs)
 
     def on_leaves(self, leaves: list[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        """The call for arguments that are taken apart already."""
+        """The call for arguments that are already flattened."""
         if torch.compiler.is_compiling() or _is_recorded(leaves):
             return self._plain(*args, **kwargs)
         last, is_copied = self._last, False
@@ -90,9 +90,9 @@ class _Donating:
 
 
 def _references() -> int:
-    """How many references a tensor has that only the caller's nest, the list of leaves and a local
-    name hold: versions of Python differ in what the question adds. 0, so that all are copied, where
-    the number does not show another owner.
+    """The reference count of a tensor that only the caller's pytree, the list of leaves and a local
+    name hold: it depends on the version of Python. 0, so that all are copied, if the count does not
+    show another owner.
     """
     leaves = tree.flatten([torch.zeros(1)])[0]
     nest = list(leaves)
@@ -122,8 +122,8 @@ def _overwriting(fn: Callable[..., Any], argnums: tuple[int, ...]) -> Callable[.
 
 
 def _overwritten(olds: list[Any], news: list[Any]) -> list[Any]:
-    """Each new tensor in the memory of an old one of its shape and dtype: the first with the
-    first, as where a step gives new weights for old ones.
+    """Each new tensor in the memory of an old one of its shape and dtype: the first with the first,
+    as for a step that returns new weights.
     """
     free: dict[Any, list[Any]] = {}
     for x in olds:
@@ -150,9 +150,7 @@ def _carrying(fn: Callable[..., Any], carry: int) -> Callable[..., Any]:
 
 
 def _of_its_own(fn: Any) -> Callable[..., Any]:
-    """Dynamo limits the compilations of one piece of code: with a copy, each function has its
-    own.
-    """
+    """Dynamo limits the compilations of one code object: with a copy, each function has its own."""
     return types.FunctionType(fn.__code__.replace(), fn.__globals__, "called", None, fn.__closure__)
 
 
@@ -170,7 +168,8 @@ def _written(old: Any, new: Any) -> Any:
 def _explained(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
 ) -> Exception:
-    """What the function itself raises, where it does: Dynamo buries it in pages of its own."""
+    """Raises the error of the function itself, if there is one, in place of Dynamo's long
+    report."""
     try:
         with pretending("torch"), torch.no_grad():
             fn(*args, **kwargs)
@@ -180,5 +179,5 @@ def _explained(
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """The function itself: eager calls cost no compilation here."""
+    """The function itself: eager calls need no compilation here."""
     return fn

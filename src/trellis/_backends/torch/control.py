@@ -1,6 +1,4 @@
-"""Control flow: Python's own, and PyTorch's operators where a compiler meets a predicate that is
-data.
-"""
+"""Control flow: Python's, and PyTorch's operators where a compiled predicate is data."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +20,7 @@ def cond(
     """`true_fn(*operands)` or `false_fn(*operands)`; under torch.compile a tensor predicate stays
     data.
 
-    There, torch.cond asks that both branches return tensors of the same shapes and dtypes, in
+    There, torch.cond requires that both branches return tensors of the same shapes and dtypes, in
     tuples, lists or dicts; a Container made inside a branch does not leave it.
     """
     if _is_traced(pred):
@@ -37,7 +35,7 @@ def cond(
 
 
 def _unaliased(result: Any) -> Any:
-    # torch.cond refuses branches that hand back one of their inputs, or a view of it.
+    # torch.cond raises if a branch returns one of its inputs or a view of it.
     leaves, spec = tree.flatten(result)
     copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
     return tree.unflatten(spec, copies)
@@ -48,7 +46,7 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], ini
     tensors.
 
     Under torch.compile, a predicate that is data makes it one loop of the graph. That loop has no
-    gradient of its own: use `scan`, or call it outside of torch.compile.
+    gradient: use `scan`, or call it outside torch.compile.
     """
     pred = cond_fn(init)
     if _is_traced(pred):
@@ -71,7 +69,7 @@ def _traced_while_loop(
     leaves, spec = tree.flatten(init)
 
     def body(*xs: Any) -> Any:
-        # The loop wants one layout in memory for what goes in and what comes out.
+        # The loop needs the same memory layout for its inputs and its results.
         new = tree.flatten(body_fn(tree.unflatten(spec, xs)))[0]
         return tuple([x.contiguous() for x in new])
 
@@ -95,7 +93,7 @@ def scan(fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple
     for i in range(length):
         carry, y = fn(carry, tree.unflatten(spec, [leaf[i] for leaf in leaves]))
         outputs.append(tree.flatten(y))
-    if length == 0:  # one step on zeros tells the shapes of the outputs
+    if length == 0:  # one step on zeros finds the shapes of the outputs
         zeros = [
             torch.zeros(leaf.shape[1:], dtype=leaf.dtype, device=leaf.device) for leaf in leaves
         ]

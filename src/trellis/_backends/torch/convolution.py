@@ -14,7 +14,7 @@ _transposed_convs = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_tra
 
 
 def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
-    """Cross-correlation; all arguments are checked before."""
+    """Cross-correlation; all arguments are checked already."""
     dims = len(spec.strides)
     x = x if spec.channel_first else x.movedim(-1, 1)
     filters = filters if spec.filter_first else _to_first_filters(filters, dims)
@@ -29,7 +29,7 @@ def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
 
 
 def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSpec) -> Any:
-    """The part of a transposed convolution that the spec names; arguments are checked before."""
+    """The part of a transposed convolution given by the spec; arguments are checked already."""
     strides, starts, outs, dilations, groups, channel_first, filter_first = spec
     dims = len(strides)
     if dims == 3 and x.dtype in _HALVES and x.is_cpu:
@@ -41,7 +41,7 @@ def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSp
     ends = []
     for n, k, s, d in zip(x.shape[2:], filters.shape[2:], strides, dilations, strict=True):
         ends.append((n - 1) * s + (k - 1) * d + 1)
-    # PyTorch takes `start` elements off both ends, and can give back fewer than max(s, d) at the
+    # PyTorch removes `start` elements at both ends, and can add fewer than max(s, d) again at the
     # end.
     extra = [
         max(out - (end - 2 * start), 0) for out, end, start in zip(outs, ends, starts, strict=True)
@@ -69,8 +69,8 @@ def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSp
 
 
 def laid_out_filters(filters: Tensor, dims: int, channel_first: bool) -> Any:
-    """Over memory in the order (out, in, *kernel) of torch, or (out, *kernel, in) beside data whose
-    channels are last; only the strides change.
+    """In memory in torch's order (out, in, *kernel), or (out, *kernel, in) for data whose channels
+    are last; only the strides change.
     """
     kernel, inner = [*range(dims)], [*range(dims, filters.ndim - 1)]
     order = [filters.ndim - 1, *(inner + kernel if channel_first or dims == 1 else kernel + inner)]
@@ -85,12 +85,12 @@ def laid_like(x: Tensor, model: Any) -> Any:
 
 
 def _to_first_filters(filters: Tensor, dims: int) -> Any:
-    """Copied unless they lie as `laid_out_filters` puts them.
+    """Copied unless they have the memory order of `laid_out_filters`.
 
-    Some backward kernels of PyTorch refuse other orders, and others are slow with them.
+    Some backward kernels of PyTorch raise for other orders, and others are slow with them.
     """
     first = filters.permute(dims + 1, dims, *range(dims))
-    # Whether the channels are last in memory, in words that vmap understands.
+    # Whether the channels are last in memory, in a form that vmap supports.
     if first.is_contiguous() or (dims > 1 and first.movedim(1, -1).is_contiguous()):
         return first
     return first.clone(memory_format=torch.contiguous_format)

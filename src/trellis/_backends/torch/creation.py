@@ -30,7 +30,7 @@ def arange(
     if native is None:
         all_ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
         native = torch.int64 if all_ints else default_float()
-    if (stop - start) * step <= 0:  # PyTorch refuses ranges that run the wrong way
+    if (stop - start) * step <= 0:  # PyTorch raises for ranges in the wrong direction
         return torch.empty((0,), dtype=native, device=as_device(device))
     if native in FEW_KERNELS:
         return torch.arange(start, stop, step, dtype=torch.int64, device=as_device(device)).to(
@@ -146,18 +146,18 @@ def eye(
         return torch.eye(n_rows, columns, dtype=native, device=as_device(device))
     row = torch.arange(n_rows, device=as_device(device))
     column = torch.arange(columns, device=as_device(device))
-    # Beyond the corners there is nothing more to see, and int64 to overflow.
+    # Beyond the corners nothing changes, and int64 would overflow.
     offset = max(-n_rows, min(k, columns))
     return (column == row[:, None] + offset).to(native)
 
 
 def from_dlpack(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, np.ndarray):
-        # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory
-        # for writable.
+        # torch.from_dlpack aborts the process at a negative stride, and treats read-only memory as
+        # writable.
         return from_numpy(x, device=as_device(device), copy=copy)
     try:
-        # Not every exporter knows how to copy, so that is done here.
+        # Not every exporter can copy, so that is done here.
         tensor = torch.from_dlpack(
             x, device=as_device(device), copy=False if copy is False else None
         )
@@ -214,7 +214,7 @@ def linspace(
 def meshgrid(*arrays: Any, indexing: str = "xy") -> Any:
     if not arrays:
         return []
-    count = len(arrays)  # torch.meshgrid wants one type for all; each keeps its own here
+    count = len(arrays)  # torch.meshgrid needs one type for all; here each keeps its own
     rows = [x.reshape((1,) * i + (-1,) + (1,) * (count - 1 - i)) for i, x in enumerate(arrays)]
     grids = torch.broadcast_tensors(*rows)
     if indexing not in ("xy", "ij"):

@@ -1,4 +1,4 @@
-"""Where arrays live."""
+"""Devices of arrays."""
 
 from typing import Any
 

@@ -15,12 +15,12 @@ from .compilation import compile_function
 
 
 def connect_ranks(place: Place) -> "Engine":
-    """Join torch's default process group, the one that is there or a new one."""
+    """Join torch's default process group, the existing one or a new one."""
     import torch.distributed as dist
 
     is_ours = not dist.is_initialized()
     if is_ours:
-        # torchrun keeps the store itself, and its variables say where.
+        # torchrun has the store itself, and its environment variables say where.
         method = "env://" if "TORCHELASTIC_RUN_ID" in os.environ else None
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
@@ -78,8 +78,8 @@ class Engine:
         return x
 
     def leave(self) -> None:
-        """At the end of the program: a worker of gloo that still holds a tensor when Python has
-        gone aborts the process. After an error others may wait for this rank, and closing with
+        """At the end of the program: a worker of gloo that still holds a tensor after Python exits
+        aborts the process. After an error others may wait for this rank, and closing with
         NCCL would wait for them: then the process just ends.
         """
         if getattr(sys, "last_value", None) is None:
@@ -91,7 +91,7 @@ class Engine:
 
 
 class _AllReduce(torch.autograd.Function):
-    """The operator with its derivative, in the form that torch.func knows too."""
+    """The operator with its derivative, in the form that torch.func supports too."""
 
     @staticmethod
     def forward(x: Tensor, op: str) -> Any:
@@ -105,7 +105,7 @@ class _AllReduce(torch.autograd.Function):
     def backward(ctx: Any, g: Tensor) -> Any:
         if ctx.op != "sum":
             raise NotImplementedError(f"all_reduce(op={ctx.op!r}) has no derivative")
-        # The sum of all ranks' losses is what is differentiated: each got a copy of the sum.
+        # The sum of all ranks' losses is differentiated: each rank has a copy of the sum.
         return torch.ops.trellis.all_reduce(g, "sum"), None
 
 
@@ -113,7 +113,7 @@ _defined: list[Any] = []
 
 
 def _define_op() -> None:
-    """An operator of torch's own kind: compilers keep it whole."""
+    """A registered torch operator: compilers keep it as one operation."""
     if _defined:
         return
     import torch.distributed as dist

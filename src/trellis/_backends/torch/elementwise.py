@@ -1,6 +1,4 @@
-"""Element by element: PyTorch's functions where they conform for tensors of one dtype, a detour
-elsewhere.
-"""
+"""Element-wise functions: PyTorch's where they conform to the standard for tensors of one dtype."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,10 +47,10 @@ from ._helpers import (
 )
 from ._types import Tensor
 
-# They are their own magnitudes.
+# Their absolute value is themselves.
 _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 
-# How types meet -----------------------------------------------------------------------------------
+# Promotion ----------------------------------------------------------------------------------------
 
 
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +90,7 @@ def _compared(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that PyTorch also takes numbers for; `few` serves uint16 to uint64."""
+    """A function for which PyTorch also takes numbers; `few` is used for uint16 to uint64."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
@@ -115,14 +113,14 @@ def _binary(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Calla
 
 
 def _is_taken(number: Any, kind: Any, dtype: Any) -> bool:
-    """Whether PyTorch takes a number beside this type, by our rules."""
+    """Whether PyTorch takes a number with this type, promoted as in Trellis."""
     if (dtype, kind) in NUMBER_FITS:
         return kind is not int or -(2**63) <= number < 2**63
     return kind is int and dtype in SIGNED and -128 <= number < 128  # in every signed type
 
 
 def _tensors_only(name: str, fn: Callable[..., Any], few: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for which PyTorch wants tensors on both sides."""
+    """A function for which PyTorch needs tensors on both sides."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         if type(x1) is type(x2):
@@ -185,7 +183,7 @@ def _extremum(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Whether an element counts as true does not depend on its type: no common one is needed."""
+    """An element is true or false whatever its type: no promotion is needed."""
 
     def call(x1: Any, x2: Any, /) -> Any:
         device = (x1 if isinstance(x1, torch.Tensor) else x2).device
@@ -198,7 +196,7 @@ def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 def _truth(x: Tensor, device: Any) -> Any:
     if isinstance(x, torch.Tensor):
         return x != 0 if x.dtype in FEW_KERNELS else x
-    number_dtype(x, torch.bool)  # refuses what is not a number
+    number_dtype(x, torch.bool)  # raises for anything but a number
     return torch.full((), bool(x), dtype=torch.bool, device=device)
 
 
@@ -227,7 +225,7 @@ def _remainder_unsigned(x1: Any, x2: Any) -> Any:
     return torch.where(d == 0, 0, n - quotient * d).to(x1.dtype)
 
 
-# What serves uint16 to uint64 where int64 does not.
+# The functions for uint16 to uint64 where int64 gives other results.
 _FEW = {
     "floor_divide": _divide_unsigned,
     "truncate_divide": _divide_unsigned,
@@ -267,10 +265,10 @@ globals().update(
     )
 )
 
-# What is more than that ---------------------------------------------------------------------------
+# More than one call -------------------------------------------------------------------------------
 
-# Common functions hold PyTorch's by a name of their own: its module has a `__getattr__`, so
-# `torch.tanh` is found some 90 ns later.
+# Common functions of PyTorch have a global name here: its module has a `__getattr__`, so looking up
+# `torch.tanh` takes some 90 ns more.
 
 positive = torch.positive
 
@@ -293,8 +291,7 @@ def _complex_tanh(x: Tensor) -> Any:
     return torch.where(torch.isinf(x.real) & torch.isfinite(x.imag), limit, y)
 
 
-# The complex cases of the next three have the standard's signs and infinities, which PyTorch
-# misses.
+# The complex cases of the next three have the standard's signs and infinities, which PyTorch lacks.
 
 
 def acos(x: Tensor, /) -> Any:
@@ -308,7 +305,7 @@ def expm1(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         exponential = torch.exp(x)
         exact = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
-        # Adding 0 makes +0 of -0, as the standard has it.
+        # Adding 0 turns -0 into +0, as in the standard.
         real_part = torch.where(torch.isfinite(exact), exact + 0.0, exponential.real - 1)
         return torch.complex(real_part, exponential.imag)
     return torch.expm1(as_float(x))
@@ -337,7 +334,7 @@ def trunc(x: Tensor, /) -> Any:
 
 
 def conj(x: Tensor, /) -> Any:
-    # torch.conj only sets a flag, which NumPy and DLPack exchange refuse.
+    # torch.conj only sets a flag, for which conversion to NumPy and DLPack raise.
     return torch.conj_physical(x)
 
 
@@ -421,12 +418,12 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Any:
 def _bound(value: Any, x: Tensor) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(x.dtype)
-    number_dtype(value, x.dtype)  # refuses what is not a number
+    number_dtype(value, x.dtype)  # raises for anything but a number
     return filled(fitted(value, NAMES[x.dtype]), x.dtype, x.device)
 
 
 def _type_of_bounds(dtype: Any, bounds: Any) -> Any:
-    """Where integers are compared: -1 is below every uint8, and no uint8 itself."""
+    """The type to compare integers in: -1 is below every uint8, but is not a uint8."""
     for bound in bounds:
         if isinstance(bound, torch.Tensor) and bound.dtype in INTEGER and dtype in INTEGER:
             dtype = promote(dtype, bound.dtype)

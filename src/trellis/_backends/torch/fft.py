@@ -11,7 +11,7 @@ from .casting import as_dtype
 
 
 def _wide(x: Tensor) -> Any:
-    """Integers in the default float, 16 bits in float32: there are no transforms of others."""
+    """Integers in the default float, 16-bit floats in float32: there are no other transforms."""
     x = as_float(x)
     return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
@@ -83,5 +83,5 @@ def ifftshift(x: Tensor, /, *, axes: Any = None) -> Any:
 
 
 def _has_axes(x: Tensor, axes: Any) -> bool:
-    """torch.roll cannot move along no axis."""
+    """torch.roll fails for an empty tuple of axes."""
     return x.ndim > 0 if axes is None else axes != ()

@@ -1,7 +1,7 @@
 """Arithmetic over lists of leaves on torch: `torch._foreach_*`, one call for the whole list.
 
-torch.func transforms have no rules for those; inside them the lists are walked. Temporaries of the
-caller are overwritten only where no graph is recorded, and never while compiling: the compiler
+torch.func transforms do not support those; inside them a loop over the lists is used. The caller's
+temporaries are overwritten only where no graph is recorded, and never while compiling: the compiler
 plans its memory.
 """
 
@@ -18,7 +18,7 @@ from .gradients import compiling_inside
 
 
 def _walks() -> bool:
-    """Whether torch cannot take whole lists here: a torch.func transform encloses the code."""
+    """Whether torch cannot take whole lists here: inside a torch.func transform."""
     if torch.compiler.is_compiling():
         return foreach is None or len(compiling_inside) > 0
     return foreach is None or running_transform() is not None
@@ -29,11 +29,11 @@ def _overwrites(xs: list[Any], reuse: bool) -> bool:
 
 
 def _operand(xs: list[Any], y: Tensor) -> Any:
-    """A number as a tensor: on the CPU torch makes one a leaf otherwise, in twice the time."""
+    """A number as a tensor: otherwise torch creates one for each leaf on the CPU, in twice the
+    time."""
     if torch.compiler.is_compiling():
-        # The compiler would compute a number that depends on the step anew for every vector of
-        # every leaf, two exponentials and a root each time; to give it strides it must be in
-        # memory.
+        # The compiler would compute a number that depends on the step again for every vector of
+        # every leaf, two exponentials and a root each time; with strides it must be in memory.
         return y.as_strided((), ()) if isinstance(y, torch.Tensor) and y.ndim == 0 else y
     if isinstance(y, (list, torch.Tensor)):
         return y
@@ -152,7 +152,7 @@ def adam(
     (ms, vs), (beta1, beta2, epsilon, weight_decay) = slots, numbers
     everything = [*ws, *gs, *ms, *vs]
     dtype, device = ws[0].dtype, ws[0].device
-    # Lists are compared as wholes: leaf by leaf, these questions take as long as small leaves do.
+    # Lists are compared as wholes: leaf by leaf, these checks take as long as a small leaf.
     if (
         adam_kernels is None
         or torch.compiler.is_compiling()
@@ -166,8 +166,8 @@ def adam(
     ):
         return None
     ws = _copies(ws)
-    # The kernel walks through memory: all four must lie there in the same order, which is that of
-    # the weights, so that filters stay as convolutions want them. Copies have no gaps.
+    # The kernel runs through memory: all four must have the same memory order, that of the weights,
+    # so that filters keep the order that convolutions need. Copies have no gaps.
     if not reuse:
         ms, vs = _copies(ms), _copies(vs)
     strides = [w.stride() for w in ws]
@@ -179,7 +179,7 @@ def adam(
     ]
     walked = [ws, gs, ms, vs]
     if False in [w.is_contiguous() for w in ws]:
-        # Of a tensor that is not contiguous the kernel would copy a part: it gets the bare memory.
+        # The kernel would copy a part of a tensor that is not contiguous: it gets the flat memory.
         walked = [
             [x if x.is_contiguous() else x.as_strided((x.numel(),), (1,)) for x in xs]
             for xs in walked
@@ -204,5 +204,5 @@ def _copies(xs: list[Any]) -> list[Any]:
     return list(foreach_clone(xs))
 
 
-# The other rules, in operations over all leaves, are as fast here.
+# For the other optimizers, operations over all leaves are as fast here.
 STEP_KERNELS: dict[str, StepKernel] = {"adam": adam}

@@ -1,7 +1,7 @@
 """Differentiation on torch. All functions here work on flat lists.
 
 Eagerly, and outside torch.func transforms, plain autograd is the fastest; inside them and while
-compiling, torch.func is the one that composes. Both give the same numbers.
+compiling, only torch.func composes. Both give the same numbers.
 """
 
 import threading
@@ -29,9 +29,7 @@ def stop_gradient(x: Tensor, /) -> Any:
 
 
 def _in_transform() -> bool:
-    """Inside torch.compile or a torch.func transform, whose tensors cannot be asked to require
-    gradients.
-    """
+    """Inside torch.compile or a torch.func transform, whose tensors cannot require gradients."""
     return torch.compiler.is_compiling() or running_transform() is not None
 
 
@@ -50,7 +48,7 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
 
 
 def _transformed(name: str, transform: Callable[[], Any]) -> Any:
-    """Run a torch.func transform; while compiling, keep account of how deep they are nested."""
+    """Run a torch.func transform; while compiling, count how deep they are nested."""
     if not torch.compiler.is_compiling():
         return transform()
     compiling_inside.append(name)
@@ -61,14 +59,14 @@ def _transformed(name: str, transform: Callable[[], Any]) -> Any:
 
 
 def _instantiated(cotangents: list[Any], outputs: list[Any]) -> list[Any]:
-    """None stands for an output that is not differentiated."""
+    """None means an output that is not differentiated."""
     return [
         torch.zeros_like(y) if g is None else g for g, y in zip(cotangents, outputs, strict=True)
     ]
 
 
 def _tensors_apart(fn: Any) -> tuple[Any, Any]:
-    """torch.func takes only tensors as auxiliary output: what else there is waits outside."""
+    """torch.func takes only tensors as auxiliary output: other values are kept outside."""
     outside: list[Any] = []
 
     def split(xs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -87,7 +85,7 @@ def _tensors_apart(fn: Any) -> tuple[Any, Any]:
 
 def _plain_vjp(fn: Any, xs: list[Any], once: bool) -> tuple[list[Any], Any, Any]:
     depth = getattr(_nesting, "depth", 0)
-    # Somebody outside (we, or the user's own graph) will differentiate again: keep the graph.
+    # An outer differentiation (ours, or the user's own graph) follows: keep the graph.
     is_inner = depth > 0 or any([x.requires_grad for x in xs])
     leaves = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in xs]
     _nesting.depth = depth + 1
@@ -155,11 +153,11 @@ def custom_vjp(
                     f"({' of '.join(compiling_inside)}). Leave torch.compile away here; eagerly it "
                     "works."
                 )
-            # Dynamo traces `fn` apart, where it may not leave anything outside itself; what it has
-            # to leave (the structure of its result) it leaves here. The compiler drops the rest.
+            # Dynamo traces `fn` separately, and it must not write to anything outside; the
+            # structure of its result is therefore stored here. The compiler drops the rest.
             fn([x.detach() for x in xs])
-        # The view matters: of a tensor fresh out of torch.func, Dynamo believes that it needs no
-        # gradient, and would trace `fn` alone, in silence. It looks again at the result of an
+        # The view is needed: Dynamo assumes that a tensor straight from torch.func needs no
+        # gradient, and would silently trace `fn` alone. It checks again for the result of an
         # operation.
         return list(_Opaque.apply(fn, rule, *[x.view_as(x) for x in xs]))
 
@@ -167,13 +165,13 @@ def custom_vjp(
 
 
 class _Opaque(torch.autograd.Function):
-    """One class for all bound functions: torch.compile cannot trace the making of a class."""
+    """One class for all bound functions: torch.compile cannot trace the creation of a class."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(fn: Any, rule: Any, *xs: Any) -> tuple[Any, ...]:
-        # autograd asks for fresh tensors: an input handed back as it is would stay connected.
+        # autograd needs new tensors: an input that is returned unchanged would stay connected.
         return tuple([y.view_as(y) if any([y is x for x in xs]) else y for y in fn(list(xs))])
 
     @staticmethod

@@ -1,8 +1,8 @@
 """Reading and functional writing at indices.
 
-The `index_*` functions turn any index that a tensor accepts into places of the flattened tensor. So
-one functional kernel serves all of them: it differentiates, works under vmap, and counts duplicates
-right.
+The `index_*` functions convert any index that a tensor accepts into positions in the flattened
+tensor. So all of them use one functional kernel, which differentiates, works under vmap, and counts
+duplicates correctly.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: Any = None) -> Any:
     """Elements at `indices` along an axis; negative indices count from the end."""
     if axis is None:
         axis = only_axis("take", x.ndim)
-    # uint8 would be taken for a mask.
+    # uint8 would be treated as a mask.
     places = indices if indices.dtype is torch.int64 else indices.to(torch.int64)
     return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim) + (places,)]
 
@@ -43,8 +43,8 @@ def _value_of(value: Any, x: Tensor) -> Any:
 
 
 def _is_mask_of_one_value(idx: Any, value: Any, x: Tensor) -> bool:
-    """Whether the same value goes to every place of a mask: then no shape depends on the mask's
-    contents.
+    """Whether the same value is written at every position of a mask: then no shape depends on the
+    mask's values.
     """
     return (
         isinstance(idx, torch.Tensor)
@@ -58,7 +58,7 @@ def _spread(mask: Any, x: Tensor) -> Any:
 
 
 def _forwards(x: Tensor, idx: Any) -> tuple[Any, Any]:
-    """The same selection without negative steps, which PyTorch refuses: those axes are flipped."""
+    """The same selection without negative steps, which PyTorch lacks: those axes are flipped."""
     parts = idx if isinstance(idx, tuple) else (idx,)
     if not any([isinstance(part, slice) and (part.step or 1) < 0 for part in parts]):
         return x, idx
@@ -76,14 +76,14 @@ def _forwards(x: Tensor, idx: Any) -> tuple[Any, Any]:
 
 
 def _axes_taken(part: Any) -> int:
-    """How many axes of the array a part of an index stands for; of `...` the rest."""
+    """How many axes of the array an item of an index takes; `...` takes the rest."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, torch.Tensor) and part.dtype is torch.bool else 1
 
 
 def _whole(part: Any) -> Any:
-    """Integers as int64: PyTorch takes uint8 for a mask, and knows no index of 16 bits."""
+    """Integers as int64: PyTorch treats uint8 as a mask, and has no 16-bit indices."""
     is_integer = isinstance(part, torch.Tensor) and part.dtype in INTEGER
     return part.to(torch.int64) if is_integer else part
 
@@ -120,9 +120,7 @@ def _may_repeat(idx: Any) -> bool:
 
 
 def _last_values(x: Tensor, places: Any, values: Tensor) -> Any:
-    """At repeated places every write carries the last value, and only the last one has a
-    gradient.
-    """
+    """At repeated positions every write has the last value; only the last one has a gradient."""
     order = torch.arange(places.shape[0], device=places.device)
     none = torch.zeros(x.numel(), dtype=torch.int64, device=places.device)
     winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
@@ -159,11 +157,10 @@ def index_multiply(x: Tensor, idx: Any, value: Any) -> Any:
 
 
 def _products(places: Any, values: Tensor, size: int) -> Any:
-    """The product of the values of each place, 1 where there is none.
+    """The product of the values at each position, 1 where there is none.
 
-    scatter_reduce("prod") would do, but its forward-mode derivative is zero (torch 2.13), without a
-    word. A segmented scan: after k rounds each value holds the product of the last 2**k of its
-    place.
+    scatter_reduce("prod") would do, but its forward-mode derivative is silently zero (torch 2.13).
+    A segmented scan: after k rounds each value holds the product of the last 2**k at its position.
     """
     places, order = torch.sort(places, stable=True)
     values = values[order]

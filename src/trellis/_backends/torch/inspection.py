@@ -28,5 +28,5 @@ def __array_namespace_info__() -> Info:
 
 
 def layer_types() -> tuple[type, ...]:
-    """The classes of the framework's own layers: Trellis does not see their parameters."""
+    """The framework's own classes of layers, whose parameters Trellis does not see."""
     return (torch.nn.Module,)

@@ -11,7 +11,7 @@ from ._types import Tensor
 
 
 def check_leaving(x: Tensor, /) -> None:
-    """Raise where leaving PyTorch would cut a gradient."""
+    """Raise if converting the tensor would lose a gradient."""
     if x.requires_grad and torch.is_grad_enabled():
         raise TracingError(
             "This tensor requires a gradient, which would be cut when it leaves PyTorch. Convert "
@@ -39,10 +39,10 @@ def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     """A tensor of a NumPy array; shares memory unless the array is read-only or has negative
     strides.
 
-    PyTorch knows neither read-only memory nor negative strides, so those arrays are copied.
+    PyTorch supports neither read-only memory nor negative strides, so those arrays are copied.
     """
     if torch.compiler.is_compiling():
-        # Dynamo traces NumPy's functions as torch's own; its arrays have no dtype to ask for.
+        # Dynamo traces NumPy's functions as torch's own; its arrays have no dtype.
         traced = torch.from_numpy(x)
         return traced.clone() if copy and device is None else traced.to(device, copy=bool(copy))
     array = np.asarray(x)
@@ -51,7 +51,8 @@ def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
         raise DtypeError(f"PyTorch has no data type for NumPy's {name}. Cast the array first.")
     must_copy = not array.flags.writeable or not array.dtype.isnative or isinstance(x, np.generic)
     for stride in array.strides:
-        # Strides between elements must also be whole: a field of a record array has others.
+        # Strides must also be multiples of the element size: those of a record array's field may
+        # not be.
         must_copy = must_copy or stride < 0 or stride % array.itemsize != 0
     if must_copy and copy is False:
         raise CopyError(

@@ -22,13 +22,13 @@ _xp: Any = sys.modules[__package__]
 
 
 def _matrix(x: Tensor) -> Any:
-    """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
+    """A matrix in a type of LAPACK: integers in the default float, 16-bit floats in float32."""
     x = x if x.dtype in INEXACT else x.to(default_float())
     return x.to(torch.float32) if x.dtype in _HALVES else x
 
 
 def _back(result: Any, x: Tensor) -> Any:
-    """The 16-bit floats get their own type back."""
+    """The 16-bit floats are cast back to their own type."""
     dtype = x.dtype if x.dtype in INEXACT else default_float()
     return result.to(dtype) if dtype in _HALVES else result
 
@@ -46,9 +46,7 @@ def det(x: Tensor, /) -> Any:
 
 
 def _det(x: Tensor) -> Any:
-    """PyTorch's own gradient is 0 for every singular matrix: those take theirs from the
-    cofactors.
-    """
+    """PyTorch's own gradient is 0 for every singular matrix: for those, the cofactors give it."""
     value = torch.linalg.det(x)
     if not x.requires_grad or x.shape[-1] == 0:
         return value
@@ -126,7 +124,7 @@ def slogdet(x: Tensor, /) -> SlogdetResult[Any]:
 
 def solve(x1: Any, x2: Any, /) -> Any:
     x1, x2 = both(x1, x2)
-    # PyTorch takes x2 for a batch of vectors where the standard sees one matrix.
+    # PyTorch treats x2 as a batch of vectors where the standard has one matrix.
     if x2.ndim > 1 and x2.ndim == x1.ndim - 1 and x2.shape == x1.shape[:-1]:
         x2 = x2[None]
     return _back(torch.linalg.solve(_matrix(x1), _matrix(x2)), x1)

@@ -46,7 +46,7 @@ def flip(x: Tensor, /, *, axis: Any = None) -> Any:
 
 
 def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Any:
-    if x.ndim == 0:  # torch takes a scalar for a vector
+    if x.ndim == 0:  # torch treats a scalar as a vector
         normal_axes(source, 0)
         normal_axes(destination, 0)
     return torch.movedim(x, source, destination)
@@ -133,7 +133,7 @@ def pad(x: Tensor, pad_width: Any, /, *, mode: str = "constant", constant_values
 
 
 def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any:
-    """For each place of the padded axis, the place that its element comes from."""
+    """For each position of the padded axis, the position that its element comes from."""
     index = torch.arange(-low, size + high, device=device)
     if mode == "wrap":
         return index % size

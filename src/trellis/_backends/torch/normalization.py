@@ -13,7 +13,7 @@ from .gradients import compiling_inside
 def layer_norm(
     x: Tensor, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float
 ) -> Any:
-    """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
+    """Mean 0 and variance 1 along `axes`, then times weight plus bias, which have those axes."""
     inner = len(axes)
     if axes != tuple(range(x.ndim - inner, x.ndim)):
         order = [i for i in range(x.ndim) if i not in axes] + list(axes)
@@ -26,7 +26,8 @@ def layer_norm(
         )
         return y.permute([order.index(i) for i in range(x.ndim)])
     # The kernel computes x * scale - mean * scale, which loses digits where the mean is far from
-    # zero: at 1e4 all but three. Any element of a row is near enough to its mean to take its place.
+    # zero: at 1e4 all but three. Any element of a row is near enough to the mean to be subtracted
+    # instead.
     first = x.detach()[(..., *[slice(0, 1)] * inner)]
     shape = x.shape[x.ndim - inner :]
     if weight is None and bias is not None:
@@ -37,7 +38,7 @@ def layer_norm(
 
 def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
     """Mean 0 and variance 1 for each channel, then times weight plus bias; and the moments."""
-    is_compiling = torch.compiler.is_compiling()  # which cannot trace the question for the level
+    is_compiling = torch.compiler.is_compiling()  # it cannot trace the check of the level
     if compiling_inside or is_transforming() or (not is_compiling and forward_level() >= 0):
         return None  # the kernel writes the moments into arrays, which transforms do not allow
     x = x if channel == 1 else x.movedim(channel, 1)
@@ -58,7 +59,7 @@ def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: f
     return y, mean, variance
 
 
-# The square of a mean, in variances, that costs the kernel no more than three bits.
+# The square of a mean, in units of the variance, at which the kernel loses at most three bits.
 _NEAR = 64
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import matmul as torch_matmul  # a name of its own is found faster than one in a module
+from torch import matmul as torch_matmul  # a global name is found faster than one in a module
 
 from ..._core.shapes import check_lengths
 from ._helpers import FLOAT32, INEXACT, NO_PRODUCTS, all_same, both

@@ -1,11 +1,12 @@
 """Random numbers on PyTorch: Threefry-2x32 with the counters and the layout of `jax.random`.
 
 A key is a uint32 tensor of shape (2,). PyTorch has few kernels for uint32, so the hash works on the
-same bits as int32: additions wrap alike, and only the shift to the right needs a mask. Eager calls
-on the CPU use the library's blockwise kernel; under `torch.compile` and on other devices one
-expression does it all, for the compiler to fuse. Keys and the masks of dropout are the exception:
-compiled for the CPU they are calls of that same kernel, since the compiler would write the hash
-out again at each use of a mask, forward and backward, and take seconds for every copy.
+same bits as int32: additions wrap in the same way, and only the shift to the right needs a mask.
+Eager calls
+on the CPU use the library's blockwise kernel; under `torch.compile` and on other devices it is one
+expression, which the compiler fuses. Keys and the masks of dropout are the exception:
+compiled for the CPU they call that same kernel, since the compiler would repeat the hash at each
+use of a mask, forward and backward, and take seconds for every copy.
 """
 
 from math import prod
@@ -35,7 +36,7 @@ from .tracing import is_concrete
 _SQRT2 = 2.0**0.5
 
 
-# Types that the blockwise kernel makes; NumPy has no bfloat16 of its own.
+# Types that the blockwise kernel supports; NumPy itself has no bfloat16.
 _NUMPY = {
     getattr(torch, name): np.dtype(name)
     for name in ("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
@@ -65,7 +66,7 @@ def as_raw_key(key: Tensor) -> Any:
 
 
 def key_device(x: Tensor) -> Any:
-    """Where the key of a draw beside `x` belongs."""
+    """The device for the key of a draw that is used with `x`."""
     return x.device
 
 
@@ -94,7 +95,7 @@ def _folded(key: Tensor, count: Any) -> Any:
 
 
 def _is_called(key: Tensor) -> bool:
-    """Whether compiled code should call the kernel for this key, not have the hash written out."""
+    """Whether compiled code should call the kernel for this key instead of containing the hash."""
     return torch.compiler.is_compiling() and key.device.type == "cpu" and key.ndim == 1
 
 
@@ -132,7 +133,7 @@ def _key_words_of_many(info: Any, in_dims: Any, key: Tensor) -> Any:
     return _key_words(key), in_dims[0]
 
 
-# What compiled code calls as it is; each says its shape, and how many keys are served at once.
+# Operators that compiled code calls; each gives its shape and handles several keys at once.
 
 
 @torch.library.custom_op("trellis::split_key", mutates_args=())
@@ -196,8 +197,7 @@ def _hashed(key: Tensor, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _words_of(key: Tensor) -> tuple[int, int] | None:
-    """The key's words, if they can be looked at and the blockwise kernel serves the key's
-    device."""
+    """The key's words, if they can be read and the blockwise kernel supports the key's device."""
     if key.device.type != "cpu" or not is_concrete(key):
         return None
     upper, lower = key.view(torch.int32).tolist()
@@ -228,7 +228,7 @@ def keep(key: Tensor, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     if _is_called(key):
         return _mask(key, size, threshold).reshape(shape)
     words = torch.cat(_hashed(key, ((size + 1) // 2,)))[:size].reshape(shape)
-    # With the first bit turned, words compare as signed numbers the way they do as unsigned ones.
+    # With the first bit inverted, words compare as signed numbers as they do as unsigned ones.
     return (words ^ -(2**31)) >= threshold - 2**31
 
 
@@ -347,7 +347,7 @@ def _as_int64(x: Tensor, key: Tensor) -> Any:
 
 
 def _remainder(x: Tensor, span: Any) -> Any:
-    # A span of zero stands for 2**bits: the remainder is x itself.
+    # A span of zero means 2**bits: the remainder is x itself.
     return torch.where(span == 0, x, x % torch.where(span == 0, 1, span))
 
 
@@ -469,8 +469,7 @@ class _Ops:
         return state
 
 
-# Operators of their own: how often the loops run depends on values, which torch.compile cannot
-# trace.
+# Registered operators: how often the loops run depends on values, which torch.compile cannot trace.
 
 
 @torch.library.custom_op("trellis::gamma", mutates_args=())

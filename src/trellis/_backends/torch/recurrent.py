@@ -1,4 +1,4 @@
-"""The LSTM by PyTorch's fused kernel, or by its formula where more derivatives are asked for."""
+"""The LSTM by PyTorch's fused kernel, or by its formula for higher derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from ._private import lstm_layer
 from ._types import Tensor
 from .gradients import compiling_inside
 
-# `scan` over one step serves here.
+# A `scan` over one step is used here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 
@@ -19,8 +19,8 @@ def lstm(
 ) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
     xs = (x, h, c, kernel, recurrent_kernel, bias)
-    # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients come with
-    # an axis more.
+    # The derivative of torch.lstm cannot be traced inside torch.func.vjp: its gradients have an
+    # extra axis.
     is_formula = torch.compiler.is_compiling() and len(compiling_inside) > 0
     hs, h_last, c_last = (
         # In the order of the kernel, in which the layer keeps them, the compiled formula would hold
@@ -59,7 +59,7 @@ def _recorded_lstm(*xs: Any) -> Any:
 
 
 class _Layer(torch.autograd.Function):
-    """The kernel without the graph that `Fused` makes of it and walks in a pass of its own."""
+    """The kernel with its own backward kernel, without the extra graph and pass of `Fused`."""
 
     @staticmethod
     def forward(
@@ -71,12 +71,12 @@ class _Layer(torch.autograd.Function):
         recurrent_kernel: Tensor,
         bias: Any,
     ) -> Any:
-        # The kernel reads memory as it lies.
+        # The kernel ignores strides.
         w, r = kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()
         zeros = w.new_zeros(w.shape[0])
         inner = [x.contiguous(), w, r, zeros if bias is None else bias.contiguous(), zeros]
         inner += [h.contiguous(), c.contiguous()]
-        with torch.enable_grad():  # for the kernel: it leaves what its backward pass needs
+        with torch.enable_grad():  # tells the kernel to keep what its backward pass needs
             done = _forward(*inner, False, [], _LSTM, r.shape[1], 1, True, False, False, True)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(x, h, c, kernel, recurrent_kernel, bias, *inner, *done)

@@ -1,6 +1,6 @@
 """Reductions and running totals.
 
-PyTorch takes axis 0 and -1 for an array without axes; `normal_axes` refuses them, as everywhere.
+PyTorch takes axis 0 and -1 for an array without axes; `normal_axes` raises, as on all backends.
 """
 
 import builtins
@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import torch
-from torch import mean as torch_mean  # names of their own are found faster than those in a module
+from torch import mean as torch_mean  # global names are found faster than those in a module
 from torch import sum as torch_sum
 
 from ..._core.shapes import check_order, normal_axes, normal_axis, only_axis
@@ -134,7 +134,7 @@ def var(x: Tensor, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool
 
 
 def _of_enough(result: Any, x: Tensor, axis: Any, correction: Any) -> Any:
-    """The standard's nan where there are too few elements for a variance."""
+    """nan, as in the standard, if there are too few elements for a variance."""
     if correction < 1:  # of no elements PyTorch's own is nan
         return result
     count = math.prod([x.shape[a] for a in normal_axes(axis, x.ndim)])
@@ -142,7 +142,7 @@ def _of_enough(result: Any, x: Tensor, axis: Any, correction: Any) -> Any:
 
 
 def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    # PyTorch answers uint8 with uint8, and lacks kernels for other unsigned types.
+    # PyTorch returns uint8 for uint8, and lacks kernels for other unsigned types.
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.all(truth)

@@ -1,4 +1,4 @@
-"""Where elements are."""
+"""Finding elements."""
 
 from typing import Any
 

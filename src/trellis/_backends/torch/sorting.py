@@ -1,4 +1,4 @@
-"""Sorting; stable unless told otherwise."""
+"""Sorting; stable by default."""
 
 from typing import Any
 

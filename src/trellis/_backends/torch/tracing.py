@@ -1,4 +1,4 @@
-"""Whether a compiler is at work, and whether values can be looked at."""
+"""Whether a compiler is tracing, and whether values can be read."""
 
 import torch
 
@@ -6,7 +6,7 @@ from ..._core import tracing
 from ._private import is_batched, is_wrapped
 from ._types import Tensor
 
-# Asked before anything that torch.compile cannot trace.
+# Checked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
 tracing.python_compiler["is_compiling"] = torch.compiler.is_compiling
 
@@ -17,17 +17,17 @@ def is_tracing() -> bool:
 
 
 def is_concrete(x: Tensor) -> bool:
-    """Whether the values of `x` can be looked at now."""
+    """Whether the values of `x` can be read now."""
     if torch.compiler.is_compiling() or x.device.type == "meta":
         return False
     return not is_batched(x)
 
 
 def lasts(x: Tensor) -> bool:
-    """Whether `x` can be kept when the running function has ended."""
+    """Whether `x` is still valid after the running function ends."""
     # The tensors of torch.compile do not show that they are traced; those of torch.func do.
-    # `is_tracing`, written out, since every variable is asked at every step; and first, since
-    # torch.compile cannot trace the other question.
+    # `is_tracing` is written out, since this runs for every variable at every step, and comes
+    # first, since torch.compile cannot trace the other check.
     if torch.compiler.is_compiling() or tracing.is_pretended("torch"):
         return False
     return not is_wrapped(x)

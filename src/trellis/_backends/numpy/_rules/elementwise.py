@@ -120,7 +120,7 @@ def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
 
 
 def _winner(g: Any, mine: Any, other: Any, better: Any) -> Any:
-    """Ties share: half for each side."""
+    """At ties, each side gets half."""
     zero = np.zeros_like(g)
     return np.where(mine == other, g * 0.5, np.where(better(mine, other), g, zero))
 
@@ -148,7 +148,7 @@ def _negative(g: Any) -> Any:
     return -g
 
 
-# The four of arithmetic stand in every formula: each keeps only the arrays that it needs.
+# The four arithmetic operations are in every formula: each keeps only the arrays that it needs.
 differentiable(
     np.add, lambda ans, x, y: back_to(x, ans, _same), lambda ans, x, y: back_to(y, ans, _same)
 )
@@ -297,7 +297,7 @@ _cast = differentiable(
 
 @composed(np.astype)
 def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
-    """Integers and bools are constants: no gradient comes back through them."""
+    """Integers and bools are constants: they have no gradient."""
     if not copy and x.dtype == dtype:
         return x
     # "V" is bfloat16.

@@ -1,7 +1,7 @@
 """Derivatives of NumPy's Fourier transforms. They are linear: each one's adjoint is another of
 them.
 
-A gradient of a complex number u + iv is held as dL/du - i dL/dv, as HIPS autograd does.
+The gradient by a complex number u + iv is stored as dL/du - i dL/dv.
 """
 
 from typing import Any

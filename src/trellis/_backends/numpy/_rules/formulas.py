@@ -32,7 +32,7 @@ def _average(x: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
         return np.mean(x, axis=axis, keepdims=keepdims)
     weights = array_from(weights, None)
     if weights.shape != x.shape:
-        # Weights of one axis stand beside that axis of x.
+        # Weights with one axis belong to that axis of x.
         axes = normal_axes(axis, x.ndim)
         weights = np.reshape(weights, tuple([n if i in axes else 1 for i, n in enumerate(x.shape)]))
         weights = np.broadcast_to(weights, x.shape)
@@ -78,7 +78,7 @@ def _median(
 
 @composed(np.select)
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """The first condition that holds decides."""
+    """The first true condition decides."""
     choices = [array_from(x, None) for x in choicelist]
     result = default
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):

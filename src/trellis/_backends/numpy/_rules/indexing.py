@@ -46,7 +46,7 @@ def _get(x: Any, index: Any) -> Any:
 
 @primitive
 def _add_into(total: Any, value: Any, index: Any) -> Any:
-    """Into the array itself: it is a sum, which no derivative needs the old value of."""
+    """Adds in place: no derivative needs the old value of a sum."""
     return _add_at(total if type(total) is np.ndarray else np.array(total), index, value)
 
 
@@ -109,7 +109,7 @@ def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     axis = axis % x.ndim
-    # The standard lets the other axes broadcast.
+    # In the standard the other axes broadcast.
     other = [1 if i == axis else n for i, n in enumerate(x.shape)]
     shape = np.broadcast_shapes(indices.shape, tuple(other))
     indices = np.broadcast_to(indices, shape)
@@ -128,7 +128,7 @@ def _sort(
     *,
     stable: Any = None,
 ) -> Any:
-    """Stable always: which of equal elements gets the gradient does not depend on `kind`."""
+    """Always stable: which of equal elements gets the gradient does not depend on `kind`."""
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
@@ -206,7 +206,7 @@ WRITES["getitem"] = lambda view, whole, index: index_set_at(whole, view, index)
 
 
 def _written(g: Any, value: Any) -> Any:
-    """NumPy takes a value with leading axes of size 1 that the place does not have."""
+    """NumPy accepts a value with extra leading axes of size 1."""
     extra = np.ndim(value) - np.ndim(g)
     return unbroadcast(np.reshape(g, (1,) * extra + np.shape(g)) if extra > 0 else g, value)
 
@@ -226,7 +226,7 @@ defvjp(
 
 
 def _last_writes(g: Any, index: Any) -> Any:
-    """The gradient at each place of the index; 0 where a later write to the same element won."""
+    """The gradient at each position of the index; 0 where a later write replaced the element."""
     there = g[index]
     if _is_basic(index):
         return there
@@ -264,9 +264,7 @@ def _multiply_by_value(ans: Any, x: Any, value: Any, index: Any) -> Any:
 
 
 def _other_factors(x: Any, value: Any, index: Any) -> Any:
-    """The product of the other factors of the same element, right where one or more of them are
-    0.
-    """
+    """The product of the other factors of the same element, also where some of them are 0."""
     value = np.broadcast_to(value, x[index].shape)
     is_zero = stop(value) == 0
     zeros = np.zeros(np.shape(x), dtype=np.int64)
@@ -292,7 +290,7 @@ def index_extreme_at(x: Any, value: Any, index: Any, ufunc: Any) -> Any:
 
 
 def _winners(ans: Any, x: Any, value: Any, index: Any) -> tuple[Any, Any, Any]:
-    """Who attains the result, and how many do: all of them share the gradient."""
+    """Which elements are equal to the result, and how many: they share the gradient."""
     kept = (x == ans).astype(ans.dtype)
     attains = (ans[index] == value).astype(ans.dtype)
     return kept, attains, index_add_at(kept, attains, index)

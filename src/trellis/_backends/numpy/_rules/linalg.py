@@ -77,7 +77,7 @@ def _cofactors(x: Any) -> Any:
 
 
 def _cofactors_vjp(ans: Any, x: Any) -> Any:
-    """Of a singular matrix the inverse raises: there is a first derivative only."""
+    """The inverse of a singular matrix raises: it has only a first derivative."""
     inverse = _t(np.linalg.inv(x))
     scale = _determinant(x)[..., None, None]
 
@@ -181,7 +181,7 @@ def _eig_vjp(ans: Any, x: Any) -> Any:
     def vjp(g: Any) -> Any:
         by_values, by_vectors = g
         turned, eye = np.matmul(_t(vectors), by_vectors), _eye(vectors)
-        # The vectors have length 1: along themselves they do not move.
+        # The vectors have length 1: their derivative has no component along themselves.
         along = np.matmul(np.matmul(_t(vectors), np.conjugate(vectors)), np.real(turned) * eye)
         inner = by_values[..., None, :] * eye + _differences(values) * (turned - along)
         full = np.matmul(_solve(_t(vectors), inner), _t(vectors))
@@ -205,7 +205,7 @@ def _eigenvalues(x: Any) -> Any:
 
 
 def _eigenvalues_vjp(ans: Any, x: Any) -> Any:
-    """The eigenvectors' own derivative, which equal eigenvalues do not have, plays no part."""
+    """Does not use the derivative of the eigenvectors, which equal eigenvalues do not have."""
     vectors = np.linalg.eigh(x).eigenvectors
 
     def vjp(g: Any) -> Any:
@@ -278,7 +278,7 @@ def _singular_values(x: Any) -> Any:
 
 
 def _singular_values_vjp(ans: Any, x: Any) -> Any:
-    """The vectors' own derivative, which equal singular values do not have, plays no part."""
+    """Does not use the derivative of the vectors, which equal singular values do not have."""
     if np.iscomplexobj(x):
         raise NotSupportedError(
             "svdvals() of complex matrices has no derivative on the numpy backend."
@@ -362,7 +362,7 @@ _UNSAID = object()
 @composed(np.linalg.pinv)
 def _pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _UNSAID) -> Any:
     if rcond is not None or rtol is _UNSAID:
-        rtol = 1e-15 if rcond is None else rcond  # NumPy's own, if nothing is said
+        rtol = 1e-15 if rcond is None else rcond  # NumPy's default
     return _pseudo_inverse(x, rtol)
 
 
@@ -433,7 +433,7 @@ def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @composed(np.linalg.norm)
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """One axis is a vector's, two are a matrix's; without an order all is one vector."""
+    """A vector norm for one axis, a matrix norm for two; without an order, all is one vector."""
     axes = tuple(range(x.ndim)) if axis is None else normal_axes(axis, x.ndim)
     if len(axes) == 1 or ord is None:
         order = 2 if ord is None else ord

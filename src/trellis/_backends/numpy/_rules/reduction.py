@@ -20,7 +20,7 @@ from .._tape import (
 
 
 def _spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
-    """A gradient of a reduction, given back the axes that were reduced."""
+    """The gradient of a reduction, with the reduced axes restored."""
     if axis is None and type(g) is not TracedArray and g.dtype.kind == "f":
         # What np.broadcast_to does with the one number, without its checks.
         spread: Any = np.ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
@@ -38,7 +38,7 @@ def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _sum_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    shape = x.shape  # and not x itself, which nothing else may need any more
+    shape = x.shape  # not x itself, which could then not be freed
     return lambda g: _spread(g, shape, axis, keepdims)
 
 
@@ -46,11 +46,11 @@ defvjp(_sum, _sum_vjp)
 
 
 def _masked(x: Any, where: Any, value: Any) -> Any:
-    """The elements that are not to be looked at, replaced by what changes nothing."""
+    """The array with masked elements replaced by a neutral value."""
     return x if where is True else np.where(where, x, np.asarray(value, dtype=x.dtype))
 
 
-# The arguments below stand in NumPy's order: a call by position means the same on traced arrays.
+# The arguments below are in NumPy's order: a call by position means the same on traced arrays.
 
 
 @composed(np.sum)
@@ -151,7 +151,7 @@ defvjp(_min, _extreme_vjp)
 
 
 def _with_start(x: Any, axis: Any, keepdims: bool, initial: Any) -> Any:
-    """Of nothing, the extreme is the value that was given to start from."""
+    """The extreme of no elements is the initial value."""
     axes = normal_axes(axis, x.ndim)
     kept = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
     return np.full(tuple(kept), initial, dtype=x.dtype)
@@ -192,7 +192,7 @@ def _min_rule(
 
 
 def _refuse_mask(where: Any) -> None:
-    """As NumPy: an extreme has no value to start from."""
+    """As in NumPy: an extreme with a mask needs an initial value."""
     if where is not True:
         raise ValueError("A reduction with where= needs initial=, the value to start from.")
 
@@ -213,7 +213,8 @@ def _prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """Halving products: right at zeros and at every order, where dividing the whole by x is not."""
+    """Products by halving: correct at zeros and at every order, unlike the whole product divided by
+    x."""
     refuse_out("prod", out)
     x = _masked(x if dtype is None else x.astype(dtype), where, 1)
     axes = normal_axes(axis, x.ndim)
@@ -275,7 +276,7 @@ def _cumulative_prod(
     *,
     include_initial: bool = False,
 ) -> Any:
-    """Doubling products (log n steps): right at zeros and at every order."""
+    """Products by doubling (log n steps): correct at zeros and at every order."""
     refuse_out("cumulative_prod", out)
     if axis is None:
         x, axis = np.reshape(x, (-1,)), 0
@@ -301,7 +302,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
 
 
 def _as_slice(part: Any, x: Any, axis: int) -> Any:
-    """A number that goes before or after x stands for a slice of it."""
+    """A number prepended or appended to x, as a slice."""
     if np.ndim(part) > 0 or np.ndim(x) == 0:
         return part
     shape = list(np.shape(x))
@@ -398,7 +399,7 @@ def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         mine = terms[n]
         others = [terms[i] for i in range(len(terms)) if i != n]
         known = set("".join([output, *others]))
-        # A letter that stands in no other place was summed: its gradient is the same all along.
+        # A letter that occurs nowhere else was summed: its gradient is constant along the axis.
         reachable = "".join([letter for letter in mine if letter in known])
         arrays = [xs[i] for i in range(len(xs)) if i != n]
         part = _einsum(",".join([output, *others]) + "->" + reachable, g, *arrays)

@@ -1,4 +1,4 @@
-"""Derivatives of NumPy functions that move elements about."""
+"""Derivatives of NumPy functions that move elements."""
 
 from typing import Any
 
@@ -30,7 +30,8 @@ constant(
 def _full_like(
     x: Any, fill_value: Any, dtype: Any = None, order: Any = "K", *, shape: Any = None
 ) -> Any:
-    """A value that is being differentiated keeps its gradient; the array gives only its form."""
+    """A value that is being differentiated keeps its gradient; the array gives only its shape and
+    dtype."""
     shape = np.shape(x) if shape is None else shape
     dtype = x.dtype if dtype is None else dtype
     if type(fill_value) is TracedArray:
@@ -46,7 +47,7 @@ def _reshape(x: Any, shape: Any, order: Any = "C", *, copy: bool | None = None) 
     if order == "C" or _is_rows_first(x, order):
         result = _reshaped(x, shape)
         return result if copy else as_view(result, x, np.reshape, shape)
-    # Column by column is row by row of the transposed.
+    # Columns are the rows of the transposed array.
     backwards = tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else (shape,)
     return np.transpose(_reshaped(np.transpose(x), backwards))
 
@@ -94,7 +95,7 @@ def _flip(m: Any, axis: Any = None) -> Any:
 
 @composed("flat")
 def _flat(x: Any) -> Any:
-    """All elements in a row, written through even where the memory lies in another order."""
+    """All elements as a vector; writes reach the array even if its memory has another order."""
     row = _reshaped(x, (-1,))
     row._source = (x, "flat", ())
     return row
@@ -315,7 +316,7 @@ def _rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @composed(np.copy)
 def _copy(x: Any, order: str = "K", subok: bool = False) -> Any:
-    """Another array of the same value: values are never written to, so that no memory is copied."""
+    """A new array with the same value: values are never overwritten, so no memory is copied."""
     return TracedArray(x._value, x._level, x._node)
 
 
@@ -334,7 +335,7 @@ def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 @composed(np.array_split, np.split)
 def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """The places are those into which NumPy splits the numbers of the elements."""
+    """The boundaries are those at which NumPy splits the indices of the elements."""
     numbers = np.arange(x.shape[axis])
     before = (slice(None),) * normal_axis(axis, x.ndim)
     parts = np.array_split(numbers, indices_or_sections)

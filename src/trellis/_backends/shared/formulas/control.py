@@ -57,7 +57,7 @@ def compile_function(
 
 
 def for_many_calls(fn: Callable[..., Any], args: list[Any]) -> Callable[..., Any]:
-    """The function itself: eager calls cost no compilation here."""
+    """The function itself: eager calls need no compilation here."""
     return fn
 
 
