@@ -51,7 +51,7 @@ def hide_others(alone):
 def named_by_the_test(excinfo, alone):
     """The missing framework that a failed test itself asked for, or None.
 
-    The test imported it, or handed its name to the library. A framework that the library wants of
+    The test imported it, or passed its name to the library. A framework that the library wants of
     its own accord is a fault and stays one.
     """
     error = excinfo.value

@@ -1,7 +1,7 @@
-"""Two backends as strangers would write them: with seven names, and with a few dozen.
+"""Two backends as other packages would write them: with seven names, and with a few dozen.
 
-Their arrays hold NumPy arrays, but are of classes of their own, so that nothing of the library
-takes them for NumPy's.
+Their arrays hold NumPy arrays but have their own classes, so that the library does not treat them
+as NumPy's.
 """
 
 import operator
@@ -37,7 +37,7 @@ STRUCTURAL = (
 
 
 class DType:
-    """A data type that is no one else's."""
+    """A data type of no other framework."""
 
     def __init__(self, name):
         self.name = name

@@ -186,8 +186,8 @@ standard: JAX takes the nearest integer, the others return whatever the processo
 
 It comes from `ml_dtypes`, which is installed with Trellis. Elementwise functions compute in
 bfloat16; sums, products, norms, linear algebra and layers run in float32 and round once. Gradients
-pass through casts to it. NumPy's own operators promote a bfloat16 array and a Python float to float32;
-the functions do not.
+pass through casts to it. NumPy's own operators promote a bfloat16 array and a Python float to
+float32; the functions do not.
 
 ## 64 bits on JAX
 

@@ -105,7 +105,7 @@ def generate(
     A language model is anything with these two: `model.init_cache(batch, length)`, a pytree of
     arrays whose first axis is the batch, and `logits, cache = model(tokens, cache=cache)`, with
     tokens (batch, T) of int32 and logits (batch, T, vocabulary). The prompt is read in one call;
-    then one step, compiled once, serves every token. For a model with an encoder, pass the
+    then one step, compiled once, is used for every token. For a model with an encoder, pass the
     encoder's output as `memory`: then the cache, `model.init_cache(batch, length, memory=memory)`,
     also holds the keys and values of the memory.
 

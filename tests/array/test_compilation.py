@@ -363,7 +363,7 @@ def test_donated_memory_holds_the_results(backend, array):
     def address(y):
         return y.data_ptr() if backend == "torch" else y._numpy().__array_interface__["data"][0]
 
-    v, _ = given(v, x)  # the first ones may lie in memory of somebody else
+    v, _ = given(v, x)  # the first ones may share memory with others
     gc.collect()  # and torch's compiler holds its first arguments for a while
     v, _ = given(v, x)
     before = address(v["w"])

@@ -37,7 +37,7 @@ _rooms = (
 
 
 def all_cases() -> list[tuple[str, Case]]:
-    """The rows of all rooms, each with a name of its own."""
+    """The cases of all packages, each with its own name."""
     rows = [row for room in _rooms for row in room.CASES]
     seen: dict[str, int] = {}
     named = []

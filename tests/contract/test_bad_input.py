@@ -56,7 +56,7 @@ WITHOUT_MISTAKES = {
     "TrellisError", "optim.Transformation", "train.Callback", "train.History", "nn.Module",
     "functional.KVCache",
 }  # fmt: skip
-# Checked in their own tests: they compare, or open rooms of their own.
+# Checked in their own tests: they compare, or import other packages.
 ELSEWHERE = ("random.stream", "gradients.check_gradients", "train.accuracy")
 
 

@@ -1,4 +1,4 @@
-"""What holds for the whole house: every op has a row, backends are alike, walls hold."""
+"""What holds for the whole library: every op has a case, backends agree, layers are kept."""
 
 import ast
 import functools
@@ -226,7 +226,8 @@ def test_mismatches_are_found():
     assert "cannot be called" in mismatch(3, expected)
 
 
-# NumPy has it only through another package; the standard's own door has a name that Protocols keep
+# NumPy has it only through another package; a dunder function of the standard, whose name Protocols
+# keep
 # to themselves.
 BESIDE = {"bfloat16", "__array_namespace_info__"}
 
@@ -238,7 +239,7 @@ def test_backend_has_nothing_beside_the_interface(backend, xp):
 
 
 def test_files_of_a_backend_mean_the_same_by_a_name(backend, xp):
-    """A file hands on what it imports too: `from math import prod` would hide another `prod`."""
+    """A file exports what it imports too: `from math import prod` would hide another `prod`."""
     meanings = {}
     for path in (SOURCE / "_backends" / backend).glob("[a-z]*.py"):
         module = importlib.import_module(f"trellis._backends.{backend}.{path.stem}")

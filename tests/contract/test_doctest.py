@@ -8,7 +8,7 @@ import pytest
 
 import trellis
 
-# Rooms about one framework, and what their examples import.
+# Packages about one framework, and what their examples import.
 NEEDED = {
     "trellis.convert.adapters.torch_module": ("torch",),
     "trellis.convert.adapters.jax_function": ("jax",),

@@ -136,10 +136,12 @@ def test_other_names_are_not_found():
     assert list(used(ast.parse(line), {"_ours", "_replace"})) == []
 
 
-# With doors shut ----------------------------------------------------------------------------------
+# Without them -------------------------------------------------------------------------------------
 
-# Rows that go through the doors: values, derivatives of several orders, compiled code, optimizers,
-# draws. Each is compared with an expectation of its own, as with open doors. Only what is donated
+# Cases that use private functions: values, derivatives of several orders, compiled code,
+# optimizers,
+# draws. Each is compared with its own expectation, as with the private functions. Only what is
+# donated
 # may be copied.
 FILES = (
     "tests/array/test_cases.py",
@@ -187,7 +189,7 @@ def run_with_shut(door, backend, rows, files=FILES, step=1):
 
 
 def doors(backend):
-    """The names of a backend's doors."""
+    """The names of a backend's private functions."""
     tree = ast.parse((SOURCE / "_backends" / backend / "_private.py").read_text())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [call.args[0].value for call in calls if ast.unparse(call.func) == "opened"]

@@ -67,7 +67,7 @@ def test_collectives_of_four(backend, tmp_path):
 def test_ranks_with_another_model_are_refused(tmp_path):
     done = launching.run_task("unlike", "numpy", 2, tmp_path)
     assert done.returncode == 1
-    assert "Rank 0 refuses rank 1" in done.stderr
+    assert "Rank 0 cannot train with rank 1" in done.stderr
     assert "rank 1 has '0/b float32(9,)' where rank 0 has '0/b float32(8,)'" in done.stderr
 
 

@@ -50,7 +50,7 @@ def test_every_way_of_writing_a_name_has_a_page(pages):
 
 
 def test_every_public_module_is_in_the_reference():
-    """A new room of the house is entered in tools/docs/public_names.py."""
+    """A new package is entered in tools/docs/public_names.py."""
     rooms = {f"trellis.{name}" for name in dir(trellis) if inspect.ismodule(getattr(trellis, name))}
     programs = {"trellis.cli", "trellis.demo"}  # run, not called
     assert rooms - programs - set(public_names.MODULES) == set()

@@ -100,7 +100,7 @@ def test_parameters_of_torch_train(tmp_path):
 
 
 def test_weights_of_onnx_can_be_replaced(tmp_path):
-    """Zeros are not folded away: somebody may put other numbers in their place."""
+    """Zeros are not folded away: the user may replace them by other numbers."""
     import onnx
     import onnxruntime
 

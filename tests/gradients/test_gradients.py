@@ -313,7 +313,8 @@ def test_activations_without_axes_on_numpy(name, dtype):
 
 
 def test_functions_with_their_own_derivative_leave_nothing_behind():
-    """On NumPy, what each call of them makes is not entered in the rule book, which lasts."""
+    """On NumPy, what each call of them makes is not entered in the table of derivatives, which is
+    permanent."""
     from trellis._backends.numpy._tape import RULES
 
     own = trellis.bind_custom_gradient_function(lambda x: x * x, lambda xy, g: g * 2 * xy[0])

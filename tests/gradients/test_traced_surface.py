@@ -168,7 +168,7 @@ def test_every_name_of_ndarray_is_in_one_table():
 
 
 def inside_gradient(fn, x=X):
-    """What `fn` gives inside a gradient, taken out by the side door."""
+    """The result of `fn` inside a gradient, stored outside."""
     seen = []
 
     def loss(x):

@@ -72,7 +72,7 @@ def test_nothing_is_copied_in_a_step(name, how):
 @pytest.mark.parametrize("how", FORMATS)
 @pytest.mark.parametrize("name", list(LAYERS))
 def test_the_order_changes_no_value(name, how):
-    """Filters in the order of NumPy, as somebody may hand them in, give the same in every way."""
+    """Filters in NumPy's memory order, which users may pass, give the same results."""
     import torch
 
     layer, x = made(name, how)

@@ -502,7 +502,7 @@ def test_a_step_changes_nothing_that_was_given_out(make, array):
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax"])
 def test_memory_of_a_step_on_numpy(name):
-    """A step makes the new variables and room for one block: its own state it writes over."""
+    """A step allocates the new variables and one block: it overwrites its own state."""
     options = {"momentum": 0.9} if name == "SGD" else {}
     optimizer = getattr(optim, name)(0.1, **options)
     v = Container({f"w{i}": np.ones((256, 256), "float32") for i in range(8)})

@@ -75,7 +75,7 @@ def histogram(
 
     `bins` is the number of equal bins between the two ends of `range` (by default the smallest and
     the largest element), or all the edges in rising order. A bin holds its lower edge, the last one
-    its upper edge too; what lies outside, and nan, is not counted. With `weights`, which have the
+    its upper edge too; values outside, and nan, are not counted. With `weights`, which have the
     shape of `x`, each element counts as much as its weight; the counts are differentiable in them.
 
     >>> import numpy as np, trellis

@@ -48,7 +48,7 @@ class DataTypes(Protocol):
     """The native types by their canonical names ("float32"), those that the framework has."""
 
     float16: Any
-    """The half-precision type; `bfloat16` stands beside it where the framework has one of its own.
+    """The half-precision type; there is also `bfloat16` if the framework has it.
     """
 
     FLOAT_DTYPES: frozenset[Any]

@@ -25,7 +25,7 @@ BACKENDS = ("numpy", "jax", "torch", "tensorflow")
 
 _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
-loaded: dict[str, Any] = {}  # the backends themselves by name, also while a recording stands in
+loaded: dict[str, Any] = {}  # the backends themselves by name, even while a recording replaces one
 _added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
 SCALAR_TYPES = (bool, int, float, complex, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))

@@ -78,7 +78,7 @@ def _fits_class(value: object, cls: Any) -> bool:
         return is_array(value) or isinstance(value, dict)  # pytrees go leaf by leaf
     if cls is Hashable:
         return not is_array(value) and getattr(type(value), "__hash__", None) is not None
-    # A function serves where something that is called is asked for: a module, an initialiser.
+    # A function is accepted in place of another callable: a module, an initialiser.
     return isinstance(value, cls) or (callable(value) and "__call__" in dir(cls))
 
 
@@ -102,7 +102,7 @@ def _words_of(annotation: Any) -> list[str]:
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         found = [word for part in parts for word in _words_of(part)]
-        if "a complex number" in found:  # every number, and True and False beside them
+        if "a complex number" in found:  # every number, and also True and False
             numbers = ("True or False", "an integer", "a complex number")
             found = [word for word in found if word not in numbers]
         return list(dict.fromkeys(found))

@@ -23,7 +23,8 @@ def call_leafwise(
 ) -> Any:
     """Call `fn` once per leaf of the dicts and Containers among its arguments.
 
-    Everything else serves every leaf. A list of Containers gives each call the list of its leaves.
+    Everything else is used for every leaf. A list of Containers gives each call the list of its
+    leaves.
     Where `fn` returns a tuple, the result is a tuple of pytrees, never a pytree of tuples.
 
     >>> from trellis import tree

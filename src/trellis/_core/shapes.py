@@ -85,7 +85,7 @@ def permutation(axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def check_points(n: int) -> None:
-    """Refuse a Fourier transform over no points, as `irfft` of a single one would be."""
+    """Raise for a Fourier transform over no points, such as `irfft` of a single one."""
     if isinstance(n, int) and n < 1:
         raise ArgumentError(
             f"A Fourier transform needs at least one point, got n={n}. Pass n: by default irfft() "
@@ -94,7 +94,7 @@ def check_points(n: int) -> None:
 
 
 def check_order(n: int) -> None:
-    """Refuse a negative number of differences."""
+    """Raise for a negative number of differences."""
     if not 0 <= n < 2**31:
         raise ArgumentError(f"diff() takes differences n >= 0 times, below 2**31, got n={n}.")
 

@@ -9,7 +9,7 @@ from .dispatch import backend_names, load, loaded, xp_of
 from .errors import ArgumentTypeError
 from .leafwise import is_of_one_type
 
-# A function that only runs as if a compiler traced it, and must refuse the same: what
+# A function that only runs as if a compiler traced it, and must raise in the same cases: what
 # `trellis.compile` gives on NumPy, and the second run that explains an error of torch.compile.
 _pretended: ContextVar[str | None] = ContextVar("trellis_tracing", default=None)
 
@@ -71,7 +71,7 @@ def is_pretended(name: str) -> bool:
 
 
 class pretending:
-    """Inside the block, in this thread or task, all is refused that the compiler would refuse."""
+    """Inside the block, in this thread or task, whatever a compiler would raise for raises."""
 
     def __init__(self, name: str):
         self._name = name

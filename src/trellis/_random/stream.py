@@ -76,7 +76,7 @@ class stream:
 
     def __init__(self, key: int | Array, /):
         self._key: int | Array | None = key
-        # A key whose value is known serves all backends; a traced one only its own.
+        # A key whose value is known can be used by all backends; a traced one only by its own.
         self._known = key_words(key)
         self._count = 0
         self._forks = 0

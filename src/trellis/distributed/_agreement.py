@@ -64,8 +64,8 @@ def check_same(nest: object, /, *, backend: str = "numpy") -> None:
     raise DistributedError(
         "\n".join(
             [
-                f"Rank 0 refuses {', '.join([f'rank {i}' for i in different])}: the model there is "
-                "another one, or another version of it.",
+                f"Rank 0 cannot train with {', '.join([f'rank {i}' for i in different])}: the "
+                "model there is another one, or another version of it.",
                 *[_difference(i, described[i], described[0]) for i in different],
                 f"(said by rank {group().place.rank})",
             ]

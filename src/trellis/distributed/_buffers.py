@@ -65,7 +65,7 @@ class Layout:
 
 
 def pack(name: str, nest: Any) -> tuple[Any, Buffers, Callable[[Buffers], Any]]:
-    """The backend, the buffers by data type, and the way back from buffers of the same lengths."""
+    """The backend, the buffers by data type, and the function that converts such buffers back."""
     layout = Layout(name, nest)
     return layout.xp, layout.pack(nest), layout.unpack
 

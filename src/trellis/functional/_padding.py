@@ -108,7 +108,7 @@ def _frozen_cells(xp: Backend, x: Array, kernel: Array, keep: Array) -> tuple[An
     """The input of an LSTM with one more feature, 1 at padding, and a kernel under which it shuts
     the input gate and opens the forget gate: the cell then keeps its value, to the last bit.
 
-    So the frameworks' own kernels, which know nothing of padding, serve padded sequences too.
+    So the frameworks' own kernels, which do not support padding, work for padded sequences too.
     """
     keep = xp.expand_dims(keep, axis=-1)
     zero = xp.zeros_like(x)

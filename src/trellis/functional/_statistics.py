@@ -50,7 +50,7 @@ def joined_moments(
 ) -> Any:
     """y without its mean over all shares, that mean, the variance, and the number of values."""
     weight = xp.reshape(xp.astype(how.weight, y.dtype), ())
-    # A share of weight 0 stands in for an empty one: its values count for nothing.
+    # A share of weight 0 replaces an empty one: its values do not matter.
     number = xp.where(weight > 0, xp.ones_like(weight), xp.zeros_like(weight)) * count
     rough = xp.mean(y, axis=axes, keepdims=True)
     shape = rough.shape

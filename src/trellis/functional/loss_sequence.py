@@ -11,7 +11,7 @@ from ._arguments import check_indices, check_range, whole_number
 from ._precision import precise
 from ._reduction import Reduction, reduced
 
-# Stands for log(0): finite, so that gradients are, and far below any logarithm of a probability.
+# Used for log(0): finite, so that gradients are, and far below any logarithm of a probability.
 _NEVER = -1e30
 
 

@@ -291,7 +291,7 @@ class Ejector(Printer):
         if missing:
             listed = ", ".join([f"{k} ({w})" if w else k for k, w in missing.items()])
             raise NotSupportedError(
-                f"to_source({self._framework!r}) has no spelling for: {listed}. Write them with "
+                f"to_source({self._framework!r}) has no equivalent for: {listed}. Write them with "
                 "other functions, or write these lines by hand and trace the rest."
             )
 

@@ -44,7 +44,7 @@ def masked(bias: Array, seen: Array | None) -> Any:
 
 
 def check_length(owner: object, length: int, places: int) -> None:
-    """Refuse more tokens than there are learned positions."""
+    """Raise for more tokens than there are learned positions."""
     if length is not None and length > places:
         raise ShapeError(
             f"{type(owner).__name__} has {places} positions, and {length} tokens need more."

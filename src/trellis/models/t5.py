@@ -220,7 +220,7 @@ class T5(Pretrained):
         "decoder/*/dense/gate": "decoder.block.*.layer.2.DenseReluDense.wi_0",
         "decoder/*/dense/inner": "decoder.block.*.layer.2.DenseReluDense.wi_1",
     }
-    # A table of relative positions for the attention to the encoder, which nobody reads.
+    # A table of relative positions for the attention to the encoder, which is not used.
     constants = ("EncDecAttention.relative_attention_bias.weight",)
     second_names: ClassVar[dict[str, str]] = {
         "encoder.embed_tokens.weight": "shared.weight",

@@ -1,4 +1,4 @@
-"""What is drawn for each public function: one file for each room of the library."""
+"""What is drawn for each public function: one file for each package of the library."""
 
 from . import creation as creation
 from . import elementwise as elementwise

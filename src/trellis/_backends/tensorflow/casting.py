@@ -73,7 +73,9 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     scalars = [x for x in arrays_and_dtypes if isinstance(x, SCALARS)]
     typed = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, SCALARS)]
     if not typed:
-        raise DtypeError("result_type() needs at least one array or dtype beside Python numbers.")
+        raise DtypeError(
+            "result_type() needs at least one array or dtype, not only Python scalars."
+        )
     dtype = typed[0]
     for other in typed[1:]:
         dtype = promote(dtype, other)

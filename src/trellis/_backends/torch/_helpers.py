@@ -71,7 +71,7 @@ def as_device(device: Any) -> Any:
     if found.type not in ("cpu", "meta") and (found.index or 0) >= _device_count(found.type):
         raise DeviceError(
             f"PyTorch has no device {str(found)!r} here: it sees {_device_count(found.type)} of "
-            f"the type {found.type!r}. Write 'cpu', or install the PyTorch that serves it."
+            f"the type {found.type!r}. Write 'cpu', or install a PyTorch that supports it."
         )
     return found
 

@@ -18,7 +18,7 @@ DEEPEST = 16  # graphs inside graphs
 
 
 def loaded(source: object) -> tuple[onnx.ModelProto, Path | None]:
-    """The model from a path, bytes or a model, and the folder that its external data lie in."""
+    """The model from a path, bytes or a model, and the folder of its external data."""
     if isinstance(source, onnx.ModelProto):
         model = onnx.ModelProto()
         model.CopyFrom(source)

@@ -1,4 +1,4 @@
-"""Names of values: those of a graph, and around them those of the graphs it lies in."""
+"""Names of values: those of a graph, and of the graphs around it."""
 
 from collections.abc import Callable
 from typing import Any

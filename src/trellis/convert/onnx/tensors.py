@@ -63,7 +63,7 @@ def shape_of(info: onnx.TypeProto.Tensor) -> tuple[int | str | None, ...] | None
 
 
 def check_size(name: str, shape: tuple[Any, ...] | None) -> None:
-    """Refuse a declared shape that no memory holds."""
+    """Raise for a declared shape that is too large for memory."""
     if shape is None or len(shape) > 64:
         if shape is not None:
             raise ArgumentError(f"from_onnx() got {name} with {len(shape)} axes.")

@@ -67,7 +67,7 @@ class Flat(torch.nn.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Position:
-    """Which of the program's outputs stands here."""
+    """Which of the program's outputs is here."""
 
     index: int
 

@@ -76,7 +76,7 @@ def _type(number: int) -> str:
 
 
 def _files_beside(graph: Any) -> set[str]:
-    """Where weights lie that are not in the file itself."""
+    """Where weights are that are not in the file itself."""
     found = set()
     for tensor in all_of(graph, 5):
         for entry in all_of(tensor, 13):

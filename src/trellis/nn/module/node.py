@@ -20,7 +20,7 @@ class Link:
 
     def __init__(self, parent: "Node", path: Path, key: str):
         self.parent = parent
-        self.path = path  # where the variables lie in those of the parent: ("layers", "v0")
+        self.path = path  # key path of the variables in those of the parent: ("layers", "v0")
         self.key = key  # the name among the parent's children: "layers_v0"
         self.is_bare = False  # the module contributes no variables
         # What was pruned from here because the same array has its place elsewhere in the parent:
