@@ -185,6 +185,10 @@ def trunc(x):
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
+def exp2(x):
+    return tf.pow(tf.constant(2, x.dtype), x)
+
+
 def log2(x):
     return tf.math.log(x) / tf.constant(math.log(2), x.dtype)
 
