@@ -19,7 +19,7 @@ def abs(x: A, /) -> A:
     try:
         return xp_of(x).abs(x)
     except Exception as error:
-        explain(error, abs)
+        return explain(error, abs)
 
 
 def acos(x: A, /) -> A:
@@ -52,7 +52,7 @@ def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).add(x1, x2)
     except Exception as error:
-        explain(error, add)
+        return explain(error, add)
 
 
 def asin(x: A, /) -> A:
@@ -95,7 +95,7 @@ def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).atan2(x1, x2)
     except Exception as error:
-        explain(error, atan2)
+        return explain(error, atan2)
 
 
 def atanh(x: A, /) -> A:
@@ -118,7 +118,7 @@ def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_and(x1, x2)
     except Exception as error:
-        explain(error, bitwise_and)
+        return explain(error, bitwise_and)
 
 
 def bitwise_invert(x: A, /) -> A:
@@ -131,7 +131,7 @@ def bitwise_invert(x: A, /) -> A:
     try:
         return xp_of(x).bitwise_invert(x)
     except Exception as error:
-        explain(error, bitwise_invert)
+        return explain(error, bitwise_invert)
 
 
 def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -144,7 +144,7 @@ def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
     except Exception as error:
-        explain(error, bitwise_left_shift)
+        return explain(error, bitwise_left_shift)
 
 
 def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -157,7 +157,7 @@ def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_or(x1, x2)
     except Exception as error:
-        explain(error, bitwise_or)
+        return explain(error, bitwise_or)
 
 
 def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -170,7 +170,7 @@ def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
     except Exception as error:
-        explain(error, bitwise_right_shift)
+        return explain(error, bitwise_right_shift)
 
 
 def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -183,7 +183,7 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
     except Exception as error:
-        explain(error, bitwise_xor)
+        return explain(error, bitwise_xor)
 
 
 def cbrt(x: A, /) -> A:
@@ -196,7 +196,7 @@ def cbrt(x: A, /) -> A:
     try:
         return xp_of(x).cbrt(x)
     except Exception as error:
-        explain(error, cbrt)
+        return explain(error, cbrt)
 
 
 def ceil(x: A, /) -> A:
@@ -209,7 +209,7 @@ def ceil(x: A, /) -> A:
     try:
         return xp_of(x).ceil(x)
     except Exception as error:
-        explain(error, ceil)
+        return explain(error, ceil)
 
 
 def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) -> A:
@@ -224,7 +224,7 @@ def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) 
     try:
         return xp_of_all(x, min, max).clip(x, min, max)
     except Exception as error:
-        explain(error, clip)
+        return explain(error, clip)
 
 
 def conj(x: A, /) -> A:
@@ -247,7 +247,7 @@ def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).copysign(x1, x2)
     except Exception as error:
-        explain(error, copysign)
+        return explain(error, copysign)
 
 
 def cos(x: A, /) -> A:
@@ -280,7 +280,7 @@ def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).divide(x1, x2)
     except Exception as error:
-        explain(error, divide)
+        return explain(error, divide)
 
 
 def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -293,7 +293,7 @@ def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).equal(x1, x2)
     except Exception as error:
-        explain(error, equal)
+        return explain(error, equal)
 
 
 def erf(x: A, /) -> A:
@@ -306,7 +306,7 @@ def erf(x: A, /) -> A:
     try:
         return xp_of(x).erf(x)
     except Exception as error:
-        explain(error, erf)
+        return explain(error, erf)
 
 
 def erfc(x: A, /) -> A:
@@ -319,7 +319,7 @@ def erfc(x: A, /) -> A:
     try:
         return xp_of(x).erfc(x)
     except Exception as error:
-        explain(error, erfc)
+        return explain(error, erfc)
 
 
 def erfinv(x: A, /) -> A:
@@ -332,7 +332,7 @@ def erfinv(x: A, /) -> A:
     try:
         return xp_of(x).erfinv(x)
     except Exception as error:
-        explain(error, erfinv)
+        return explain(error, erfinv)
 
 
 def exp(x: A, /) -> A:
@@ -365,7 +365,7 @@ def floor(x: A, /) -> A:
     try:
         return xp_of(x).floor(x)
     except Exception as error:
-        explain(error, floor)
+        return explain(error, floor)
 
 
 def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -378,7 +378,7 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).floor_divide(x1, x2)
     except Exception as error:
-        explain(error, floor_divide)
+        return explain(error, floor_divide)
 
 
 def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -393,7 +393,7 @@ def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).fmod(x1, x2)
     except Exception as error:
-        explain(error, fmod)
+        return explain(error, fmod)
 
 
 def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -406,7 +406,7 @@ def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).greater(x1, x2)
     except Exception as error:
-        explain(error, greater)
+        return explain(error, greater)
 
 
 def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -419,7 +419,7 @@ def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).greater_equal(x1, x2)
     except Exception as error:
-        explain(error, greater_equal)
+        return explain(error, greater_equal)
 
 
 def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -432,7 +432,7 @@ def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).hypot(x1, x2)
     except Exception as error:
-        explain(error, hypot)
+        return explain(error, hypot)
 
 
 def imag(x: A, /) -> A:
@@ -467,7 +467,7 @@ def isclose(
         xp = xp_of_pair(x1, x2)
         return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
     except Exception as error:
-        explain(error, isclose)
+        return explain(error, isclose)
 
 
 def isfinite(x: A, /) -> A:
@@ -510,7 +510,7 @@ def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).less(x1, x2)
     except Exception as error:
-        explain(error, less)
+        return explain(error, less)
 
 
 def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -523,7 +523,7 @@ def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).less_equal(x1, x2)
     except Exception as error:
-        explain(error, less_equal)
+        return explain(error, less_equal)
 
 
 def log(x: A, /) -> A:
@@ -576,7 +576,7 @@ def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logaddexp(x1, x2)
     except Exception as error:
-        explain(error, logaddexp)
+        return explain(error, logaddexp)
 
 
 def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -589,7 +589,7 @@ def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_and(x1, x2)
     except Exception as error:
-        explain(error, logical_and)
+        return explain(error, logical_and)
 
 
 def logical_not(x: A, /) -> A:
@@ -612,7 +612,7 @@ def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_or(x1, x2)
     except Exception as error:
-        explain(error, logical_or)
+        return explain(error, logical_or)
 
 
 def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -625,7 +625,7 @@ def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_xor(x1, x2)
     except Exception as error:
-        explain(error, logical_xor)
+        return explain(error, logical_xor)
 
 
 def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -638,7 +638,7 @@ def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).maximum(x1, x2)
     except Exception as error:
-        explain(error, maximum)
+        return explain(error, maximum)
 
 
 def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -651,7 +651,7 @@ def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).minimum(x1, x2)
     except Exception as error:
-        explain(error, minimum)
+        return explain(error, minimum)
 
 
 def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -664,7 +664,7 @@ def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).multiply(x1, x2)
     except Exception as error:
-        explain(error, multiply)
+        return explain(error, multiply)
 
 
 def nan_to_num(
@@ -686,7 +686,7 @@ def nan_to_num(
             check_number(neginf)
         return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
     except Exception as error:
-        explain(error, nan_to_num)
+        return explain(error, nan_to_num)
 
 
 def negative(x: A, /) -> A:
@@ -699,7 +699,7 @@ def negative(x: A, /) -> A:
     try:
         return xp_of(x).negative(x)
     except Exception as error:
-        explain(error, negative)
+        return explain(error, negative)
 
 
 def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -712,7 +712,7 @@ def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).nextafter(x1, x2)
     except Exception as error:
-        explain(error, nextafter)
+        return explain(error, nextafter)
 
 
 def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -725,7 +725,7 @@ def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).not_equal(x1, x2)
     except Exception as error:
-        explain(error, not_equal)
+        return explain(error, not_equal)
 
 
 def positive(x: A, /) -> A:
@@ -738,7 +738,7 @@ def positive(x: A, /) -> A:
     try:
         return xp_of(x).positive(x)
     except Exception as error:
-        explain(error, positive)
+        return explain(error, positive)
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -751,7 +751,7 @@ def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).pow(x1, x2)
     except Exception as error:
-        explain(error, pow)
+        return explain(error, pow)
 
 
 def real(x: A, /) -> A:
@@ -784,7 +784,7 @@ def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).remainder(x1, x2)
     except Exception as error:
-        explain(error, remainder)
+        return explain(error, remainder)
 
 
 def round(x: A, /) -> A:
@@ -797,7 +797,7 @@ def round(x: A, /) -> A:
     try:
         return xp_of(x).round(x)
     except Exception as error:
-        explain(error, round)
+        return explain(error, round)
 
 
 def rsqrt(x: A, /) -> A:
@@ -810,7 +810,7 @@ def rsqrt(x: A, /) -> A:
     try:
         return xp_of(x).rsqrt(x)
     except Exception as error:
-        explain(error, rsqrt)
+        return explain(error, rsqrt)
 
 
 def sign(x: A, /) -> A:
@@ -823,7 +823,7 @@ def sign(x: A, /) -> A:
     try:
         return xp_of(x).sign(x)
     except Exception as error:
-        explain(error, sign)
+        return explain(error, sign)
 
 
 def signbit(x: A, /) -> A:
@@ -836,7 +836,7 @@ def signbit(x: A, /) -> A:
     try:
         return xp_of(x).signbit(x)
     except Exception as error:
-        explain(error, signbit)
+        return explain(error, signbit)
 
 
 def sin(x: A, /) -> A:
@@ -889,7 +889,7 @@ def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).subtract(x1, x2)
     except Exception as error:
-        explain(error, subtract)
+        return explain(error, subtract)
 
 
 def tan(x: A, /) -> A:
@@ -922,7 +922,7 @@ def trunc(x: A, /) -> A:
     try:
         return xp_of(x).trunc(x)
     except Exception as error:
-        explain(error, trunc)
+        return explain(error, trunc)
 
 
 def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -935,4 +935,4 @@ def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).truncate_divide(x1, x2)
     except Exception as error:
-        explain(error, truncate_divide)
+        return explain(error, truncate_divide)

@@ -16,6 +16,7 @@ from .container import Container
 from .donation import GivenAway, gone
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
 from .leafwise import LeafwiseBackend
+from .numbers import NUMBERS, NumberBackend
 from .settings import Setting
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
 loaded: dict[str, Any] = {}  # the backends themselves by name, also while a recording stands in
 _added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
-SCALAR_TYPES = (bool, int, float, complex, type(None))
+SCALAR_TYPES = (*NUMBERS, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
 
@@ -90,6 +91,8 @@ def _resolve(x: object) -> "Backend":
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
+    if cls in NUMBERS:
+        return NumberBackend(default_xp())  # type: ignore[return-value]
     # The modules are asked, not the table: while torch.compile traces, it still sees the table as
     # it was before they were loaded.
     for backend in imported_backends():
@@ -257,6 +260,8 @@ def namespace(x: object, /) -> "Backend":
     >>> xp.sum(xp.ones(3)).item()
     3.0
     """
+    if type(x) in NUMBERS:
+        raise ArgumentTypeError(f"namespace() expects a backend or an array, got {x!r}.")
     return load(x) if isinstance(x, str) else xp_of(x)
 
 

@@ -6,12 +6,14 @@ arguments are examined and the mistake is named:
     try:
         return xp_of(x).sum(x, axis=axis)
     except Exception as error:
-        explain(error, sum)
+        return explain(error, sum)
+
+NumPy scalars among the arguments are no mistake: the function is called again with Python numbers.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from .arrays import is_array
 from .dtypes import KINDS, name_of
@@ -25,6 +27,7 @@ from .errors import (
 )
 from .guards import singular
 from .kinds import parameters_of, shown, wrong_kind
+from .numbers import with_python_numbers
 from .shapes import broadcast_shapes, normal_axes
 
 # What compilers say to those who write compiled code: theirs to explain. By module and by name.
@@ -45,15 +48,23 @@ _AXES = ("axis", "axes", "channel_axis", "source", "destination")
 
 def explain(
     error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any] | None = None
-) -> NoReturn:
-    """Raise what is to be said of an error that was caught in the public function `fn`.
+) -> Any:
+    """Raise what is to be said of an error that was caught in the public function `fn`, unless
+    Python numbers in place of NumPy's scalars give an answer.
 
     Without `arguments` they are read from the frame of the function, which the traceback holds.
     Errors of this library and of compilers stay as they are, and so does what no argument explains.
     """
-    if isinstance(error, TrellisError) or _is_of_a_compiler(error):
+    if _is_of_a_compiler(error):
         raise error
-    found = _explanation(error, fn, _given(error, fn) if arguments is None else arguments)
+    if arguments is None:
+        arguments = _given(error, fn)
+        again = with_python_numbers(fn, arguments)
+        if again is not None:
+            return fn(*again.args, **again.kwargs)
+    if isinstance(error, TrellisError):
+        raise error
+    found = _explanation(error, fn, arguments)
     if found is None:
         raise error
     raise found from error
@@ -88,7 +99,7 @@ def _explanation(
 def _wrong_dtype_name(function: str, arguments: Mapping[str, Any]) -> TrellisError | None:
     dtype = arguments.get("dtype")
     known = ("bool", *KINDS["numeric"])
-    if dtype is None or name_of(dtype) in known or dtype in (bool, int, float, complex):
+    if dtype is None or name_of(dtype) in known:
         return None
     return DtypeError(
         f"{function}() expects a data type for dtype, got {dtype!r}. They are {', '.join(known)}."

@@ -20,6 +20,7 @@ from .._core.errors import (
     ShapeError,
 )
 from .._core.kinds import check_callable
+from .._core.numbers import plain
 from .._core.shapes import check_new_axis
 from .._core.typing import Array, Backend, Nest, T
 
@@ -57,6 +58,7 @@ def value_and_grad(
     (25.0, array([6., 8.]))
     """
     check_callable("value_and_grad", func)
+    argnums = plain(argnums)
     positions = _positions(argnums)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
@@ -216,6 +218,7 @@ def vmap(
     array([2., 2., 2.])
     """
     check_callable("vmap", func)
+    in_axes, out_axes = plain(in_axes), plain(out_axes)
     for axis in [out_axes, *(in_axes if isinstance(in_axes, (list, tuple)) else [in_axes])]:
         if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
             raise ArgumentTypeError(f"vmap() maps over an axis by its number, got {axis!r}.")

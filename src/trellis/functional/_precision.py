@@ -20,7 +20,10 @@ def applied(name: str, formula: Callable[..., Any], x: Array, *options: object) 
     if isinstance(x, dict):
         return call_leafwise(lambda leaf: applied(name, formula, leaf, *options), (x,), {})
     xp = xp_of(x)
-    kind = xp.dtype_name(x.dtype)
+    try:
+        kind = xp.dtype_name(x.dtype)
+    except AttributeError:  # a Python number
+        return applied(name, formula, xp.asarray(x), *options)
     if kind in _PRECISE:
         return formula(xp, x, *options)
     y, kind = precise(name, xp, x)
