@@ -45,6 +45,16 @@ def arrays_in(value):
     )
 
 
+def float_types(row, backend):
+    """The float types of a row in which the framework can run it, by its abilities."""
+    can = trellis.namespace(backend).ABILITIES
+    kinds = {x.dtype.name for x in arrays_in(row.args)}
+    if kinds & {"uint16", "uint32", "uint64"} and not can.has_wide_unsigned:
+        return []
+    is_wide = can.has_float64 and (can.has_complex128 or "complex128" not in kinds)
+    return [name for name in row.dtypes if name != "float64" or is_wide]
+
+
 def expectation(row, dtype, backend):
     """The expected value in the types of this run; formulas see the arguments as rounded by the
     run."""

@@ -151,7 +151,10 @@ def small_backend(name, box, functions=(), types=TYPES):
     """A backend with the seven names, and some functions of NumPy's as its own."""
     xp = ModuleType(name)
     xp.TYPES, xp.ARRAY_TYPES = types, (box,)
-    xp.ABILITIES = Abilities(is_always_64_bit="int64" in types)
+    has_64 = "int64" in types
+    xp.ABILITIES = Abilities(
+        is_always_64_bit=has_64, has_float64=has_64, has_complex128=has_64, has_wide_unsigned=has_64
+    )
 
     def from_numpy(x, /, *, device=None, copy=None):
         return box(HOST.from_numpy(np.asarray(x), copy=copy))
@@ -199,9 +202,11 @@ class NarrowBox(Box):
     """The arrays of a backend without types of 64 bits."""
 
 
-NARROW = {name: kind for name, kind in TYPES.items() if "64" not in name or name == "complex64"}
+WIDE = ("int64", "uint64", "float64", "complex128")
+NARROW = {name: kind for name, kind in TYPES.items() if name not in WIDE}
 SMALL = {
     "boxed_host": lambda: small_backend("boxed_host", HostBox),
+    "boxed_narrow": lambda: small_backend("boxed_narrow", NarrowBox, types=NARROW),
     "boxed_native": lambda: small_backend("boxed_native", NativeBox, (*ELEMENTWISE, *STRUCTURAL)),
 }
 

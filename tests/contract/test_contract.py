@@ -526,3 +526,10 @@ def test_read_only_inputs(array):
             x[0] = 1.0
     else:
         assert trellis.backend_of(x) != "numpy"
+
+
+def test_every_elementwise_function_explains_errors():
+    tree = ast.parse((SOURCE / "_array" / "elementwise.py").read_text())
+    functions = [x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name[0] != "_"]
+    assert len(functions) > 70
+    assert [x.name for x in functions if not isinstance(x.body[-1], ast.Try)] == []

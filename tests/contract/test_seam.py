@@ -7,16 +7,8 @@ import pytest
 
 import trellis
 from cases import all_cases
-from row_checks import cast, check, corners, expectation, map_arrays, run
-from small_backends import (
-    ELEMENTWISE,
-    NARROW,
-    SMALL,
-    STRUCTURAL,
-    NarrowBox,
-    registered,
-    small_backend,
-)
+from row_checks import cast, check, corners, expectation, float_types, map_arrays, run
+from small_backends import ELEMENTWISE, SMALL, STRUCTURAL, registered
 from trellis import errors, nn, optim, testing
 from trellis import functional as F
 from trellis._backends.interface import Backend
@@ -38,11 +30,17 @@ def arrays(row, dtype, name):
 
 
 def check_row(row, name, order):
-    for dtype in row.dtypes:
+    if name == "boxed_narrow" and row.op == "can_cast":
+        # The rows ask for types that it does not have.
+        with pytest.raises(errors.DtypeError, match=r"float64|complex128"):
+            with trellis.using_backend(name):
+                run(row, arrays(row, "float32", name))
+        return
+    for dtype in float_types(row, name):
         with corners(row), trellis.using_backend(name):
             result = run(row, arrays(row, dtype, name))
         check(result, expectation(row, dtype, name), row, dtype, name)
-    if row.gradient is True:
+    if row.gradient is True and trellis.namespace(name).ABILITIES.has_float64:
         with trellis.using_backend(name):
             args = arrays(row, "float64", name)
             testing.check_gradients(lambda *args: run(row, args), args, order=order)
@@ -63,7 +61,7 @@ def test_how_functions_are_made(small):
     made = trellis.namespace(small).MADE
     natives = {name for name, how in made.items() if how == "native"}
     seven = {"from_numpy", "to_numpy", "vjp", "custom_vjp"}  # the other three are values
-    if small == "boxed_host":
+    if small != "boxed_native":
         assert natives == seven
     else:
         assert natives == {*seven, *ELEMENTWISE, *STRUCTURAL}
@@ -99,7 +97,7 @@ def test_a_small_backend_trains(small):
             model = nn.Sequential(nn.Linear(3, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 2))
         numbers = np.random.default_rng(0)
         x = trellis.asarray(numbers.normal(size=(6, 3)).astype("float32"), backend=backend)
-        y = trellis.asarray(numbers.integers(0, 2, 6), backend=backend)
+        y = trellis.asarray(numbers.integers(0, 2, 6).astype("int32"), backend=backend)
         optimizer, found = optim.Adam(lr=0.01), []
         v, state = model.v, optimizer.init(model.v)
         step = trellis.value_and_grad(lambda v: F.cross_entropy(model(x, v=v), y))
@@ -113,12 +111,13 @@ def test_a_small_backend_trains(small):
 
 
 def test_a_backend_without_64_bits_counts_in_32():
-    with registered(small_backend("boxed_narrow", NarrowBox, types=NARROW)) as xp:
-        x = trellis.asarray([[3, 1], [2, 2]], backend="boxed_narrow")
+    name = "boxed_narrow"
+    with registered(SMALL[name]()) as xp:
+        x = trellis.asarray([[3, 1], [2, 2]], backend=name)
         for found, expected in (
             (x, [[3, 1], [2, 2]]),
             (trellis.argsort(x), [[1, 0], [0, 1]]),
-            (trellis.full((2,), 7, backend="boxed_narrow"), [7, 7]),
+            (trellis.full((2,), 7, backend=name), [7, 7]),
             (trellis.count_nonzero(x, axis=0), [2, 2]),
         ):
             assert trellis.dtype(found) == "int32"

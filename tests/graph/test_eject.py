@@ -16,6 +16,7 @@ from trellis import nn
 from trellis._ops import TABLE
 from trellis._ops.record import BY_HAND, PRODUCT
 from trellis.errors import ArgumentError, NotSupportedError
+from trellis.graph.builder import Builder
 from trellis.graph.graph import values_in
 from trellis.graph.portable import functions_of
 
@@ -184,6 +185,29 @@ def test_what_has_no_spelling_is_listed_whole():
     with pytest.raises(NotSupportedError) as raised:
         graph.to_source("numpy")
     assert "random.keep" in str(raised.value) and "max_pool with positions" in str(raised.value)
+
+
+HOSTILE = [
+    *('""";raise SystemExit(1)#', "\\", '\\"""', "a\nraise SystemExit(1)\n", "{x}", "class"),
+    *("'''", '"', "\u2028raise SystemExit(1)"),
+]
+
+
+@pytest.mark.parametrize("framework", BACKENDS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_from_files_are_text(name, framework):
+    builder = Builder(trellis)
+    x = builder.input(name, (name, 2), "float32")
+    w = builder.variable(name, (2,), "float32")
+    builder.source = builder.where = name
+    builder.graph.outputs = builder.described(builder.t.add(x, w), (name, 2), "float32")
+    source = builder.graph.to_source(framework)
+    space = {}
+    exec(compile(source, "<ejected>", "exec"), space)
+    two, one = np.full((3, 2), 2.0, "float32"), np.ones(2, "float32")
+    args = [trellis.to_backend(a, framework, copy=True) for a in (one, two)]
+    found = space["forward"]({name: args[0]}, args[1])
+    np.testing.assert_array_equal(trellis.to_numpy(found), two + one)
 
 
 def test_names_are_checked():

@@ -29,7 +29,10 @@ def acos(x: A, /) -> A:
     >>> trellis.acos(np.array([1.0, 0.0]))
     array([0.        , 1.57079633])
     """
-    return xp_of(x).acos(x)
+    try:
+        return xp_of(x).acos(x)
+    except Exception as error:
+        explain(error, acos)
 
 
 def acosh(x: A, /) -> A:
@@ -39,7 +42,10 @@ def acosh(x: A, /) -> A:
     >>> trellis.acosh(np.array([1.0, 2.0]))
     array([0.       , 1.3169579])
     """
-    return xp_of(x).acosh(x)
+    try:
+        return xp_of(x).acosh(x)
+    except Exception as error:
+        explain(error, acosh)
 
 
 def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -62,7 +68,10 @@ def asin(x: A, /) -> A:
     >>> trellis.asin(np.array([0.0, 1.0]))
     array([0.        , 1.57079633])
     """
-    return xp_of(x).asin(x)
+    try:
+        return xp_of(x).asin(x)
+    except Exception as error:
+        explain(error, asin)
 
 
 def asinh(x: A, /) -> A:
@@ -72,7 +81,10 @@ def asinh(x: A, /) -> A:
     >>> trellis.asinh(np.array([0.0, 1.0]))
     array([0.        , 0.88137359])
     """
-    return xp_of(x).asinh(x)
+    try:
+        return xp_of(x).asinh(x)
+    except Exception as error:
+        explain(error, asinh)
 
 
 def atan(x: A, /) -> A:
@@ -82,7 +94,10 @@ def atan(x: A, /) -> A:
     >>> trellis.atan(np.array([0.0, 1.0]))
     array([0.        , 0.78539816])
     """
-    return xp_of(x).atan(x)
+    try:
+        return xp_of(x).atan(x)
+    except Exception as error:
+        explain(error, atan)
 
 
 def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -105,7 +120,10 @@ def atanh(x: A, /) -> A:
     >>> trellis.atanh(np.array([0.0, 0.5]))
     array([0.        , 0.54930614])
     """
-    return xp_of(x).atanh(x)
+    try:
+        return xp_of(x).atanh(x)
+    except Exception as error:
+        explain(error, atanh)
 
 
 def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -234,7 +252,10 @@ def conj(x: A, /) -> A:
     >>> trellis.conj(np.array([1 + 2j]))
     array([1.-2.j])
     """
-    return xp_of(x).conj(x)
+    try:
+        return xp_of(x).conj(x)
+    except Exception as error:
+        explain(error, conj)
 
 
 def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -257,7 +278,10 @@ def cos(x: A, /) -> A:
     >>> trellis.cos(np.array([0.0, 1.0]))
     array([1.        , 0.54030231])
     """
-    return xp_of(x).cos(x)
+    try:
+        return xp_of(x).cos(x)
+    except Exception as error:
+        explain(error, cos)
 
 
 def cosh(x: A, /) -> A:
@@ -267,7 +291,10 @@ def cosh(x: A, /) -> A:
     >>> trellis.cosh(np.array([0.0, 1.0]))
     array([1.        , 1.54308063])
     """
-    return xp_of(x).cosh(x)
+    try:
+        return xp_of(x).cosh(x)
+    except Exception as error:
+        explain(error, cosh)
 
 
 def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -342,7 +369,10 @@ def exp(x: A, /) -> A:
     >>> trellis.exp(np.array([0.0, 1.0]))
     array([1.        , 2.71828183])
     """
-    return xp_of(x).exp(x)
+    try:
+        return xp_of(x).exp(x)
+    except Exception as error:
+        explain(error, exp)
 
 
 def expm1(x: A, /) -> A:
@@ -352,7 +382,10 @@ def expm1(x: A, /) -> A:
     >>> trellis.expm1(np.array([0.0, 1e-10]))
     array([0.e+00, 1.e-10])
     """
-    return xp_of(x).expm1(x)
+    try:
+        return xp_of(x).expm1(x)
+    except Exception as error:
+        explain(error, expm1)
 
 
 def floor(x: A, /) -> A:
@@ -442,7 +475,10 @@ def imag(x: A, /) -> A:
     >>> trellis.imag(np.array([1 + 2j]))
     array([2.])
     """
-    return xp_of(x).imag(x)
+    try:
+        return xp_of(x).imag(x)
+    except Exception as error:
+        explain(error, imag)
 
 
 def isclose(
@@ -477,7 +513,10 @@ def isfinite(x: A, /) -> A:
     >>> trellis.isfinite(np.array([1.0, np.inf, np.nan]))
     array([ True, False, False])
     """
-    return xp_of(x).isfinite(x)
+    try:
+        return xp_of(x).isfinite(x)
+    except Exception as error:
+        explain(error, isfinite)
 
 
 def isinf(x: A, /) -> A:
@@ -487,7 +526,10 @@ def isinf(x: A, /) -> A:
     >>> trellis.isinf(np.array([1.0, -np.inf, np.nan]))
     array([False,  True, False])
     """
-    return xp_of(x).isinf(x)
+    try:
+        return xp_of(x).isinf(x)
+    except Exception as error:
+        explain(error, isinf)
 
 
 def isnan(x: A, /) -> A:
@@ -497,7 +539,10 @@ def isnan(x: A, /) -> A:
     >>> trellis.isnan(np.array([1.0, np.inf, np.nan]))
     array([False, False,  True])
     """
-    return xp_of(x).isnan(x)
+    try:
+        return xp_of(x).isnan(x)
+    except Exception as error:
+        explain(error, isnan)
 
 
 def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -533,7 +578,10 @@ def log(x: A, /) -> A:
     >>> trellis.log(np.array([1.0, np.e]))
     array([0., 1.])
     """
-    return xp_of(x).log(x)
+    try:
+        return xp_of(x).log(x)
+    except Exception as error:
+        explain(error, log)
 
 
 def log10(x: A, /) -> A:
@@ -543,7 +591,10 @@ def log10(x: A, /) -> A:
     >>> trellis.log10(np.array([1.0, 100.0]))
     array([0., 2.])
     """
-    return xp_of(x).log10(x)
+    try:
+        return xp_of(x).log10(x)
+    except Exception as error:
+        explain(error, log10)
 
 
 def log1p(x: A, /) -> A:
@@ -553,7 +604,10 @@ def log1p(x: A, /) -> A:
     >>> trellis.log1p(np.array([0.0, 1e-10]))
     array([0.e+00, 1.e-10])
     """
-    return xp_of(x).log1p(x)
+    try:
+        return xp_of(x).log1p(x)
+    except Exception as error:
+        explain(error, log1p)
 
 
 def log2(x: A, /) -> A:
@@ -563,7 +617,10 @@ def log2(x: A, /) -> A:
     >>> trellis.log2(np.array([1.0, 8.0]))
     array([0., 3.])
     """
-    return xp_of(x).log2(x)
+    try:
+        return xp_of(x).log2(x)
+    except Exception as error:
+        explain(error, log2)
 
 
 def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -599,7 +656,10 @@ def logical_not(x: A, /) -> A:
     >>> trellis.logical_not(np.array([True, False]))
     array([False,  True])
     """
-    return xp_of(x).logical_not(x)
+    try:
+        return xp_of(x).logical_not(x)
+    except Exception as error:
+        explain(error, logical_not)
 
 
 def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -761,7 +821,10 @@ def real(x: A, /) -> A:
     >>> trellis.real(np.array([1 + 2j]))
     array([1.])
     """
-    return xp_of(x).real(x)
+    try:
+        return xp_of(x).real(x)
+    except Exception as error:
+        explain(error, real)
 
 
 def reciprocal(x: A, /) -> A:
@@ -771,7 +834,10 @@ def reciprocal(x: A, /) -> A:
     >>> trellis.reciprocal(np.array([2.0, 4.0]))
     array([0.5 , 0.25])
     """
-    return xp_of(x).reciprocal(x)
+    try:
+        return xp_of(x).reciprocal(x)
+    except Exception as error:
+        explain(error, reciprocal)
 
 
 def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -846,7 +912,10 @@ def sin(x: A, /) -> A:
     >>> trellis.sin(np.array([0.0, 1.0]))
     array([0.        , 0.84147098])
     """
-    return xp_of(x).sin(x)
+    try:
+        return xp_of(x).sin(x)
+    except Exception as error:
+        explain(error, sin)
 
 
 def sinh(x: A, /) -> A:
@@ -856,7 +925,10 @@ def sinh(x: A, /) -> A:
     >>> trellis.sinh(np.array([0.0, 1.0]))
     array([0.        , 1.17520119])
     """
-    return xp_of(x).sinh(x)
+    try:
+        return xp_of(x).sinh(x)
+    except Exception as error:
+        explain(error, sinh)
 
 
 def sqrt(x: A, /) -> A:
@@ -866,7 +938,10 @@ def sqrt(x: A, /) -> A:
     >>> trellis.sqrt(np.array([4.0, 9.0]))
     array([2., 3.])
     """
-    return xp_of(x).sqrt(x)
+    try:
+        return xp_of(x).sqrt(x)
+    except Exception as error:
+        explain(error, sqrt)
 
 
 def square(x: A, /) -> A:
@@ -876,7 +951,10 @@ def square(x: A, /) -> A:
     >>> trellis.square(np.array([-2.0, 3.0]))
     array([4., 9.])
     """
-    return xp_of(x).square(x)
+    try:
+        return xp_of(x).square(x)
+    except Exception as error:
+        explain(error, square)
 
 
 def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -899,7 +977,10 @@ def tan(x: A, /) -> A:
     >>> trellis.tan(np.array([0.0, 1.0]))
     array([0.        , 1.55740772])
     """
-    return xp_of(x).tan(x)
+    try:
+        return xp_of(x).tan(x)
+    except Exception as error:
+        explain(error, tan)
 
 
 def tanh(x: A, /) -> A:
@@ -909,7 +990,10 @@ def tanh(x: A, /) -> A:
     >>> trellis.tanh(np.array([0.0, 1.0]))
     array([0.        , 0.76159416])
     """
-    return xp_of(x).tanh(x)
+    try:
+        return xp_of(x).tanh(x)
+    except Exception as error:
+        explain(error, tanh)
 
 
 def trunc(x: A, /) -> A:

@@ -54,9 +54,12 @@ NAMES = {
 def enter(name: str) -> Any:
     """The package of that name, or what lives in one; used as `trellis.__getattr__`."""
     if name not in ROOMS and name not in NAMES:
+        # `from trellis import testing` asks for the attribute before it imports the module.
+        if name.startswith("_") or find_spec(f"trellis.{name}") is not None:
+            raise AttributeError(f"module 'trellis' has no attribute {name!r}")
         from .._ops.hints import ours_for
 
-        ours = None if name.startswith("_") else ours_for(name)
+        ours = ours_for(name)
         hint = "" if ours is None else f". Did you mean {ours}?"
         raise AttributeError(f"module 'trellis' has no attribute {name!r}{hint}")
     room = import_module(f"trellis.{NAMES.get(name, name)}")

@@ -19,7 +19,7 @@ from .dialects import DIALECTS
 from .expressions import filled
 from .graph import Graph, Node, Value, values_in
 from .portable import functions_of
-from .printer import SIGNS, Printer, quoted
+from .printer import SIGNS, Printer, documented, quoted
 
 # Constants up to this many numbers are written out.
 _SMALL = 64
@@ -64,7 +64,7 @@ class Ejector(Printer):
         inputs = [self._local(x.name) for x in graph.inputs]
         has_variables = bool(graph.variables or graph.buffers)
         lines = [f"def {name}({', '.join((['variables'] if has_variables else []) + inputs)}):"]
-        lines += [f'    """{self._summary()}"""']
+        lines += [f"    {documented(self._summary())}"]
         lines += self._assignments()
         outputs = self.text(graph.outputs)
         if graph.updates:

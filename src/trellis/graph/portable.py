@@ -42,7 +42,9 @@ def functions_of(framework: str) -> Portable:
     return Portable(
         {node.name: ast.get_source_segment(text, node) or "" for node in found},
         {
-            node.name: frozenset([a.arg for a in (*node.args.args, *node.args.kwonlyargs)])
+            node.name: frozenset(
+                [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            )
             for node in found
         },
         {

@@ -194,6 +194,11 @@ def quoted(text: str) -> str:
     return f'"{text}"' if text.isprintable() and not set(text) & set('"\\') else repr(text)
 
 
+def documented(text: str) -> str:
+    """A docstring that contains the text and ends where the text does, whatever is in it."""
+    return '"""' + text.replace("\\", "\\\\").replace('"', '\\"') + '"""'
+
+
 def _function_name(function: Function) -> str:
     """The name of an inner function; if it has none, that of its first value is unique."""
     if function.name:

@@ -9,6 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from ._types import Array
+
 
 def _mend(value: Any, where: Any, real: Any, imag: Any) -> Any:
     part = value.real.dtype
@@ -16,62 +18,62 @@ def _mend(value: Any, where: Any, real: Any, imag: Any) -> Any:
     return jnp.where(where, corner, value)
 
 
-def exp(z: Any, value: Any) -> Any:
+def exp(z: Array, value: Any) -> Any:
     odd = ~jnp.isfinite(z.imag)
     value = _mend(value, jnp.isneginf(z.real) & odd, 0.0, 0.0)
     return _mend(value, jnp.isposinf(z.real) & odd, jnp.inf, jnp.nan)
 
 
-def expm1(z: Any, value: Any) -> Any:
+def expm1(z: Array, value: Any) -> Any:
     odd = ~jnp.isfinite(z.imag)
     value = _mend(value, jnp.isneginf(z.real) & odd, -1.0, 0.0)
     return _mend(value, jnp.isposinf(z.real) & odd, jnp.inf, jnp.nan)
 
 
-def log(z: Any, value: Any) -> Any:
+def log(z: Array, value: Any) -> Any:
     """Also log1p."""
     odd = jnp.isinf(z.real) & jnp.isnan(z.imag) | jnp.isnan(z.real) & jnp.isinf(z.imag)
     return _mend(value, odd, jnp.inf, jnp.nan)
 
 
-def sqrt(z: Any, value: Any) -> Any:
+def sqrt(z: Array, value: Any) -> Any:
     value = _mend(value, jnp.isneginf(z.real) & jnp.isnan(z.imag), jnp.nan, jnp.inf)
     return _mend(value, jnp.isposinf(z.real) & jnp.isnan(z.imag), jnp.inf, jnp.nan)
 
 
-def sinh(z: Any, value: Any) -> Any:
+def sinh(z: Array, value: Any) -> Any:
     odd = ~jnp.isfinite(z.imag)
     value = _mend(value, (z.real == 0) & odd, z.real, jnp.nan)
     return _mend(value, jnp.isinf(z.real) & odd, z.real, jnp.nan)
 
 
-def cosh(z: Any, value: Any) -> Any:
+def cosh(z: Array, value: Any) -> Any:
     odd = ~jnp.isfinite(z.imag)
     value = _mend(value, (z.real == 0) & odd, jnp.nan, 0.0)
     return _mend(value, jnp.isinf(z.real) & odd, jnp.inf, jnp.nan)
 
 
-def tanh(z: Any, value: Any) -> Any:
+def tanh(z: Array, value: Any) -> Any:
     value = _mend(value, (z.real == 0) & ~jnp.isfinite(z.imag), z.real, jnp.nan)
     zero = jnp.copysign(jnp.zeros_like(z.imag), z.imag)
     return _mend(value, jnp.isinf(z.real), jnp.sign(z.real), zero)
 
 
-def acos(z: Any, value: Any) -> Any:
+def acos(z: Array, value: Any) -> Any:
     real = jnp.where(z.real == 0, jnp.pi / 2, jnp.nan).astype(z.real.dtype)
     return _mend(value, jnp.isfinite(z.real) & jnp.isnan(z.imag), real, jnp.nan)
 
 
-def acosh(z: Any, value: Any) -> Any:
+def acosh(z: Array, value: Any) -> Any:
     imag = jnp.where(z.real == 0, jnp.pi / 2, jnp.nan).astype(z.real.dtype)
     return _mend(value, jnp.isfinite(z.real) & jnp.isnan(z.imag), jnp.nan, imag)
 
 
-def asinh(z: Any, value: Any) -> Any:
+def asinh(z: Array, value: Any) -> Any:
     return _mend(value, jnp.isnan(z.real) & (z.imag == 0), jnp.nan, z.imag)
 
 
-def atanh(z: Any, value: Any) -> Any:
+def atanh(z: Array, value: Any) -> Any:
     is_odd = jnp.isnan(z.imag) | jnp.isnan(z.real) & jnp.isfinite(z.imag)
     vanishes = jnp.isnan(z.imag) & ((z.real == 0) | jnp.isinf(z.real))
     real = jnp.where(vanishes, jnp.copysign(jnp.zeros_like(z.real), z.real), jnp.nan)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from ..._core import dtypes
 from ..._core.errors import ArgumentTypeError
 from ..._core.guards import unordered
+from ._types import Array
 from .casting import as_dtype, default_of, lookup
 
 _numbers = (bool, int, float, complex)
@@ -93,7 +94,7 @@ def beside_number(dtype: Any, number: Any) -> Any:
     return lookup(dtypes.with_scalar(dtype.name, number))
 
 
-def _beside(x: Any, number: Any) -> tuple[Any, Any]:
+def _beside(x: Array, number: Any) -> tuple[Any, Any]:
     if x.dtype.kind in "iub" and type(number) in (float, complex):
         dtype = default_of(type(number))
         return cast(x, dtype), jnp.asarray(number, dtype)
@@ -102,11 +103,11 @@ def _beside(x: Any, number: Any) -> tuple[Any, Any]:
     return x, number  # JAX's own rule for Python numbers is the table's
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: Array, dtype: Any) -> Any:
     return x if x.dtype == dtype else jax.lax.convert_element_type(x, dtype)
 
 
-def floating(x: Any) -> Any:
+def floating(x: Array) -> Any:
     """Integers and bools in the default float, everything else as it is."""
     return cast(x, default_of(float)) if x.dtype.kind in "iub" else x
 

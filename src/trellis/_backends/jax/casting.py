@@ -19,6 +19,7 @@ from ..._core.dtypes import (
 )
 from ..._core.errors import DtypeError, PrecisionError
 from ._helpers import is_array
+from ._types import Array
 
 bool: Any = np.dtype("bool")
 int8, int16, int32, int64 = (
@@ -102,7 +103,7 @@ def dtype_name(dtype: Any, /) -> str:
         raise DtypeError(f"{dtype!r} is not a data type of JAX that Trellis knows.") from None
 
 
-def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+def astype(x: Array, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
     from .device import as_device
 
     dtype = as_dtype(dtype)

@@ -18,11 +18,12 @@ from jax import lax
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ._helpers import with_bias
+from ._types import Array
 
 
 # One compiled program per spec, instead of one per step of it where nothing else compiles.
 @partial(jax.jit, static_argnames="spec")
-def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
+def conv(x: Array, filters: Array, bias: Any, spec: ConvSpec) -> Any:
     """Cross-correlation; all arguments are checked before."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
@@ -45,7 +46,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
 
 
 @partial(jax.jit, static_argnames="spec")
-def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
+def conv_transpose(x: Array, filters: Array, bias: Any, spec: TransposedConvSpec) -> Any:
     """The part of a transposed convolution that the spec names; arguments are checked before."""
     dims = len(spec.strides)
     axes = _spatial_axes(dims, spec.channel_first)
@@ -71,7 +72,7 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
     return y if bias is None else with_bias(y, _bias(bias, dims, spec.channel_first))
 
 
-def _native(x: Any, filters: Any, spec: ConvSpec) -> Any:
+def _native(x: Array, filters: Array, spec: ConvSpec) -> Any:
     return lax.conv_general_dilated(
         x,
         filters,
@@ -99,7 +100,7 @@ _layouts = {
 }
 
 
-def _is_mixed(kernel: Any, sizes: Any) -> bool:
+def _is_mixed(kernel: Array, sizes: Any) -> bool:
     pairs = list(zip(kernel, sizes, strict=True))
     return any([k > n for k, n in pairs]) and any([k < n for k, n in pairs])
 
@@ -108,11 +109,11 @@ def _spatial_axes(dims: int, channel_first: bool) -> range:
     return range(2, 2 + dims) if channel_first else range(1, 1 + dims)
 
 
-def _to_last(x: Any, channel_first: bool) -> Any:
+def _to_last(x: Array, channel_first: bool) -> Any:
     return jnp.moveaxis(x, 1, -1) if channel_first else x
 
 
-def _to_last_filters(filters: Any, filter_first: bool) -> Any:
+def _to_last_filters(filters: Array, filter_first: bool) -> Any:
     return jnp.transpose(filters, (*range(2, filters.ndim), 1, 0)) if filter_first else filters
 
 
@@ -120,7 +121,7 @@ def _bias(bias: Any, dims: int, channel_first: bool) -> Any:
     return bias.reshape((-1,) + (1,) * dims) if channel_first else bias
 
 
-def _spread(x: Any, axes: Any, steps: Any) -> Any:
+def _spread(x: Array, axes: Any, steps: Any) -> Any:
     """Zeros between the elements."""
     config = [(0, 0, 0)] * x.ndim
     for axis, step in zip(axes, steps, strict=True):
@@ -128,7 +129,7 @@ def _spread(x: Any, axes: Any, steps: Any) -> Any:
     return lax.pad(x, jnp.zeros((), x.dtype), config)
 
 
-def _transposed_filters(filters: Any, groups: int) -> Any:
+def _transposed_filters(filters: Array, groups: int) -> Any:
     """Filters (K..., O/g, I) of a transposed convolution as (K..., I/g, O) of a forward one."""
     dims = filters.ndim - 2
     flipped = jnp.flip(filters, tuple(range(dims)))
@@ -140,7 +141,7 @@ def _transposed_filters(filters: Any, groups: int) -> Any:
     return jnp.swapaxes(flipped, -1, -2).reshape(*kernel, channels // groups, groups * out_group)
 
 
-def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> Any:
+def _conv_by_blocks(x: Array, filters: Array, spec: ConvSpec, outs: list[int]) -> Any:
     """A strided convolution as one of stride 1: blocks of pixels become channels of one pixel."""
     strides, dims = spec.strides, len(spec.strides)
     spread = _spread(filters, range(dims), spec.dilations)
@@ -162,7 +163,7 @@ def _conv_by_blocks(x: Any, filters: Any, spec: ConvSpec, outs: list[int]) -> An
     return _native(x, spread, plain)
 
 
-def _to_blocks(x: Any, first: int, strides: Any, groups: int) -> Any:
+def _to_blocks(x: Array, first: int, strides: Any, groups: int) -> Any:
     """(..., L*s, ..., C) -> (..., L, ..., g*s*C/g) for axes from `first` on; groups outermost."""
     dims = len(strides)
     shape = [*x.shape[:first]]

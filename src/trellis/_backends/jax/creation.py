@@ -9,6 +9,7 @@ import numpy as np
 from ..._core.dtypes import fitted
 from ..._core.errors import ArgumentTypeError, CopyError, PrecisionError
 from ._helpers import is_array
+from ._types import Array
 from .casting import as_dtype, default_int, default_of
 from .device import as_device
 from .interchange import as_native
@@ -44,7 +45,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     return _from_numbers(obj, kinds, dtype, device)
 
 
-def _from_native(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
+def _from_native(x: Array, dtype: Any, device: Any, copy: Any) -> Any:
     if copy is False and dtype is not None and x.dtype != dtype:
         raise CopyError(f"From {x.dtype} to {dtype} needs a copy. Leave copy=False out.")
     if copy:
@@ -109,19 +110,19 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     return jnp.full(shape, fill_value, native, device=as_device(device))
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Any:
     return jnp.zeros_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Any:
     return jnp.ones_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Any:
     return jnp.empty_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
     if type(fill_value) is int:
         fill_value = fitted(fill_value, native.name)
@@ -166,9 +167,9 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
     return list(jnp.meshgrid(*[jnp.ravel(x) for x in arrays], indexing=indexing))
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Array, /, *, k: int = 0) -> Any:
     return jnp.tril(x, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Array, /, *, k: int = 0) -> Any:
     return jnp.triu(x, k)

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 
 from ..._core.errors import DeviceError
+from ._types import Array
 
 _PLATFORMS = {"cuda": "gpu"}
 
@@ -27,7 +28,7 @@ def as_device(device: Any) -> Any:
         raise DeviceError(f"JAX has no device {device!r} here. It has: {known}.") from None
 
 
-def device(x: Any, /) -> Any:
+def device(x: Array, /) -> Any:
     """The device of an array; its sharding where it is spread over several; inside jax.jit the
     default.
     """
@@ -35,7 +36,7 @@ def device(x: Any, /) -> Any:
     return getattr(x, "device", None) or default_device()
 
 
-def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
+def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
         raise DeviceError(
             f"JAX orders its own work and takes no stream, got {stream!r}. Leave it out."

@@ -16,6 +16,7 @@ from jax.sharding import PartitionSpec as P
 from ..._core import tree
 from ..._core.errors import DistributedError, TracingError
 from ..shared.distributed import Place
+from ._types import Array
 
 AXIS = "trellis_rank"
 _HEARTBEAT = 30  # seconds without a sign of life after which a peer counts as dead
@@ -60,16 +61,16 @@ class Engine:
         self._sum = jax.custom_vjp(lambda x: self._alone("sum", x))
         self._sum.defvjp(lambda x: (self._sum(x), None), lambda _, g: (self._sum(g),))
 
-    def all_reduce(self, buffer: Any, op: str) -> Any:
+    def all_reduce(self, buffer: Array, op: str) -> Any:
         return self._run(op, buffer)
 
-    def broadcast(self, buffer: Any, root: int) -> Any:
+    def broadcast(self, buffer: Array, root: int) -> Any:
         return self._run(f"from {root}", buffer)
 
-    def all_gather(self, buffer: Any) -> Any:
+    def all_gather(self, buffer: Array) -> Any:
         return self._run("gather", buffer)
 
-    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+    def reduce_scatter(self, buffer: Array, op: str) -> Any:
         return self._run(f"scatter {op}", buffer)
 
     def barrier(self) -> None:
@@ -93,20 +94,20 @@ class Engine:
         called.program = program  # type: ignore[attr-defined]
         return called
 
-    def local(self, x: Any) -> Any:
+    def local(self, x: Array) -> Any:
         return x.addressable_data(0) if isinstance(x, jax.Array) else x
 
     def close(self) -> None:
         jax.distributed.shutdown()
 
-    def _run(self, name: str, buffer: Any) -> Any:
+    def _run(self, name: str, buffer: Array) -> Any:
         if _is_inside():
             return _apply(name, buffer)
         if name == "sum":
             return self._sum(buffer)
         return self._alone(name, buffer)
 
-    def _alone(self, name: str, buffer: Any) -> Any:
+    def _alone(self, name: str, buffer: Array) -> Any:
         """A collective as a program of its own, on arrays of this process."""
         if isinstance(buffer, jax.core.Tracer):
             raise TracingError(
@@ -126,7 +127,7 @@ class Engine:
             )
         )
 
-    def _lifted(self, x: Any) -> Any:
+    def _lifted(self, x: Array) -> Any:
         """An array of this process as its part of one of all processes."""
         if not hasattr(x, "dtype"):
             return x
@@ -145,7 +146,7 @@ def _is_inside() -> bool:
     return True
 
 
-def _apply(name: str, x: Any) -> Any:
+def _apply(name: str, x: Array) -> Any:
     kind, _, detail = name.partition(" ")
     if kind == "from":
         is_root = jax.lax.axis_index(AXIS) == int(detail)

@@ -34,6 +34,7 @@ from ._promotion import (
     promote,
     refuse_others,
 )
+from ._types import Array
 
 # What is more than one call of JAX is compiled: the questions about its dtype are then answered
 # while tracing, and an eager call goes JAX's fast way. Never what reads a default of Trellis, which
@@ -50,7 +51,7 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     corners = getattr(_complex, name, None)
     kernel = fn if corners is None else _compiled(_mended(fn, corners))
 
-    def call(x: Any, /) -> Any:
+    def call(x: Array, /) -> Any:
         return kernel(x) if x.dtype.kind not in "iub" else kernel(floating(x))
 
     call.__name__ = call.__qualname__ = name
@@ -98,7 +99,7 @@ def _of_truths(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: Array) -> Any:
     if type(x) in (bool, int, float, complex):
         return bool(x)
     refuse_others(x)
@@ -130,11 +131,11 @@ globals().update(
 # What is more than that ---------------------------------------------------------------------------
 
 
-def round(x: Any, /) -> Any:
+def round(x: Array, /) -> Any:
     return jnp.round(x) if x.dtype.kind != "b" else x
 
 
-def positive(x: Any, /) -> Any:
+def positive(x: Array, /) -> Any:
     if x.dtype.kind == "b":
         raise DtypeError("positive() is for numbers, got an array of bool.")
     return jnp.positive(x)
@@ -143,7 +144,7 @@ def positive(x: Any, /) -> Any:
 logical_not = jnp.logical_not
 
 
-def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Array, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     return jnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
@@ -174,7 +175,7 @@ def isclose(
     return jnp.isclose(x1, x2, rtol, atol, equal_nan)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Array, /, min: Any = None, max: Any = None) -> Any:
     if x.dtype.kind == "c":
         raise unordered("clip")
     if x.dtype.kind == "b":
@@ -182,7 +183,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return _KERNELS["clip"](jnp.asarray(x), _bound(min, x), _bound(max, x))
 
 
-def _bound(bound: Any, x: Any) -> Any:
+def _bound(bound: Any, x: Array) -> Any:
     """A number must fit the type of x, an array of integers must have a type in common with it."""
     if hasattr(bound, "dtype"):
         if bound.dtype.kind in "iu" and x.dtype.kind in "iu":

@@ -11,17 +11,18 @@ from ..._core.errors import ShapeError, TracingError
 from ..._core.shapes import only_axis
 from ._helpers import is_abstract
 from ._promotion import cast
+from ._types import Array
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Any:
     return jnp.take(x, indices, axis=only_axis("take", x.ndim) if axis is None else axis)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
     return jnp.take_along_axis(x, indices, axis=axis)
 
 
-def index_set(x: Any, idx: Any, value: Any) -> Any:
+def index_set(x: Array, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` replaced by `value`."""
     value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
@@ -29,7 +30,7 @@ def index_set(x: Any, idx: Any, value: Any) -> Any:
     return x.at[idx].set(value)
 
 
-def index_add(x: Any, idx: Any, value: Any) -> Any:
+def index_add(x: Array, idx: Any, value: Any) -> Any:
     """`x` with `value` added at `x[idx]`, once per time that a position occurs in `idx`."""
     value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
@@ -37,7 +38,7 @@ def index_add(x: Any, idx: Any, value: Any) -> Any:
     return x.at[idx].add(value)
 
 
-def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+def index_multiply(x: Array, idx: Any, value: Any) -> Any:
     """`x` with `x[idx]` multiplied by `value`, once per time that a position occurs in `idx`."""
     value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
@@ -50,7 +51,7 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     return x * _collected_product(factors.ravel(), positions.ravel(), x.size).reshape(x.shape)
 
 
-def index_min(x: Any, idx: Any, value: Any) -> Any:
+def index_min(x: Array, idx: Any, value: Any) -> Any:
     """`x` with the smaller of `x[idx]` and `value` at `x[idx]`."""
     value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
@@ -58,7 +59,7 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
     return x.at[idx].min(value)
 
 
-def index_max(x: Any, idx: Any, value: Any) -> Any:
+def index_max(x: Array, idx: Any, value: Any) -> Any:
     """`x` with the larger of `x[idx]` and `value` at `x[idx]`."""
     value, mask = _value_and_mask(x, idx, value)
     if mask is not None:
@@ -66,7 +67,7 @@ def index_max(x: Any, idx: Any, value: Any) -> Any:
     return x.at[idx].max(value)
 
 
-def _check_static(x: Any, idx: Any) -> None:
+def _check_static(x: Array, idx: Any) -> None:
     """JAX writes nothing where a plain number is out of range; numbers can be looked at."""
     parts = idx if isinstance(idx, tuple) else (idx,)
     for part, size in zip(parts, x.shape, strict=False):
@@ -76,7 +77,7 @@ def _check_static(x: Any, idx: Any) -> None:
             return  # the places of the rest depend on it
 
 
-def _fitted(value: Any, x: Any) -> Any:
+def _fitted(value: Any, x: Array) -> Any:
     """The value to write, in the type of the array it is written to."""
     if not hasattr(value, "dtype"):
         return jnp.asarray(fitted(value, x.dtype.name), x.dtype)
@@ -85,7 +86,7 @@ def _fitted(value: Any, x: Any) -> Any:
     return cast(value, x.dtype)
 
 
-def _value_and_mask(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
+def _value_and_mask(x: Array, idx: Any, value: Any) -> tuple[Any, Any]:
     """The value in the type of `x`; and, where one value serves all places of a mask, the mask in
     the shape of `x`, which needs no dynamic shape.
     """
@@ -138,9 +139,9 @@ def _(primals: Any, tangents: Any) -> Any:
     return product, jnp.zeros_like(start).at[positions].add(others * tangents[0])
 
 
-def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+def update_slice(x: Array, values: Array, start: Any, /, *, axis: int) -> Any:
     return lax.dynamic_update_slice_in_dim(x, values, start, axis)
 
 
-def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+def segment_sum(x: Array, segment_ids: Any, /, *, num_segments: int) -> Any:
     return jax.ops.segment_sum(x, segment_ids, num_segments)

@@ -9,6 +9,7 @@ import numpy as np
 from ..._core.dtypes import name_of
 from ..._core.errors import CopyError, DtypeError, PrecisionError, TracingError
 from ._helpers import is_abstract
+from ._types import Array
 from .casting import bfloat16, names, needs_x64
 from .device import as_device
 
@@ -16,7 +17,7 @@ from .device import as_device
 _ALIGNMENT = 64
 
 
-def check_leaving(x: Any, /) -> None:
+def check_leaving(x: Array, /) -> None:
     """Raise where `x` has no value yet, or where leaving JAX would cut a gradient."""
     if is_abstract(x):
         raise TracingError(
@@ -30,7 +31,7 @@ def check_leaving(x: Any, /) -> None:
         )
 
 
-def to_numpy(x: Any, /) -> np.ndarray[Any, Any]:
+def to_numpy(x: Array, /) -> np.ndarray[Any, Any]:
     """A NumPy array, read-only and without a copy on the CPU; bfloat16 is that of ml_dtypes."""
     check_leaving(x)
     return np.asarray(x)
@@ -89,7 +90,7 @@ def _check_precision(dtype: Any) -> None:
         )
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array over the memory of any object with `__dlpack__`, shared where XLA can adopt it."""
     if isinstance(x, np.ndarray):
         if copy is None and not _why_not_shared(x, x.dtype, as_device(device)):

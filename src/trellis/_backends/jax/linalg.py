@@ -11,6 +11,7 @@ from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._promotion import floating, floating_pair, pair
+from ._types import Array
 from .casting import as_dtype
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
@@ -21,19 +22,19 @@ from .tracing import is_concrete
 _xp: Any = sys.modules[__package__]
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: Array) -> Any:
     """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
     x = floating(x)
     return x.astype("float32") if x.dtype.itemsize == 2 else x
 
 
-def _back(result: Any, x: Any) -> Any:
+def _back(result: Any, x: Array) -> Any:
     """The 16-bit floats get their own type back."""
     x = floating(x)
     return result.astype(x.dtype) if x.dtype.itemsize == 2 else result
 
 
-def _all_back(results: Any, x: Any) -> list[Any]:
+def _all_back(results: Any, x: Array) -> list[Any]:
     return [_back(part, x) for part in results]
 
 
@@ -53,7 +54,7 @@ def _refuse_singular(function: str, matrix: Any, result: Any) -> None:
         raise singular(function)
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Array, /, *, upper: bool = False) -> Any:
     matrix = _matrix(x)
     result = jnp.linalg.cholesky(matrix, upper=upper)
     _refuse_singular("cholesky", matrix, result)
@@ -66,38 +67,38 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return jnp.linalg.cross(*pair(x1, x2), axis=axis)
 
 
-def det(x: Any, /) -> Any:
+def det(x: Array, /) -> Any:
     if x.shape[-1] == 0:
         return jnp.ones(x.shape[:-2], floating(x).dtype)  # the product of nothing
     return _back(jnp.linalg.det(_matrix(x)), x)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Array, /, *, offset: int = 0) -> Any:
     return jnp.linalg.diagonal(x, offset=offset)
 
 
-def eigh(x: Any, /) -> EighResult[Any]:
+def eigh(x: Array, /) -> EighResult[Any]:
     return EighResult(*_all_back(jnp.linalg.eigh(_matrix(x)), x))
 
 
-def eigvalsh(x: Any, /) -> Any:
+def eigvalsh(x: Array, /) -> Any:
     return _back(jnp.linalg.eigvalsh(_matrix(x)), x)
 
 
-def inv(x: Any, /) -> Any:
+def inv(x: Array, /) -> Any:
     matrix = _matrix(x)
     result = jnp.linalg.inv(matrix)
     _refuse_singular("inv", matrix, result)
     return _back(result, x)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Array, n: int, /) -> Any:
     if n < 0:
         matrix = _matrix(x)
         result = jnp.linalg.matrix_power(matrix, n)
@@ -106,15 +107,15 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return jnp.linalg.matrix_power(x, n)
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Array, /, *, rtol: Any = None) -> Any:
     return _back(jnp.linalg.pinv(_matrix(x), rtol), x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+def qr(x: Array, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*_all_back(jnp.linalg.qr(_matrix(x), mode), x))
 
 
-def slogdet(x: Any, /) -> SlogdetResult[Any]:
+def slogdet(x: Array, /) -> SlogdetResult[Any]:
     return SlogdetResult(*_all_back(jnp.linalg.slogdet(_matrix(x)), x))
 
 
@@ -126,20 +127,22 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return _back(result, x1)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*_all_back(jnp.linalg.svd(_matrix(x), full_matrices=full_matrices), x))
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Array, /) -> Any:
     return _back(jnp.linalg.svdvals(_matrix(x)), x)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return jnp.linalg.trace(x, offset=offset, dtype=as_dtype(dtype))
 
 
 def vector_norm(
-    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
+    x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     x = floating(x)
-    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord == 0:
+        return jnp.sum(x != 0, axis=axis, keepdims=keepdims, dtype=jnp.finfo(x.dtype).dtype)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord, where=jnp.where)

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 from ..._core.dtypes import fitted
 from ..._core.shapes import normal_axis, permutation
 from ._promotion import common
+from ._types import Array
 
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     return list(jnp.broadcast_arrays(*arrays))
 
 
-def broadcast_to(x: Any, /, shape: Any) -> Any:
+def broadcast_to(x: Array, /, shape: Any) -> Any:
     return jnp.broadcast_to(x, shape)
 
 
@@ -22,31 +23,31 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return jnp.concat(common(arrays), axis=axis)
 
 
-def flip(x: Any, /, *, axis: int | Sequence[int] | None = None) -> Any:
+def flip(x: Array, /, *, axis: int | Sequence[int] | None = None) -> Any:
     return jnp.flip(x, axis)
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+def moveaxis(x: Array, source: Any, destination: Any, /) -> Any:
     return jnp.moveaxis(x, source, destination)
 
 
-def permute_dims(x: Any, /, axes: Any) -> Any:
+def permute_dims(x: Array, /, axes: Any) -> Any:
     return jnp.permute_dims(x, permutation(axes, x.ndim))
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Any:
     return jnp.repeat(x, repeats, axis=axis)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Any:
     return jnp.reshape(x, shape, copy=copy)
 
 
-def roll(x: Any, /, shift: Any, *, axis: int | Sequence[int] | None = None) -> Any:
+def roll(x: Array, /, shift: Any, *, axis: int | Sequence[int] | None = None) -> Any:
     return jnp.roll(x, shift, axis)
 
 
-def squeeze(x: Any, /, axis: Any) -> Any:
+def squeeze(x: Array, /, axis: Any) -> Any:
     return jnp.squeeze(x, axis)
 
 
@@ -54,15 +55,15 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     return jnp.stack(common(arrays), axis)
 
 
-def tile(x: Any, repetitions: Any, /) -> Any:
+def tile(x: Array, repetitions: Any, /) -> Any:
     return jnp.tile(x, repetitions)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(jnp.unstack(x, axis=axis))
 
 
-def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(x: Array, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if not pad_width:
         return jnp.asarray(x)
     if mode == "constant":
@@ -70,7 +71,7 @@ def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: A
     return jnp.pad(x, pad_width, mode)
 
 
-def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+def sliding_window(x: Array, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Windows along `axis`, each as a new last axis."""
     axis = normal_axis(axis, x.ndim)
     starts = jnp.arange((x.shape[axis] - window) // step + 1) * step

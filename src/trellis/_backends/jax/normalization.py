@@ -6,9 +6,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ._types import Array
+
 
 @partial(jax.jit, static_argnames=("axes", "epsilon"))
-def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
+def layer_norm(
+    x: Array, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float
+) -> Any:
     """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
     # Two passes: what the rounded mean leaves is subtracted again.
     away = x - jax.lax.stop_gradient(jnp.mean(x, axis=axes, keepdims=True))

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from ..._core.threefry import MASK
 from ..shared import rejection
 from ._private import counter_words
+from ._types import Array
 from .device import as_device
 
 _HALF = 0xFFFF
@@ -27,14 +28,14 @@ def _stream_layout() -> Any:
     return jax.threefry_partitionable(True)
 
 
-def _typed(key: Any) -> Any:
+def _typed(key: Array) -> Any:
     """A typed Threefry key, whatever generator is the user's default."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return key
     return jax.random.wrap_key_data(key, impl="threefry2x32")
 
 
-def _like(keys: Any, key: Any) -> Any:
+def _like(keys: Array, key: Array) -> Any:
     return keys if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.key_data(keys)
 
 
@@ -56,21 +57,21 @@ def key_of_seed(seed: Any) -> Any:
     return jnp.stack([upper, (seed & MASK if wide else seed).astype(jnp.uint32)], axis=-1)
 
 
-def as_raw_key(key: Any) -> Any:
+def as_raw_key(key: Array) -> Any:
     return jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
 
 
-def key_device(x: Any) -> Any:
+def key_device(x: Array) -> Any:
     """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
     return None
 
 
-def split(key: Any, shape: tuple[int, ...]) -> Any:
+def split(key: Array, shape: tuple[int, ...]) -> Any:
     with _stream_layout():
         return _like(jax.random.split(_typed(key), shape), key)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Array, data: Any) -> Any:
     return _like(jax.random.fold_in(_typed(key), jnp.uint32(data)), key)
 
 
@@ -78,34 +79,34 @@ def fold_in(key: Any, data: Any) -> Any:
 # -----------------------------------------------------------------------------
 
 
-def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def bits(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
     with _stream_layout():
         return jax.random.bits(_typed(key), shape, dtype)
 
 
-def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+def keep(key: Array, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     return _keep(as_raw_key(key), jnp.uint32(threshold), shape)
 
 
 @partial(jax.jit, static_argnums=2)
-def _keep(key: Any, threshold: Any, shape: tuple[int, ...]) -> Any:
+def _keep(key: Array, threshold: Any, shape: tuple[int, ...]) -> Any:
     size = prod(shape)
     words = counter_words(key, (size + 1) // 2)
     return (words[:size] >= threshold).reshape(shape)
 
 
-def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def uniform(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
     with _stream_layout():
         return jax.random.uniform(_typed(key), shape, dtype)
 
 
-def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def normal(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
     with _stream_layout():
         return jax.random.normal(_typed(key), shape, dtype)
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: Array) -> Any:
     return jax.lax.erf_inv(x)
 
 
@@ -114,7 +115,7 @@ def erfinv(x: Any) -> Any:
 
 
 def randint(
-    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+    key: Array, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
 ) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     if beyond:
@@ -123,7 +124,7 @@ def randint(
         return jax.random.randint(_typed(key), shape, minval, maxval, dtype)
 
 
-def permutation(key: Any, length: int) -> Any:
+def permutation(key: Array, length: int) -> Any:
     with _stream_layout():
         return jax.random.permutation(_typed(key), length)
 
@@ -132,7 +133,7 @@ def permutation(key: Any, length: int) -> Any:
 # -----------------------------------------------------------------
 
 
-def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def words(key: Array, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The words of 64 random bits, as `bits` of uint64 would have them."""
     size = 1
     for n in shape:
@@ -142,7 +143,7 @@ def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return pairs[:, 0].reshape(shape), pairs[:, 1].reshape(shape)
 
 
-def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+def multiply_words(x: Array, y: Array) -> tuple[Any, Any]:
     x1, x0, y1, y0 = x >> 16, x & _HALF, y >> 16, y & _HALF
     low = x0 * y0
     middle = x1 * y0 + (low >> 16)
@@ -150,12 +151,12 @@ def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
     return x1 * y1 + (middle >> 16) + (other >> 16), x * y
 
 
-def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+def add_words(x: Array, y: Array) -> tuple[Any, Any]:
     total = x + y
     return (total < x).astype(jnp.uint32), total
 
 
-def log2_fraction(y: Any) -> Any:
+def log2_fraction(y: Array) -> Any:
     """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
     digit."""
 
@@ -169,7 +170,7 @@ def log2_fraction(y: Any) -> Any:
     return jax.lax.fori_loop(0, 23, square, (y, jnp.zeros(y.shape, jnp.int32)))[1]
 
 
-def to_words(x: Any) -> tuple[Any, Any]:
+def to_words(x: Array) -> tuple[Any, Any]:
     """The two's complement of integers in 64 bits, as an upper and a lower word."""
     if isinstance(x, int):
         return jnp.uint32(x >> 32 & MASK), jnp.uint32(x & MASK)
@@ -188,7 +189,7 @@ def from_words(upper: Any, lower: Any, dtype: Any) -> Any:
 # ----------------------------------------------------------------------------------
 
 
-def gamma(key: Any, a: Any, log_space: bool) -> Any:
+def gamma(key: Array, a: Any, log_space: bool) -> Any:
     sampler = jax.random.loggamma if log_space else jax.random.gamma
     with _stream_layout():
         return sampler(_typed(key), a, dtype=a.dtype)
@@ -201,27 +202,27 @@ class _Ops:
     sqrt, floor, abs, lgamma = jnp.sqrt, jnp.floor, jnp.abs, jax.lax.lgamma
 
     @staticmethod
-    def split_key(key: Any, number: int) -> Any:
+    def split_key(key: Array, number: int) -> Any:
         return split(key, (number,))
 
     @staticmethod
-    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+    def uniform(key: Array, shape: tuple[int, ...]) -> Any:
         return uniform(key, shape, jnp.float32)
 
     @staticmethod
-    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> Any:
+    def while_loop(condition: Array, body: Any, state: tuple[Any, ...]) -> Any:
         return jax.lax.while_loop(lambda s: condition(*s), lambda s: body(*s), state)
 
 
 @partial(jax.jit, static_argnames="dtype")
-def _poisson(key: Any, lam: Any, dtype: Any) -> Any:
+def _poisson(key: Array, lam: Any, dtype: Any) -> Any:
     rate = lam.astype(jnp.float32)
     whole = jnp.where((rate >= 0) & (rate < jnp.inf), jnp.floor(rate), 0)
     offset = rejection.poisson(_Ops, key, rate, rate.shape)
     return whole.astype(dtype) + offset.astype(dtype)
 
 
-def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+def poisson(key: Array, lam: Any, dtype: Any) -> Any:
     """Poisson draws of the shape of the rates `lam`; those of jax.random are rounded away from
     10**5 on."""
     with _stream_layout():

@@ -7,13 +7,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ._types import Array
+
 # `scan` over one step serves here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 
 @jax.jit
 def lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    x: Array, h: Array, c: Array, kernel: Array, recurrent_kernel: Array, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
     # XLA's CPU kernels are faster step by step than for all inputs at once.

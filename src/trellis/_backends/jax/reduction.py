@@ -10,29 +10,30 @@ from ..._core.dtypes import default_dtype
 from ..._core.guards import unordered
 from ..._core.shapes import check_order
 from ._promotion import common
+from ._types import Array
 from .casting import as_dtype
 
 
-def _floats(x: Any) -> Any:
+def _floats(x: Array) -> Any:
     # With 64-bit types on, JAX would compute the mean of integers in float64.
     return x.astype(as_dtype(default_dtype())) if x.dtype.kind in "iub" else x
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: Array) -> Any:
     """A cast to bool, as jnp.any makes it, looks at the real part of a complex number only."""
     return x != 0 if x.dtype.kind == "c" else x
 
 
-def all(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def all(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     return jnp.all(_truth(x), axis, keepdims=keepdims)
 
 
-def any(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def any(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     return jnp.any(_truth(x), axis, keepdims=keepdims)
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     dtype = as_dtype(dtype)
     if dtype is None:
@@ -42,45 +43,54 @@ def cumulative_prod(
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     return jnp.cumulative_sum(x, axis=axis, dtype=as_dtype(dtype), include_initial=include_initial)
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
+) -> Any:
     check_order(n)
     parts = common([part for part in (prepend, x, append) if part is not None])
     return jnp.diff(jnp.concat(parts, axis=axis) if len(parts) > 1 else x, n, axis)
 
 
-def logsumexp(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def logsumexp(
+    x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Any:
     return jax.scipy.special.logsumexp(_floats(x), axis=axis, keepdims=keepdims)
 
 
-def max(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def max(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     if x.dtype.kind == "c":
         raise unordered("max")
     return jnp.max(x, axis, keepdims=keepdims)
 
 
-def mean(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def mean(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     return jnp.mean(_floats(x), axis, keepdims=keepdims)
 
 
-def min(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+def min(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     if x.dtype.kind == "c":
         raise unordered("min")
     return jnp.min(x, axis, keepdims=keepdims)
 
 
 def prod(
-    x: Any, /, *, axis: int | Sequence[int] | None = None, dtype: Any = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    keepdims: bool = False,
 ) -> Any:
     return jnp.prod(x, axis, dtype=as_dtype(dtype), keepdims=keepdims)
 
 
 def std(
-    x: Any,
+    x: Array,
     /,
     *,
     axis: int | Sequence[int] | None = None,
@@ -94,13 +104,18 @@ def std(
 
 
 def sum(
-    x: Any, /, *, axis: int | Sequence[int] | None = None, dtype: Any = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    keepdims: bool = False,
 ) -> Any:
     return jnp.sum(x, axis, dtype=as_dtype(dtype), keepdims=keepdims)
 
 
 def var(
-    x: Any,
+    x: Array,
     /,
     *,
     axis: int | Sequence[int] | None = None,

@@ -9,28 +9,29 @@ import jax.numpy as jnp
 from ..._core.guards import not_bools, unordered
 from ._helpers import refuse_abstract
 from ._promotion import common, ordered_pair
+from ._types import Array
 from .casting import default_int
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     if x.dtype.kind == "c":
         raise unordered("argmax")
     return jnp.argmax(x, axis, keepdims=keepdims)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     if x.dtype.kind == "c":
         raise unordered("argmin")
     return jnp.argmin(x, axis, keepdims=keepdims)
 
 
 def count_nonzero(
-    x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
+    x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False
 ) -> Any:
     return jnp.count_nonzero(x, axis, keepdims=keepdims)
 
 
-def nonzero(x: Any, /) -> tuple[Any, ...]:
+def nonzero(x: Array, /) -> tuple[Any, ...]:
     refuse_abstract(x, "nonzero", "work with a mask: where(x != 0, a, b)")
     return jnp.nonzero(x)
 
@@ -40,7 +41,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return jnp.searchsorted(x1, x2, side, sorter).astype(default_int())
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+def topk(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The `k` largest (or smallest) along `axis`, in order, and their positions; ties by lower
     position.
     """
@@ -55,7 +56,7 @@ def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[An
     return jnp.take_along_axis(x, indices, axis), indices
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+def where(condition: Array, x1: Any, x2: Any, /) -> Any:
     if condition.dtype.kind != "b":
         raise not_bools(condition.dtype)
     return jnp.where(condition, *common((x1, x2)))

@@ -1,11 +1,10 @@
 """Whether a compiler is at work, and whether values can be looked at."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
 from ._private import trace_state, trace_state_at_rest
+from ._types import Array
 
 
 def is_tracing() -> bool:
@@ -18,13 +17,13 @@ def is_tracing() -> bool:
     return isinstance(jnp.zeros(()) + 0, jax.core.Tracer)
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: Array) -> bool:
     """Whether the values of `x` can be looked at now: inside `jit` all that is computed from a
     constant is symbolic.
     """
     return not isinstance(x, jax.core.Tracer) and not is_tracing()
 
 
-def lasts(x: Any) -> bool:
+def lasts(x: Array) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return not isinstance(x, jax.core.Tracer)

@@ -65,3 +65,16 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 def _axes(x: Any, s: Any, axes: Any) -> Any:
     """`s` without `axes` means the last axes; NumPy deprecates leaving that unsaid."""
     return tuple(range(x.ndim - len(s), x.ndim)) if axes is None and s is not None else axes
+
+
+def fftshift(x: Any, /, *, axes: Any = None) -> Any:
+    return np.fft.fftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
+
+
+def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
+    return np.fft.ifftshift(x, axes=axes) if _has_axes(x, axes) else np.reshape(x, x.shape)
+
+
+def _has_axes(x: Any, axes: Any) -> bool:
+    """np.roll cannot move along no axis."""
+    return x.ndim > 0 if axes is None else axes != ()

@@ -6,7 +6,8 @@ is 0, the smallest is refused.
 """
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..._core.errors import ArgumentError, ShapeError
 from ..._core.shapes import normal_axes
@@ -15,9 +16,14 @@ from ..array_api import Axes, Native
 if TYPE_CHECKING:
     from ..interface import Backend
 
+Where: TypeAlias = Callable[[Native, Native, Native], Native]
 
-def norm_of_vectors(xp: "Backend", x: Native, *, axis: Axes, keepdims: bool, ord: float) -> Native:
-    """The standard's `vector_norm` of floats."""
+
+def norm_of_vectors(
+    xp: "Backend", x: Native, *, axis: Axes, keepdims: bool, ord: float, where: Where | None = None
+) -> Native:
+    """The standard's `vector_norm` of floats; `where` is one that takes numbers quickly."""
+    where = xp.where if where is None else where
     size = xp.abs(x)
     if ord in (math.inf, -math.inf) or ord < 0:
         is_empty = _count(x, axis) == 0
@@ -34,16 +40,16 @@ def norm_of_vectors(xp: "Backend", x: Native, *, axis: Axes, keepdims: bool, ord
     if ord == 1:
         return xp.sum(size, axis=axis, keepdims=keepdims)
     is_zero = size == 0
-    safe = xp.where(is_zero, 1, size)
+    safe = where(is_zero, 1, size)
     if ord < 0:
         # One zero is the smallest element there can be: the norm is 0.
         norm = xp.sum(safe**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
-        return xp.where(xp.any(is_zero, axis=axis, keepdims=keepdims), 0, norm)
+        return where(xp.any(is_zero, axis=axis, keepdims=keepdims), 0, norm)
     powers = safe * safe if ord == 2 else safe**ord
-    total = xp.sum(xp.where(is_zero, 0, powers), axis=axis, keepdims=keepdims)
+    total = xp.sum(where(is_zero, 0, powers), axis=axis, keepdims=keepdims)
     nothing = total == 0
-    positive = xp.where(nothing, 1, total)
-    return xp.where(nothing, 0, xp.sqrt(positive) if ord == 2 else positive ** (1 / ord))
+    positive = where(nothing, 1, total)
+    return where(nothing, 0, xp.sqrt(positive) if ord == 2 else positive ** (1 / ord))
 
 
 def norm_of_matrices(

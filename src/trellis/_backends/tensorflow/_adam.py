@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..shared.foreach import Step
+from ._types import Tensor
 from .compilation import compile_function, owns_arguments
 
 
@@ -119,7 +120,7 @@ def _each_leaf(
 
 
 def _one_leaf(
-    w: Any, g: Any, m: Any, v: Any, ratio: Any, shift: Any, lr: Any,
+    w: Any, g: Tensor, m: Any, v: Any, ratio: Any, shift: Any, lr: Any,
     beta1: float, beta2: float, weight_decay: float,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     m = m + (1 - beta1) * (g - m)
@@ -155,7 +156,7 @@ def _compiles() -> bool:
     return True
 
 
-def _is_large(w: Any, g: Any, m: Any) -> bool:
+def _is_large(w: Any, g: Tensor, m: Any) -> bool:
     count = w.shape.num_elements()
     return count is not None and count >= _LARGE and w.shape == g.shape == m.shape
 

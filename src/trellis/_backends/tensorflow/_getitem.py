@@ -9,11 +9,12 @@ import tensorflow as tf
 
 from ..._core.errors import ShapeError
 from ._helpers import FLOATING, broadcast, broadcast_shape, rank, sizes, wrapped
+from ._types import Tensor
 
 _NATIVE = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
-def getitem(x: Any, idx: Any) -> Any:
+def getitem(x: Tensor, idx: Any) -> Any:
     """The elements that `x[idx]` names, by NumPy's rules."""
     items = list(idx) if isinstance(idx, tuple) else [idx]
     if is_basic(items):
@@ -82,7 +83,7 @@ class _Flag:
         self.index = tf.zeros([tf.cast(mask, tf.int32)], tf.int64)
 
 
-def _advanced(x: Any, items: list[Any]) -> Any:
+def _advanced(x: Tensor, items: list[Any]) -> Any:
     basic = []
     arrays = []
     places = []  # axes of the sliced array that the index arrays select from

@@ -12,6 +12,7 @@ from ..._core.shapes import LARGEST, broadcast_shapes, normal_axes, normal_axis
 from ._private import Eager as Eager
 from ._private import datatype_of
 from ._private import is_recording as is_recording
+from ._types import Tensor
 
 SCALARS = (bool, int, float, complex)
 FLOAT32 = tf.float32
@@ -53,7 +54,7 @@ def is_plain_pair(x1: Any, x2: Any) -> bool:
     )
 
 
-def is_plain(x: Any) -> bool:
+def is_plain(x: Tensor) -> bool:
     """Whether it is a float32 tensor with values."""
     return type(x) is Eager and datatype_of(x) == FLOAT32_ENUM
 
@@ -89,7 +90,7 @@ def dtype_beside(value: Any, dtype: Any) -> Any:
     return default_complex()
 
 
-def tensor(x: Any) -> Any:
+def tensor(x: Tensor) -> Any:
     """A tf.Tensor: variables are read, everything else converted."""
     return x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x)
 
@@ -174,18 +175,18 @@ def common(xs: Any) -> list[Any]:
     return [scalar(x, dtype) if isinstance(x, SCALARS) else cast(x, dtype) for x in xs]
 
 
-def truth(x: Any) -> Any:
+def truth(x: Tensor) -> Any:
     """Whether each element is not 0; a cast to bool looks at the real part of a complex number
     only.
     """
     return tf.not_equal(x, tf.zeros([], x.dtype)) if x.dtype in COMPLEX else tf.cast(x, tf.bool)
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: Tensor, dtype: Any) -> Any:
     return x if x.dtype is dtype else tf.cast(x, dtype)
 
 
-def floating(x: Any) -> Any:
+def floating(x: Tensor) -> Any:
     """`x` itself where it is floating-point or complex, else in the default float."""
     if is_plain(x):
         return x
@@ -202,7 +203,7 @@ def floating_pair(x1: Any, x2: Any) -> tuple[Any, Any]:
 # Shapes -------------------------------------------------------------------------------------------
 
 
-def rank(x: Any) -> int:
+def rank(x: Tensor) -> int:
     ndim = x.shape.rank
     if ndim is None:
         raise ShapeError(
@@ -211,7 +212,7 @@ def rank(x: Any) -> int:
     return int(ndim)
 
 
-def sizes(x: Any) -> list[Any]:
+def sizes(x: Tensor) -> list[Any]:
     """The size of every axis: an int where it is known, a scalar tensor where not (inside
     tf.function).
     """
@@ -223,7 +224,7 @@ def sizes(x: Any) -> list[Any]:
     return [dynamic[i] if n is None else n for i, n in enumerate(static)]
 
 
-def size(x: Any) -> Any:
+def size(x: Tensor) -> Any:
     """The number of elements, an int where it is known."""
     count = x.shape.num_elements()
     return tf.size(x) if count is None else count
@@ -245,7 +246,7 @@ def reduced_axes(axis: Any, ndim: int) -> Any:
     return normal_axis(axis, ndim)
 
 
-def move(x: Any, source: int, destination: int) -> Any:
+def move(x: Tensor, source: int, destination: int) -> Any:
     """Move one axis; nothing is done where it is in place already."""
     ndim = rank(x)
     source, destination = normal_axis(source, ndim), normal_axis(destination, ndim)
@@ -282,7 +283,7 @@ def broadcast_shape(xs: Any) -> Any:
     return dynamic
 
 
-def broadcast(x: Any, shape: Any) -> Any:
+def broadcast(x: Tensor, shape: Any) -> Any:
     if isinstance(shape, list) and x.shape.as_list() == shape:
         return x
     return tf.broadcast_to(x, shape)
@@ -291,12 +292,12 @@ def broadcast(x: Any, shape: Any) -> Any:
 # Values -------------------------------------------------------------------------------------------
 
 
-def bits(x: Any) -> Any:
+def bits(x: Tensor) -> Any:
     """The bit pattern of a float as a signed integer of the same width."""
     return tf.bitcast(x, SIGNED_OF_WIDTH[x.dtype.size])
 
 
-def sort_key(x: Any) -> Any:
+def sort_key(x: Tensor) -> Any:
     """Integers in the order of `x`: both zeros are equal and NaN, of either sign, is the
     greatest.
     """
@@ -312,7 +313,7 @@ def sort_key(x: Any) -> Any:
     return tf.where(nan, highest, key)
 
 
-def order(x: Any, descending: bool) -> Any:
+def order(x: Tensor, descending: bool) -> Any:
     """Indices that sort the last axis, stable, as int64."""
     if x.dtype in COMPLEX:
         first = order(tf.math.imag(x), descending)
@@ -326,7 +327,7 @@ def order(x: Any, descending: bool) -> Any:
     return tf.math.top_k(key, sizes(x)[-1], index_type=tf.int64).indices
 
 
-def wrapped(indices: Any, count: Any) -> Any:
+def wrapped(indices: Tensor, count: Any) -> Any:
     """Indices in which the negative ones count from the end."""
     if indices.dtype not in (tf.int32, tf.int64):
         indices = tf.cast(indices, tf.int64)
@@ -340,7 +341,7 @@ def numpy_value(value: Any, dtype: Any) -> Any:
     return tf.constant(np.asarray(value, dtype=dtype.as_numpy_dtype))
 
 
-def is_aligned(x: Any) -> bool:
+def is_aligned(x: Tensor) -> bool:
     """Whether kernels can run on the memory of a NumPy array; on other memory they abort the
     process.
     """

@@ -21,7 +21,7 @@ def bitwise_xor(x1, x2):
     return tf.not_equal(x1, x2) if x1.dtype == tf.bool else tf.bitwise.bitwise_xor(x1, x2)
 
 
-def bitwise_invert(x):
+def bitwise_invert(x, /):
     return tf.logical_not(x) if x.dtype == tf.bool else tf.bitwise.invert(x)
 
 
@@ -229,7 +229,7 @@ def erfinv(x):
     return tf.where(is_small, z - (tf.math.erf(z) - x) / slope, y)
 
 
-def signbit(x):
+def signbit(x, /):
     if x.dtype == tf.bool:
         return tf.zeros_like(x)
     if not x.dtype.is_floating:

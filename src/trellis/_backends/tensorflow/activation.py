@@ -8,25 +8,26 @@ import tensorflow as tf
 from ..._core.shapes import normal_axes
 from ._helpers import rank
 from ._recorded import Backward, recorded
+from ._types import Tensor
 
 
-def relu(x: Any, /) -> Any:
+def relu(x: Tensor, /) -> Any:
     return tf.nn.relu(x) if x.dtype is not tf.bool else tf.identity(x)
 
 
-def sigmoid(x: Any, /) -> Any:
+def sigmoid(x: Tensor, /) -> Any:
     return tf.sigmoid(x)
 
 
-def silu(x: Any, /) -> Any:
+def silu(x: Tensor, /) -> Any:
     return x * tf.sigmoid(x)
 
 
-def softplus(x: Any, /) -> Any:
+def softplus(x: Tensor, /) -> Any:
     return tf.nn.softplus(x)
 
 
-def gelu(x: Any, /, *, approximate: bool = False) -> Any:
+def gelu(x: Tensor, /, *, approximate: bool = False) -> Any:
     return recorded(*(_GELU_BY_TANH if approximate else _GELU), tf.convert_to_tensor(x))
 
 
@@ -34,21 +35,21 @@ def gelu(x: Any, /, *, approximate: bool = False) -> Any:
 # made together with the value: it is all that the backward pass needs.
 
 
-def _gelu(x: Any) -> Any:
+def _gelu(x: Tensor) -> Any:
     return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
 
 
-def _gelu_and_slope(x: Any) -> tuple[Any, Backward]:
+def _gelu_and_slope(x: Tensor) -> tuple[Any, Backward]:
     twice = 1 + tf.math.erf(x * math.sqrt(0.5))
     slope = 0.5 * twice + x * (tf.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
     return 0.5 * x * twice, lambda g: [g * slope]
 
 
-def _gelu_by_tanh(x: Any) -> Any:
+def _gelu_by_tanh(x: Tensor) -> Any:
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
 
 
-def _gelu_by_tanh_and_slope(x: Any) -> tuple[Any, Backward]:
+def _gelu_by_tanh_and_slope(x: Tensor) -> tuple[Any, Backward]:
     square = 0.044715 * (x * x)
     y = tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + square)))
     half = 0.5 * x
@@ -61,7 +62,7 @@ _GELU = (_gelu, _gelu_and_slope)
 _GELU_BY_TANH = (_gelu_by_tanh, _gelu_by_tanh_and_slope)
 
 
-def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
+def elu(x: Tensor, /, *, alpha: float, scale: float) -> Any:
     is_positive = x > 0
     low = tf.math.expm1(tf.minimum(x, 0.0))
     return tf.where(is_positive, scale * x, (scale * alpha) * low)
@@ -71,7 +72,7 @@ def elu(x: Any, /, *, alpha: float, scale: float) -> Any:
 MOST_AXES = 5
 
 
-def softmax(x: Any, /, *, axis: Any) -> Any:
+def softmax(x: Tensor, /, *, axis: Any) -> Any:
     if isinstance(axis, int) and rank(x) <= MOST_AXES:
         return tf.nn.softmax(x, axis)
     axes = normal_axes(axis, rank(x))
@@ -79,7 +80,7 @@ def softmax(x: Any, /, *, axis: Any) -> Any:
     return parts / tf.reduce_sum(parts, axes, True)
 
 
-def log_softmax(x: Any, /, *, axis: Any) -> Any:
+def log_softmax(x: Tensor, /, *, axis: Any) -> Any:
     if isinstance(axis, int) and rank(x) <= MOST_AXES:
         return tf.nn.log_softmax(x, axis)
     return x - tf.reduce_logsumexp(x, normal_axes(axis, rank(x)), True)
@@ -88,7 +89,7 @@ def log_softmax(x: Any, /, *, axis: Any) -> Any:
 _INDEX_DTYPES = (tf.int64, tf.int32)
 
 
-def class_losses(logits: Any, targets: Any, /, *, axis: int, reduction: str) -> Any:
+def class_losses(logits: Tensor, targets: Tensor, /, *, axis: int, reduction: str) -> Any:
     """Cross entropy of class indices in one kernel; None where there is none, or it refuses."""
     if axis != len(logits.shape) - 1 or targets.dtype not in _INDEX_DTYPES:
         return None

@@ -5,24 +5,27 @@ from typing import Any
 import tensorflow as tf
 
 from ._recorded import Backward, recorded
+from ._types import Tensor
 from .activation import softmax
 
 
-def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+def attention(
+    query: Tensor, key: Tensor, value: Any, mask: Any, *, scale: float, is_causal: bool
+) -> Any:
     dtype = value.dtype
     if dtype.size < 4:
         # Weights and products in float32, rounded once at the end.
         query, key, value = [tf.cast(x, tf.float32) for x in (query, key, value)]
     query, key, value = [tf.convert_to_tensor(x) for x in (query, key, value)]
 
-    def formula(query: Any, key: Any, value: Any) -> Any:
+    def formula(query: Tensor, key: Tensor, value: Any) -> Any:
         weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
         return tf.matmul(weights, value)
 
-    def forward(query: Any, key: Any, value: Any) -> tuple[Any, Backward]:
+    def forward(query: Tensor, key: Tensor, value: Any) -> tuple[Any, Backward]:
         weights = attention_weights(query, key, mask, scale=scale, is_causal=is_causal)
 
-        def backward(g: Any) -> list[Any]:
+        def backward(g: Tensor) -> list[Any]:
             by_value = tf.matmul(weights, g, transpose_a=True)
             by_logits = _through_softmax(weights, tf.matmul(g, value, transpose_b=True))
             by_query = tf.matmul(by_logits, key) * scale
@@ -36,18 +39,20 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
     return tf.cast(formula(query, key, value), dtype)
 
 
-def _is_even(query: Any, key: Any, value: Any) -> bool:
+def _is_even(query: Tensor, key: Tensor, value: Any) -> bool:
     """Whether no batch axis is broadcast, and so none is to be summed in a derivative."""
     batch = query.shape[:-2]
     is_known = batch.rank is not None and batch.is_fully_defined()
     return is_known and batch == key.shape[:-2] == value.shape[:-2]
 
 
-def _through_softmax(weights: Any, g: Any) -> Any:
+def _through_softmax(weights: Any, g: Tensor) -> Any:
     return (g - tf.reduce_sum(g * weights, -1, keepdims=True)) * weights
 
 
-def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Any, *, scale: float, is_causal: bool
+) -> Any:
     """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
     query, key = tf.convert_to_tensor(query), tf.convert_to_tensor(key)
     dtype = query.dtype

@@ -8,6 +8,7 @@ import tensorflow as tf
 from ..._core import dtypes
 from ..._core.errors import DtypeError
 from ._helpers import SCALARS, dtype_beside, on, promote
+from ._types import Tensor
 
 bool = tf.bool
 int8, int16, int32, int64 = tf.int8, tf.int16, tf.int32, tf.int64
@@ -42,7 +43,7 @@ def dtype_name(dtype: Any, /) -> str:
     return name
 
 
-def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
+def astype(x: Tensor, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
     dtype = as_dtype(dtype)
     if dtype is None:
         raise dtypes.refuse_none()
@@ -54,7 +55,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
     return _cast(x, dtype)
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _cast(x: Tensor, dtype: Any) -> Any:
     if x.dtype.is_complex and not dtype.is_complex:
         if dtype is not tf.bool:
             raise dtypes.refuse_dropping(x.dtype.name, dtype.name)
@@ -66,7 +67,7 @@ def _cast(x: Any, dtype: Any) -> Any:
     return tf.cast(x, dtype)
 
 
-def _dtype_of(x: Any) -> Any:
+def _dtype_of(x: Tensor) -> Any:
     return x.dtype if hasattr(x, "dtype") else as_dtype(x)
 
 
@@ -81,3 +82,17 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     for value in scalars:
         dtype = dtype_beside(value, dtype)
     return dtype
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    source, target = _dtype_of(from_).name, as_dtype(to).name
+    return dtypes.PROMOTION.get((source, target)) == target
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    if isinstance(kind, tuple):
+        answers = [isdtype(dtype, k) for k in kind]
+        return True in answers
+    if isinstance(kind, str) and kind in dtypes.KINDS and kind != "bool":
+        return as_dtype(dtype).name in dtypes.KINDS[kind]
+    return as_dtype(dtype) is as_dtype(kind)

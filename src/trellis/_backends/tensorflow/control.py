@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ..._core import tree
 from ..._core.errors import ShapeError
+from ._types import Tensor
 
 
 def _flat(nest: Any) -> tuple[list[Any], Any]:
@@ -16,7 +17,7 @@ def _flat(nest: Any) -> tuple[list[Any], Any]:
     return [tf.convert_to_tensor(leaf) for leaf in leaves], structure
 
 
-def _is_symbolic(x: Any) -> bool:
+def _is_symbolic(x: Tensor) -> bool:
     return isinstance(x, (tf.Tensor, tf.Variable)) and not tf.executing_eagerly()
 
 

@@ -16,9 +16,10 @@ import tensorflow as tf
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
 from ._helpers import may_differentiate
+from ._types import Tensor
 
 
-def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
+def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
     """Cross-correlation; all arguments are checked before."""
     dtype = x.dtype
     x, filters = _computable(x, filters, spec)
@@ -28,7 +29,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
     return _finished(y, bias, dtype, spec.channel_first)
 
 
-def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
+def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSpec) -> Any:
     """The part of a transposed convolution that the spec names; arguments are checked before."""
     strides, starts, outs, dilations, groups, channel_first, _ = spec
     dtype = x.dtype
@@ -53,8 +54,8 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
 
 
 def _transposed(
-    x: Any,
-    filters: Any,
+    x: Tensor,
+    filters: Tensor,
     strides: Any,
     starts: Any,
     sizes: Any,
@@ -100,7 +101,7 @@ def _transposed(
     return y[(slice(None), *[slice(a, a + size) for a, size in zip(starts, sizes, strict=True)])]
 
 
-def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: Any) -> Any:
+def _native_transposed(x: Tensor, filters: Tensor, strides: Any, padding: Any, sizes: Any) -> Any:
     batch = tf.shape(x)[0] if x.shape[0] is None else x.shape[0]
     channels = filters.shape[-2]
     if len(strides) == 3:
@@ -120,7 +121,9 @@ def _native_transposed(x: Any, filters: Any, strides: Any, padding: Any, sizes: 
     return tf.nn.conv2d_transpose(x, filters, [batch, *sizes, channels], [1, *strides, 1], padding)
 
 
-def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int) -> Any:
+def _conv(
+    x: Tensor, filters: Tensor, strides: Any, padding: Any, dilations: Any, groups: int
+) -> Any:
     dims, channels = len(strides), x.shape[-1]
     is_depthwise = groups == channels and groups > 1 and dims < 3 and len(set(strides)) == 1
     # The oneDNN kernels of TensorFlow 2.21 give an empty batch the shape of their input.
@@ -135,7 +138,7 @@ def _conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, grou
     return _by_windows(x, filters, strides, padding, dilations, groups)
 
 
-def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+def _native(x: Tensor, filters: Tensor, strides: Any, padding: Any) -> Any:
     # Named paddings only: with explicit ones the kernels for two dimensions and their gradients
     # take four times as long as a copy of the padded input does.
     name = _named_padding(x, filters, strides, padding)
@@ -149,7 +152,7 @@ def _native(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
     return tf.nn.conv2d(x, filters, [1, *strides, 1], name)
 
 
-def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+def _native_depthwise(x: Tensor, filters: Tensor, strides: Any, padding: Any) -> Any:
     """Groups of one channel, equal strides, no dilation: where TensorFlow's kernel is right."""
     channels = x.shape[-1]
     multiplier = filters.shape[-1] // channels
@@ -166,7 +169,7 @@ def _native_depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
     return _depthwise(x, filters, [1, *strides, 1], _explicit(padding))
 
 
-def _depthwise(x: Any, filters: Any, strides: Any, padding: Any) -> Any:
+def _depthwise(x: Tensor, filters: Tensor, strides: Any, padding: Any) -> Any:
     # The kernel itself: tf.nn.depthwise_conv2d prepares for dilations first, which takes time.
     if isinstance(padding, str):
         return tf.raw_ops.DepthwiseConv2dNative(
@@ -184,14 +187,14 @@ def _explicit(padding: Any) -> Any:
     return "VALID"
 
 
-def _padded_beyond_kernel(x: Any, filters: Any, padding: Any) -> Any:
+def _padded_beyond_kernel(x: Tensor, filters: Tensor, padding: Any) -> Any:
     """Pads by hand where padding reaches beyond the kernel: gradient kernels refuse that."""
     if all([max(pair) < k for pair, k in zip(padding, filters.shape[:-2], strict=True)]):
         return x, padding
     return tf.pad(x, [(0, 0), *padding, (0, 0)]), [(0, 0)] * len(padding)
 
 
-def _named_padding(x: Any, filters: Any, strides: Any, padding: Any) -> str | None:
+def _named_padding(x: Tensor, filters: Tensor, strides: Any, padding: Any) -> str | None:
     """ "VALID" or "SAME" where that is what the pairs say; the native conv3d knows no other."""
     if not any([max(pair) > 0 for pair in padding]):
         return "VALID"
@@ -204,7 +207,7 @@ def _named_padding(x: Any, filters: Any, strides: Any, padding: Any) -> str | No
     return "SAME" if _is_same(sizes, kernel, strides, padding, outs) else None
 
 
-def _is_same(sizes: Any, kernel: Any, strides: Any, padding: Any, outs: Any) -> bool:
+def _is_same(sizes: Any, kernel: Tensor, strides: Any, padding: Any, outs: Any) -> bool:
     """Whether `padding` is what "SAME" means for the convolution from `sizes` to `outs`."""
     for n, k, s, pair, out in zip(sizes, kernel, strides, padding, outs, strict=True):
         total = max((-(-n // s) - 1) * s + k - n, 0)
@@ -213,7 +216,7 @@ def _is_same(sizes: Any, kernel: Any, strides: Any, padding: Any, outs: Any) -> 
     return True
 
 
-def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: bool) -> Any:
+def _dilated(x: Tensor, filters: Tensor, padding: Any, dilations: Any, is_depthwise: bool) -> Any:
     """Dilation at stride 1: every d-th pixel becomes its own image of a larger batch."""
     dims = len(dilations)
     paddings, crops = [], []
@@ -227,7 +230,7 @@ def _dilated(x: Any, filters: Any, padding: Any, dilations: Any, is_depthwise: b
     return tf.batch_to_space(y, list(dilations), crops)
 
 
-def _native_dilated(x: Any, filters: Any, padding: Any, dilations: Any) -> Any:
+def _native_dilated(x: Tensor, filters: Tensor, padding: Any, dilations: Any) -> Any:
     """Dilation at stride 1 by the kernel itself, which has no gradients."""
     if len(dilations) == 1:
         x, filters = tf.expand_dims(x, 1), tf.expand_dims(filters, 0)
@@ -237,7 +240,7 @@ def _native_dilated(x: Any, filters: Any, padding: Any, dilations: Any) -> Any:
 
 
 def _by_windows(
-    x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, groups: int
+    x: Tensor, filters: Tensor, strides: Any, padding: Any, dilations: Any, groups: int
 ) -> Any:
     """Any stride, dilation and groups: the windows side by side, times the filters."""
     dims, channels, out_channels = len(strides), x.shape[-1], filters.shape[-1]
@@ -261,7 +264,7 @@ def _by_windows(
     return tf.reshape(y, [tf.shape(x)[0], *outs, out_channels])
 
 
-def _computable(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> tuple[Any, Any]:
+def _computable(x: Tensor, filters: Tensor, spec: ConvSpec | TransposedConvSpec) -> tuple[Any, Any]:
     """Both channel last; halves in float32."""
     x, filters = tf.convert_to_tensor(x), tf.convert_to_tensor(filters)
     rank = x.shape.rank
@@ -274,7 +277,7 @@ def _computable(x: Any, filters: Any, spec: ConvSpec | TransposedConvSpec) -> tu
     return x, filters
 
 
-def _finished(y: Any, bias: Any, dtype: Any, channel_first: bool) -> Any:
+def _finished(y: Tensor, bias: Any, dtype: Any, channel_first: bool) -> Any:
     if bias is not None:
         # Before halves are rounded, for the bias's derivative: a sum over the batch.
         y = y + (bias if bias.dtype == y.dtype else tf.cast(bias, y.dtype))
@@ -283,7 +286,7 @@ def _finished(y: Any, bias: Any, dtype: Any, channel_first: bool) -> Any:
     return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)]) if channel_first else y
 
 
-def _spread(x: Any, first: int, steps: Any) -> Any:
+def _spread(x: Tensor, first: int, steps: Any) -> Any:
     """Zeros between the elements along the axes from `first` on."""
     for axis, step in enumerate(steps, start=first):
         if step > 1:
@@ -300,7 +303,7 @@ def _spread(x: Any, first: int, steps: Any) -> Any:
     return x
 
 
-def _transposed_filters(filters: Any, groups: int) -> Any:
+def _transposed_filters(filters: Tensor, groups: int) -> Any:
     """Filters (K..., O/g, I) of a transposed convolution as (K..., I/g, O) of a forward one."""
     dims = filters.shape.rank - 2
     kernel, out_group, channels = list(filters.shape[:dims]), filters.shape[-2], filters.shape[-1]

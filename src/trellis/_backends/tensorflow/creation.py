@@ -19,8 +19,10 @@ from ._helpers import (
     numpy_value,
     on,
     promote,
+    size,
     sizes,
 )
+from ._types import Tensor
 from .casting import as_dtype, astype
 from .device import to_device
 
@@ -82,7 +84,7 @@ def _holds_tensor(obj: Any) -> bool:
     return False
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def from_dlpack(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, (tf.Tensor, tf.Variable)):
         return asarray(x, device=device, copy=copy)
     try:
@@ -131,21 +133,21 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
         return tf.fill(as_shape(shape), asarray(fill_value, dtype=native))
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     with on(device):
         return tf.zeros_like(x, as_dtype(dtype))
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     with on(device):
         return tf.ones_like(x, as_dtype(dtype))
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     return zeros_like(x, dtype=dtype, device=device)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     dtype = x.dtype if dtype is None else as_dtype(dtype)
     return full(sizes(x), fill_value, dtype=dtype, device=device)
 
@@ -230,11 +232,25 @@ def _int32(k: int) -> int:
     return max(-(2**31), min(k, 2**31 - 1))
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Tensor, /, *, k: int = 0) -> Any:
     n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) <= _int32(k), x, tf.zeros([], x.dtype))
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Tensor, /, *, k: int = 0) -> Any:
     n_rows, n_cols = sizes(x)[-2:]
     return tf.where(_offsets(n_rows, n_cols) >= _int32(k), x, tf.zeros([], x.dtype))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    count = len(arrays)
+    lengths = [size(x) for x in arrays]
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[0], places[1] = 1, 0
+        lengths[0], lengths[1] = lengths[1], lengths[0]
+    grids = []
+    for x, place in zip(arrays, places, strict=True):
+        shape = [-1 if i == place else 1 for i in range(count)]
+        grids.append(tf.broadcast_to(tf.reshape(x, shape), lengths) if count else x)
+    return grids

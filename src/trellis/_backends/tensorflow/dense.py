@@ -4,8 +4,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from ._types import Tensor
 
-def linear(x: Any, weight: Any, bias: Any) -> Any:
+
+def linear(x: Tensor, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
     x, weight = tf.convert_to_tensor(x), tf.convert_to_tensor(weight)
     dtype = x.dtype

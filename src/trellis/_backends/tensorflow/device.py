@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from ..._core.errors import DeviceError
 from ._helpers import on
+from ._types import Tensor
 
 
 def default_device() -> str:
@@ -14,12 +15,12 @@ def default_device() -> str:
     return full_name(gpus[0].name if gpus else "/device:CPU:0")
 
 
-def device(x: Any, /) -> str:
+def device(x: Tensor, /) -> str:
     # A symbolic tensor has no device before the graph is placed: its name is then empty.
     return x.device or default_device()
 
 
-def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
+def to_device(x: Tensor, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
         raise DeviceError(
             "TensorFlow has no streams to choose from. Leave out the argument stream."

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ..._core.errors import DistributedError
 from ..shared.distributed import Place
 from ._private import enable_collectives, has_collectives
+from ._types import Tensor
 from .compilation import compile_function
 
 _GROUP = 1_017  # a number for the group of all ranks; strategies count theirs from 0
@@ -38,10 +39,10 @@ class Engine:
         self._keys: dict[int, Any] = {}
         self._counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
-    def all_reduce(self, buffer: Any, op: str) -> Any:
+    def all_reduce(self, buffer: Tensor, op: str) -> Any:
         @tf.custom_gradient  # type: ignore[untyped-decorator]
-        def reduced(x: Any) -> Any:
-            def pull(g: Any) -> Any:
+        def reduced(x: Tensor) -> Any:
+            def pull(g: Tensor) -> Any:
                 if op != "sum":
                     raise NotImplementedError(f"all_reduce(op={op!r}) has no derivative")
                 return self.all_reduce(g, "sum")
@@ -50,26 +51,26 @@ class Engine:
 
         return reduced(buffer)
 
-    def _reduce(self, x: Any, op: str) -> Any:
+    def _reduce(self, x: Tensor, op: str) -> Any:
         merge = {"sum": "Add", "max": "Max", "min": "Min"}[op]
         options = self._options(op, x)
         return tf.raw_ops.CollectiveReduceV2(
             input=x, ordering_token=[], merge_op=merge, final_op="Id", **options
         )
 
-    def broadcast(self, buffer: Any, root: int) -> Any:
+    def broadcast(self, buffer: Tensor, root: int) -> Any:
         options = self._options(f"from {root}", buffer)
         if self._place.rank == root:
             return tf.raw_ops.CollectiveBcastSendV2(input=buffer, **options)
         shape = tf.constant(buffer.shape)
         return tf.raw_ops.CollectiveBcastRecvV2(shape=shape, T=buffer.dtype, **options)
 
-    def all_gather(self, buffer: Any) -> Any:
+    def all_gather(self, buffer: Tensor) -> Any:
         options = self._options("gather", buffer)
         found = tf.raw_ops.CollectiveGatherV2(input=buffer, ordering_token=[], **options)
         return tf.reshape(found, (self._place.size, *buffer.shape))
 
-    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+    def reduce_scatter(self, buffer: Tensor, op: str) -> Any:
         # TensorFlow scatters on GPUs only.
         whole = tf.reshape(self._reduce(buffer, op), (self._place.size, -1))
         return whole[self._place.rank]
@@ -80,13 +81,13 @@ class Engine:
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
         return compile_function(fn, static_argnums=(), static_argnames=())
 
-    def local(self, x: Any) -> Any:
+    def local(self, x: Tensor) -> Any:
         return x
 
     def close(self) -> None:
         """TensorFlow has no way back; the server ends with the process."""
 
-    def _options(self, what: str, x: Any) -> dict[str, Any]:
+    def _options(self, what: str, x: Tensor) -> dict[str, Any]:
         return {
             "group_size": self._place.size,
             "group_key": _GROUP,
@@ -95,7 +96,7 @@ class Engine:
             "timeout_seconds": self._place.timeout,
         }
 
-    def _key(self, what: str, x: Any) -> int:
+    def _key(self, what: str, x: Tensor) -> int:
         """A number for a call of this kind: the same on all ranks, another for another shape.
 
         Calls inside one graph may run at the same time, so each has the number of its place there.

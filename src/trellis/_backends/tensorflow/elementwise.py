@@ -42,6 +42,7 @@ from ._helpers import (
     truth,
 )
 from ._private import datatype_of
+from ._types import Tensor
 
 # The plain operations: the same kernels and gradients as those of tf.math, without the layers of
 # Python above them, which take twice as long as the kernel of a small tensor.
@@ -61,7 +62,7 @@ def _kernel(name: str) -> Any:
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     kernel = None if hasattr(_portable, name) else _kernel(name)
 
-    def call(x: Any, /) -> Any:
+    def call(x: Tensor, /) -> Any:
         return fn(floating(x)) if kernel is None else kernel(x=floating(x))
 
     call.__name__ = call.__qualname__ = name
@@ -94,7 +95,7 @@ def _bools(x1: Any, x2: Any) -> tuple[Any, Any]:
     return _truth(x1), _truth(x2)
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: Tensor) -> Any:
     if isinstance(x, SCALARS):
         return tf.constant(bool(x))
     refuse_others(x)
@@ -139,19 +140,19 @@ def pow(x1: Any, x2: Any, /) -> Any:
     return tf.pow(x1, x2) if is_number and x1.dtype in SIGNED else _portable.pow(x1, x2)
 
 
-def negative(x: Any, /) -> Any:
+def negative(x: Tensor, /) -> Any:
     if x.dtype in UNSIGNED:
         return tf.subtract(tf.zeros([], x.dtype), x)
     return _raw.Neg(x=x)
 
 
-def positive(x: Any, /) -> Any:
+def positive(x: Tensor, /) -> Any:
     if x.dtype is tf.bool:
         raise DtypeError("positive() is for numbers, got an array of bool.")
     return tf.identity(x)
 
 
-def abs(x: Any, /) -> Any:
+def abs(x: Tensor, /) -> Any:
     if x.dtype is FLOAT32:
         return _raw.Abs(x=x)
     if x.dtype in UNSIGNED or x.dtype is tf.bool:
@@ -159,13 +160,13 @@ def abs(x: Any, /) -> Any:
     return tf.abs(x)
 
 
-def sign(x: Any, /) -> Any:
+def sign(x: Tensor, /) -> Any:
     if x.dtype in UNSIGNED:
         return tf.cast(tf.not_equal(x, tf.zeros([], x.dtype)), x.dtype)
     return _complex_sign(x) if x.dtype in COMPLEX else tf.sign(x)
 
 
-def _complex_sign(x: Any) -> Any:
+def _complex_sign(x: Tensor) -> Any:
     """x / |x|; the kernel answers 0 below 1e-19 in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     length, zero = _portable.hypot(a, b), tf.zeros([], a.dtype)
@@ -176,7 +177,7 @@ def _complex_sign(x: Any) -> Any:
     return tf.complex(a / length, b / length)
 
 
-def square(x: Any, /) -> Any:
+def square(x: Tensor, /) -> Any:
     return _raw.Square(x=x) if x.dtype is not tf.bool else tf.identity(x)
 
 
@@ -201,7 +202,7 @@ def _extreme(name: str) -> Callable[..., Any]:
 maximum, minimum = _extreme("maximum"), _extreme("minimum")
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Any:
     if x.dtype is tf.bool:
         raise DtypeError("clip() is for numbers, got an array of bool.")
     # The gradient passes at the bounds themselves. A bound of NaN gives NaN.
@@ -215,7 +216,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return cast(result, x.dtype)
 
 
-def _bound(bound: Any, x: Any) -> Any:
+def _bound(bound: Any, x: Tensor) -> Any:
     """A number must fit the type of x."""
     return scalar(bound, x.dtype) if isinstance(bound, SCALARS) else bound
 
@@ -223,25 +224,25 @@ def _bound(bound: Any, x: Any) -> Any:
 # Rounding -----------------------------------------------------------------------------------------
 
 
-def floor(x: Any, /) -> Any:
+def floor(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         raise unordered("floor")
     return tf.floor(x) if x.dtype in FLOATING else tf.identity(x)
 
 
-def ceil(x: Any, /) -> Any:
+def ceil(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         raise unordered("ceil")
     return tf.math.ceil(x) if x.dtype in FLOATING else tf.identity(x)
 
 
-def trunc(x: Any, /) -> Any:
+def trunc(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         raise unordered("trunc")
     return _portable.trunc(x)
 
 
-def round(x: Any, /) -> Any:
+def round(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         return tf.complex(tf.round(tf.math.real(x)), tf.round(tf.math.imag(x)))
     return tf.round(x) if x.dtype in FLOATING else tf.identity(x)
@@ -250,12 +251,12 @@ def round(x: Any, /) -> Any:
 # Exponentials and logarithms ----------------------------------------------------------------------
 
 
-def expm1(x: Any, /) -> Any:
+def expm1(x: Tensor, /) -> Any:
     x = floating(x)
     return _complex_expm1(x) if x.dtype in COMPLEX else tf.math.expm1(x)
 
 
-def _complex_expm1(x: Any) -> Any:
+def _complex_expm1(x: Tensor) -> Any:
     """TensorFlow's kernel loses digits near zero and is NaN at the infinities."""
     a, b = tf.math.real(x), tf.math.imag(x)
     zero = tf.zeros([], a.dtype)
@@ -268,23 +269,23 @@ def _complex_expm1(x: Any) -> Any:
     return tf.complex(real_part, imag_part)
 
 
-def log(x: Any, /) -> Any:
+def log(x: Tensor, /) -> Any:
     x = floating(x)
     return _complex_log(x, 1.0) if x.dtype in COMPLEX else _raw.Log(x=x)
 
 
-def _complex_log(x: Any, unit: float) -> Any:
+def _complex_log(x: Tensor, unit: float) -> Any:
     """The kernel squares the parts: NaN from 1e19 on, and below 1e-19, in complex64."""
     a, b = tf.math.real(x), tf.math.imag(x)
     return tf.complex(tf.math.log(_portable.hypot(a, b)) / unit, tf.math.atan2(b, a) / unit)
 
 
-def log1p(x: Any, /) -> Any:
+def log1p(x: Tensor, /) -> Any:
     x = floating(x)
     return _complex_log1p(x) if x.dtype in COMPLEX else tf.math.log1p(x)
 
 
-def _complex_log1p(x: Any) -> Any:
+def _complex_log1p(x: Tensor) -> Any:
     """TensorFlow's kernel is NaN at the infinities."""
     a, b = tf.math.real(x), tf.math.imag(x)
     near = (tf.abs(a) < 0.5) & (tf.abs(b) < 0.5)
@@ -295,12 +296,12 @@ def _complex_log1p(x: Any) -> Any:
     return tf.complex(tf.where(near, close, far), tf.math.atan2(b, 1 + a))
 
 
-def log2(x: Any, /) -> Any:
+def log2(x: Tensor, /) -> Any:
     x = floating(x)
     return _complex_log(x, _LN2) if x.dtype in COMPLEX else _portable.log2(x)
 
 
-def log10(x: Any, /) -> Any:
+def log10(x: Tensor, /) -> Any:
     x = floating(x)
     return _complex_log(x, _LN10) if x.dtype in COMPLEX else _portable.log10(x)
 
@@ -313,7 +314,7 @@ def atan2(x1: Any, x2: Any, /) -> Any:
     return _raw.Atan2(y=x1, x=x2)
 
 
-def tanh(x: Any, /) -> Any:
+def tanh(x: Tensor, /) -> Any:
     if type(x) is Eager and datatype_of(x) == FLOAT32_ENUM:  # `is_plain`, without the call
         return _raw.Tanh(x=x)
     x = floating(x)
@@ -321,7 +322,7 @@ def tanh(x: Any, /) -> Any:
     return y if x.dtype is FLOAT32 or x.dtype in FLOATING else _complex_tanh(x, y)
 
 
-def _complex_tanh(x: Any, y: Any) -> Any:
+def _complex_tanh(x: Tensor, y: Tensor) -> Any:
     """At the infinities the imaginary zero has the sign of x, where the kernel follows sin(2x)."""
     a, b = tf.math.real(x), tf.math.imag(x)
     limit = tf.complex(tf.math.real(y), _portable.copysign(tf.zeros_like(b), b))
@@ -338,7 +339,7 @@ def isclose(
 # Kinds of values ----------------------------------------------------------------------------------
 
 
-def _of_parts(fn: Any, x: Any, join: Any, otherwise: Any) -> Any:
+def _of_parts(fn: Any, x: Tensor, join: Any, otherwise: Any) -> Any:
     if x.dtype in FLOATING:
         return fn(x)
     if x.dtype in COMPLEX:
@@ -346,20 +347,20 @@ def _of_parts(fn: Any, x: Any, join: Any, otherwise: Any) -> Any:
     return otherwise(x, tf.bool)
 
 
-def isnan(x: Any, /) -> Any:
+def isnan(x: Tensor, /) -> Any:
     return _of_parts(tf.math.is_nan, x, tf.logical_or, tf.zeros_like)
 
 
-def isinf(x: Any, /) -> Any:
+def isinf(x: Tensor, /) -> Any:
     return _of_parts(tf.math.is_inf, x, tf.logical_or, tf.zeros_like)
 
 
-def isfinite(x: Any, /) -> Any:
+def isfinite(x: Tensor, /) -> Any:
     return _of_parts(tf.math.is_finite, x, tf.logical_and, tf.ones_like)
 
 
 def nan_to_num(
-    x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: Tensor, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     return _portable.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
@@ -367,15 +368,15 @@ def nan_to_num(
 # Complex numbers ----------------------------------------------------------------------------------
 
 
-def real(x: Any, /) -> Any:
+def real(x: Tensor, /) -> Any:
     return tf.math.real(x) if x.dtype in COMPLEX else tf.identity(x)
 
 
-def imag(x: Any, /) -> Any:
+def imag(x: Tensor, /) -> Any:
     return tf.math.imag(x) if x.dtype in COMPLEX else tf.zeros_like(x)
 
 
-def conj(x: Any, /) -> Any:
+def conj(x: Tensor, /) -> Any:
     return tf.math.conj(x) if x.dtype in COMPLEX else tf.identity(x)
 
 
@@ -386,5 +387,5 @@ def logical_xor(x1: Any, x2: Any, /) -> Any:
     return tf.not_equal(_truth(x1), _truth(x2))
 
 
-def logical_not(x: Any, /) -> Any:
+def logical_not(x: Tensor, /) -> Any:
     return tf.logical_not(truth(x))

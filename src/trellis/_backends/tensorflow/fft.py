@@ -7,18 +7,19 @@ import tensorflow as tf
 from ..._core.errors import DtypeError
 from ..._core.shapes import check_points, normal_axes
 from ._helpers import COMPLEX, default_float, floating, move, on, rank, sizes
+from ._types import Tensor
 from .casting import as_dtype
 from .manipulation import roll
 
 
-def _complex(x: Any) -> Any:
+def _complex(x: Tensor) -> Any:
     if x.dtype in COMPLEX:
         return x
     x = floating(x)
     return tf.cast(x, tf.complex128 if x.dtype is tf.float64 else tf.complex64)
 
 
-def _real(x: Any, name: str) -> Any:
+def _real(x: Tensor, name: str) -> Any:
     if x.dtype in COMPLEX:
         raise DtypeError(
             f"{name}() expects real values, got {x.dtype.name}. Use {name.replace('r', '')}()."
@@ -27,7 +28,7 @@ def _real(x: Any, name: str) -> Any:
     return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
 
 
-def _sized(x: Any, n: Any) -> Any:
+def _sized(x: Tensor, n: Any) -> Any:
     """The last axis cut off or filled with zeros to length n."""
     length = sizes(x)[-1]
     if isinstance(length, int) and isinstance(n, int):
@@ -40,7 +41,7 @@ def _sized(x: Any, n: Any) -> Any:
     return tf.pad(x, [[0, 0]] * (rank(x) - 1) + [[0, tf.maximum(n - length, 0)]])
 
 
-def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
+def _scaled(x: Tensor, n: Any, norm: str, whole: str) -> Any:
     """Multiply by 1/n for the norm `whole`, by n for its opposite, by a root for "ortho"."""
     real = x.dtype.real_dtype
     count = tf.cast(n, real)
@@ -48,7 +49,7 @@ def _scaled(x: Any, n: Any, norm: str, whole: str) -> Any:
     return x * tf.cast(factor if whole == "divide" else 1 / factor, x.dtype)
 
 
-def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = move(_complex(x), axis, -1)
     n = sizes(x)[-1] if n is None else n
     check_points(n)
@@ -58,7 +59,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwar
     return move(result, -1, axis)
 
 
-def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = move(_complex(x), axis, -1)
     n = sizes(x)[-1] if n is None else n
     check_points(n)
@@ -68,7 +69,7 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return move(result, -1, axis)
 
 
-def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = move(_real(x, "rfft"), axis, -1)
     n = sizes(x)[-1] if n is None else n
     check_points(n)
@@ -78,7 +79,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
     return move(result, -1, axis)
 
 
-def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     x = move(_complex(x), axis, -1)
     n = 2 * (sizes(x)[-1] - 1) if n is None else n
     check_points(n)
@@ -88,11 +89,11 @@ def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return move(result, -1, axis)
 
 
-def _half_spectrum(x: Any, n: Any) -> Any:
+def _half_spectrum(x: Tensor, n: Any) -> Any:
     return tf.signal.rfft(x, [n])
 
 
-def _from_half_spectrum(x: Any, n: Any) -> Any:
+def _from_half_spectrum(x: Tensor, n: Any) -> Any:
     return tf.signal.irfft(x, [n])
 
 
@@ -118,13 +119,13 @@ def _frequencies(index: Any, duration: float, dtype: Any) -> Any:
     return tf.cast(tf.cast(index, tf.float64) / duration, dtype)
 
 
-def fftshift(x: Any, /, *, axes: Any = None) -> Any:
+def fftshift(x: Tensor, /, *, axes: Any = None) -> Any:
     places = normal_axes(axes, rank(x))
     shape = sizes(x)
     return roll(x, [shape[a] // 2 for a in places], axis=places)
 
 
-def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
+def ifftshift(x: Tensor, /, *, axes: Any = None) -> Any:
     places = normal_axes(axes, rank(x))
     shape = sizes(x)
     return roll(x, [-(shape[a] // 2) for a in places], axis=places)

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..interface import AuxFn, ListFn
+from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 
@@ -68,7 +69,7 @@ def jacobian(fn: ListFn, xs: list[Any]) -> list[list[Any]]:
     return [_rows(tape, y, leaves) for y in outputs]
 
 
-def _rows(tape: Any, y: Any, leaves: list[Any]) -> list[Any]:
+def _rows(tape: Any, y: Tensor, leaves: list[Any]) -> list[Any]:
     """One backward pass per element of one output."""
     size = y.shape.num_elements()
     flat_eye = tf.reshape(tf.eye(size, dtype=y.dtype), [size, *y.shape])
@@ -107,12 +108,12 @@ def vmap(
     return [_from_front(y, axis) for y, axis in zip(outputs, spread, strict=True)]
 
 
-def _to_front(x: Any, axis: int) -> Any:
+def _to_front(x: Tensor, axis: int) -> Any:
     axis = axis % len(x.shape)
     return tf.transpose(x, [axis, *[i for i in range(len(x.shape)) if i != axis]])
 
 
-def _from_front(x: Any, axis: int) -> Any:
+def _from_front(x: Tensor, axis: int) -> Any:
     axis = axis % len(x.shape)
     order = list(range(1, len(x.shape)))
     order.insert(axis, 0)

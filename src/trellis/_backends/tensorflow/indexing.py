@@ -24,9 +24,10 @@ from ._helpers import (
     tensor,
     wrapped,
 )
+from ._types import Tensor
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
     if axis is None:
         axis = only_axis("take", rank(x))
     axis = normal_axis(axis, rank(x))
@@ -35,7 +36,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return tf.gather(x, wrapped(tensor(indices), sizes(x)[axis]), axis=axis)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Any:
     x, indices = tensor(x), tensor(indices)
     ndim = rank(x)
     if rank(indices) != ndim:
@@ -60,12 +61,12 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 
 @tf.custom_gradient
-def _gathered(x: Any, indices: Any) -> Any:
+def _gathered(x: Tensor, indices: Tensor) -> Any:
     """tf.gather along the last axis; its own gradient takes 60 operations, this one 5."""
     width, rows = x.shape[-1], x.shape[:-1].num_elements()
     offsets = (np.arange(rows) * width).reshape(-1, 1).astype(indices.dtype.as_numpy_dtype)
 
-    def pull(g: Any) -> Any:
+    def pull(g: Tensor) -> Any:
         places = tf.reshape(tf.reshape(indices, (rows, indices.shape[-1])) + offsets, (-1,))
         summed = tf.math.unsorted_segment_sum(tf.reshape(g, (-1,)), places, rows * width)
         return tf.reshape(summed, x.shape), None
@@ -73,7 +74,7 @@ def _gathered(x: Any, indices: Any) -> Any:
     return tf.gather(x, indices, batch_dims=len(x.shape) - 1), pull
 
 
-def _known(x: Any, indices: Any) -> bool:
+def _known(x: Tensor, indices: Tensor) -> bool:
     if not (x.shape.is_fully_defined() and indices.shape.is_fully_defined()):
         return False
     return bool(x.shape[:-1] != indices.shape[:-1])
@@ -82,7 +83,7 @@ def _known(x: Any, indices: Any) -> bool:
 # Functional updates -------------------------------------------------------------------------------
 
 
-def _rows(x: Any, idx: Any) -> Any:
+def _rows(x: Tensor, idx: Any) -> Any:
     """Row numbers, where `idx` names whole rows of the first axis by integers; else None."""
     if type(idx) is int:
         idx = tf.constant(idx, tf.int64)
@@ -91,13 +92,13 @@ def _rows(x: Any, idx: Any) -> Any:
     return wrapped(idx, sizes(x)[0])
 
 
-def _targets(x: Any, idx: Any) -> Any:
+def _targets(x: Tensor, idx: Any) -> Any:
     """The flat positions that `x[idx]` names."""
     shape = sizes(x)
     return getitem(tf.reshape(tf.range(size(x)), shape), idx)
 
 
-def _update(scatter: Any, x: Any, idx: Any, value: Any) -> Any:
+def _update(scatter: Any, x: Tensor, idx: Any, value: Any) -> Any:
     """`scatter(x, indices, value)` at rows where that will do, else element by element."""
     x = tensor(x)
     value = scalar(value, x.dtype) if isinstance(value, SCALARS) else _cast(value, x.dtype)
@@ -127,11 +128,11 @@ def _spread(value: Any, shape: Any) -> Any:
     return broadcast(value, shape)
 
 
-def index_set(x: Any, idx: Any, value: Any) -> Any:
+def index_set(x: Tensor, idx: Any, value: Any) -> Any:
     return _update(_scatter_set, x, idx, value)
 
 
-def _scatter_set(x: Any, index: Any, value: Any) -> Any:
+def _scatter_set(x: Tensor, index: Any, value: Any) -> Any:
     """At repeated places every write carries the last value, and only the last one has a
     gradient.
     """
@@ -144,28 +145,28 @@ def _scatter_set(x: Any, index: Any, value: Any) -> Any:
     return tf.tensor_scatter_nd_update(x, index, value)
 
 
-def index_add(x: Any, idx: Any, value: Any) -> Any:
+def index_add(x: Tensor, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_add, x, idx, value)
 
 
-def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+def index_multiply(x: Tensor, idx: Any, value: Any) -> Any:
     return _update(_scatter_multiply, x, idx, value)
 
 
-def index_min(x: Any, idx: Any, value: Any) -> Any:
+def index_min(x: Tensor, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_min, x, idx, value)
 
 
-def index_max(x: Any, idx: Any, value: Any) -> Any:
+def index_max(x: Tensor, idx: Any, value: Any) -> Any:
     return _update(tf.tensor_scatter_nd_max, x, idx, value)
 
 
-def _scatter_multiply(x: Any, index: Any, value: Any) -> Any:
+def _scatter_multiply(x: Tensor, index: Any, value: Any) -> Any:
     """There is no such scatter: multiply the factors of each row first, one where there is none."""
     return x * tf.math.unsorted_segment_prod(value, index[..., 0], sizes(x)[0])
 
 
-def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+def update_slice(x: Tensor, values: Tensor, start: Any, /, *, axis: int) -> Any:
     """By a choice, whose shapes are known: tf.slice of an unknown length would lose them."""
     x, values = tensor(x), tensor(values)
     axis = normal_axis(axis, rank(x))
@@ -178,7 +179,7 @@ def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
     return tf.where(tf.reshape(is_new, shape), values, x)
 
 
-def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+def segment_sum(x: Tensor, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Sum the rows that share a segment number; rows with a negative number are left out."""
     if segment_ids.dtype not in (tf.int32, tf.int64):
         segment_ids = tf.cast(segment_ids, tf.int64)

@@ -7,9 +7,10 @@ import tensorflow as tf
 
 from ..._core.errors import CopyError, TracingError
 from ._helpers import is_aligned, on
+from ._types import Tensor
 
 
-def check_leaving(x: Any, /) -> None:
+def check_leaving(x: Tensor, /) -> None:
     """Raise where `x` has no value yet."""
     if not hasattr(x, "numpy"):
         raise TracingError(
@@ -19,7 +20,7 @@ def check_leaving(x: Any, /) -> None:
         )
 
 
-def to_numpy(x: Any, /) -> Any:
+def to_numpy(x: Tensor, /) -> Any:
     """The values as a NumPy array; a read-only view of the tensor's memory on the CPU.
 
     bfloat16 comes as ml_dtypes.bfloat16, which TensorFlow brings along.
@@ -33,7 +34,7 @@ def to_numpy(x: Any, /) -> Any:
     return np.asarray(tensor)
 
 
-def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     """A tensor of a NumPy array. TensorFlow copies, unless `copy=False` asks to share the
     memory.
     """

@@ -10,7 +10,7 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.guards import singular
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
-from ..._core.shapes import normal_axes
+from ..._core.shapes import check_three, normal_axes, normal_axis
 from ..shared.norms import norm_of_vectors
 from ._helpers import (
     COMPLEX,
@@ -19,11 +19,14 @@ from ._helpers import (
     broadcast_shape,
     floating,
     floating_pair,
+    move,
+    pair,
     rank,
     sizes,
     tensor,
 )
 from ._portable import safe_sqrt
+from ._types import Tensor
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -34,7 +37,7 @@ from .tracing import is_concrete
 _xp: Any = sys.modules[__package__]
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: Tensor) -> Any:
     """A matrix in a type that the decompositions have kernels for."""
     if rank(x) < 2:
         raise ShapeError(f"Expected matrices, arrays with at least two axes, got {rank(x)}.")
@@ -42,7 +45,7 @@ def _matrix(x: Any) -> Any:
     return tf.cast(x, tf.float32) if x.dtype.size == 2 else x
 
 
-def _back(result: Any, x: Any) -> Any:
+def _back(result: Any, x: Tensor) -> Any:
     """The 16-bit floats get their own type back."""
     return tf.cast(result, x.dtype) if x.dtype in FLOATING and x.dtype.size == 2 else result
 
@@ -50,7 +53,7 @@ def _back(result: Any, x: Any) -> Any:
 # Products -----------------------------------------------------------------------------------------
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Tensor, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     result = (
@@ -65,7 +68,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return tf.identity(result)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Any:
     rows, columns = sizes(x)[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns:
         return (
@@ -81,7 +84,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 # Solving ------------------------------------------------------------------------------------------
 
 
-def inv(x: Any, /) -> Any:
+def inv(x: Tensor, /) -> Any:
     return _back(tf.linalg.inv(_matrix(x)), x)
 
 
@@ -101,27 +104,27 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return tf.squeeze(result, [-1]) if rank(x2) == 1 else result
 
 
-def det(x: Any, /) -> Any:
+def det(x: Tensor, /) -> Any:
     return _back(_determinant(_matrix(x)), x)
 
 
 @tf.custom_gradient
-def _determinant(x: Any) -> Any:
+def _determinant(x: Tensor) -> Any:
     """TensorFlow's own gradient takes the inverse, which singular matrices do not have."""
 
-    def grad(upstream: Any) -> Any:
+    def grad(upstream: Tensor) -> Any:
         return upstream[..., None, None] * tf.math.conj(_cofactors(x))
 
     return tf.linalg.det(x), grad
 
 
 @tf.custom_gradient
-def _cofactors(x: Any) -> Any:
+def _cofactors(x: Tensor) -> Any:
     """det(x) times the transposed inverse, out of the SVD; of singular matrices one derivative
     only.
     """
 
-    def grad(upstream: Any) -> Any:
+    def grad(upstream: Tensor) -> Any:
         inverse = tf.linalg.matrix_transpose(tf.linalg.inv(x))
         scale = _determinant(x)[..., None, None]
         total = tf.reduce_sum(upstream * tf.math.conj(inverse * scale), [-2, -1], True)
@@ -139,23 +142,23 @@ def _cofactors(x: Any) -> Any:
     return out, grad
 
 
-def slogdet(x: Any, /) -> SlogdetResult[Any]:
+def slogdet(x: Tensor, /) -> SlogdetResult[Any]:
     sign, logabsdet = tf.linalg.slogdet(_matrix(x))
     if logabsdet.dtype in COMPLEX:
         logabsdet = tf.math.real(logabsdet)
     return SlogdetResult(_back(sign, x), _back(logabsdet, x))
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Any:
     return _back(_pseudo_inverse(_matrix(x), rtol), x)
 
 
-def _pseudo_inverse(x: Any, rtol: Any) -> Any:
+def _pseudo_inverse(x: Tensor, rtol: Any) -> Any:
     @tf.custom_gradient
-    def inverse(x: Any) -> Any:
+    def inverse(x: Tensor) -> Any:
         # The derivative of Golub and Pereyra: that of the SVD has no value where singular values
         # coincide.
-        def grad(upstream: Any) -> Any:
+        def grad(upstream: Tensor) -> Any:
             p = _pseudo_inverse(x, rtol)
             p_h, up_h = tf.linalg.adjoint(p), tf.linalg.adjoint(upstream)
             rows = up_h @ p @ p_h
@@ -172,7 +175,7 @@ def _pseudo_inverse(x: Any, rtol: Any) -> Any:
     return inverse(x)
 
 
-def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
+def _cutoff(x: Tensor, s: Any, rtol: Any) -> Any:
     """Singular values up to here count as zero; one number per matrix."""
     largest = tf.reduce_max(s, -1, True) if s.shape[-1] != 0 else tf.zeros_like(s[..., :1])
     if rtol is None:
@@ -189,7 +192,7 @@ def _epsilon(dtype: Any) -> float:
     return 2.0**-52 if dtype is tf.float64 else 2.0**-23
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Any:
     x = _matrix(x)
     s = svdvals(x)
     return tf.reduce_sum(tf.cast(s > _cutoff(x, s, rtol), tf.int64), -1)
@@ -198,7 +201,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 # Decompositions -----------------------------------------------------------------------------------
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
     matrix = _matrix(x)
     lower = tf.linalg.cholesky(matrix)
     # The kernel cannot raise: it leaves nan in one triangle and old memory in the other.
@@ -211,7 +214,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     return _back(tf.linalg.adjoint(lower) if upper else lower, x)
 
 
-def eigh(x: Any, /) -> EighResult[Any]:
+def eigh(x: Tensor, /) -> EighResult[Any]:
     matrix = _matrix(x)
     # The gradient of the kernel stands in the lower triangle only.
     matrix = (matrix + tf.linalg.adjoint(matrix)) / 2
@@ -221,14 +224,14 @@ def eigh(x: Any, /) -> EighResult[Any]:
     return EighResult(_back(values, x), _back(vectors, x))
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult[Any]:
     matrix = _matrix(x)
     scale = _extreme_size(matrix)
     q, r = tf.linalg.qr(matrix / scale, full_matrices=mode == "complete")
     return QRResult(_back(q, x), _back(r * scale, x))
 
 
-def _extreme_size(x: Any) -> Any:
+def _extreme_size(x: Tensor) -> Any:
     """The largest part of each matrix where its square would overflow or vanish, 1 elsewhere.
 
     The kernel takes lengths by squares: infinite from 1e19 on in float32.
@@ -243,19 +246,19 @@ def _extreme_size(x: Any) -> Any:
     return tf.cast(tf.where(is_extreme, size, tf.ones([], size.dtype)), x.dtype)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     s, u, v = tf.linalg.svd(_matrix(x), full_matrices=full_matrices)
     return SVDResult(_back(u, x), _back(s, x), _back(tf.linalg.adjoint(v), x))
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Tensor, /) -> Any:
     return _back(tf.linalg.svd(_matrix(x), compute_uv=False), x)
 
 
 # Norms --------------------------------------------------------------------------------------------
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = floating(x)
     axes = normal_axes(axis, rank(x))
     if ord == 2:
@@ -264,3 +267,18 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         )
         return safe_sqrt(tf.reduce_sum(squares, axes, keepdims))
     return norm_of_vectors(_xp, x, axis=tuple(axes), keepdims=keepdims, ord=ord)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = pair(x1, x2)
+    first, second = normal_axis(axis, rank(x1)), normal_axis(axis, rank(x2))
+    x1, x2 = move(x1, first, -1), move(x2, second, -1)
+    check_three(x1.shape[-1], x2.shape[-1])
+    a, b = tf.unstack(x1, 3, -1), tf.unstack(x2, 3, -1)
+    parts = [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+    result = tf.stack(parts, -1)
+    return move(result, -1, axis if axis < 0 else first)

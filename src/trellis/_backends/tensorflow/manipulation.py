@@ -14,9 +14,10 @@ from ..._core.shapes import (
     permutation,
 )
 from ._helpers import SCALARS, as_shape, broadcast_shape, common, move, rank, scalar, sizes, tensor
+from ._types import Tensor
 
 
-def broadcast_to(x: Any, /, shape: Any) -> Any:
+def broadcast_to(x: Tensor, /, shape: Any) -> Any:
     return tf.broadcast_to(x, as_shape(shape))
 
 
@@ -39,22 +40,22 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     return tf.stack(same, normal_axis(axis, rank(same[0]) + 1))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(tf.unstack(x, axis=normal_axis(axis, rank(x))))
 
 
-def expand_dims(x: Any, /, axis: int) -> Any:
+def expand_dims(x: Tensor, /, axis: int) -> Any:
     check_new_axis(axis, rank(x))
     return tf.expand_dims(x, axis)
 
 
-def squeeze(x: Any, /, axis: Any) -> Any:
+def squeeze(x: Tensor, /, axis: Any) -> Any:
     axes = normal_axes(axis, rank(x))
     check_squeezable(axes, x.shape.as_list())
     return tf.squeeze(x, axes) if axes else tf.identity(x)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: Tensor, /, shape: Any, *, copy: bool | None = None) -> Any:
     sizes = as_shape(shape)
     if isinstance(sizes, list) and None in sizes:  # axes that stay, of unknown sizes
         dynamic = tf.shape(x)
@@ -65,15 +66,15 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     return result
 
 
-def permute_dims(x: Any, /, axes: Any) -> Any:
+def permute_dims(x: Tensor, /, axes: Any) -> Any:
     return tf.transpose(x, permutation(axes, rank(x)))
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Any:
+def flip(x: Tensor, /, *, axis: Any = None) -> Any:
     return tf.reverse(x, normal_axes(axis, rank(x)))
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
         return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), sizes(x))
     ndim = rank(x)
@@ -84,7 +85,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     return tf.roll(x, shifts, axes) if axes else tf.identity(x)
 
 
-def tile(x: Any, repetitions: Any, /) -> Any:
+def tile(x: Tensor, repetitions: Any, /) -> Any:
     x = tensor(x)
     counts = list(repetitions)
     missing = len(counts) - rank(x)
@@ -97,7 +98,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     return tf.tile(x, counts)
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Any:
     x = tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
@@ -116,7 +117,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 # Beyond the standard ------------------------------------------------------------------------------
 
 
-def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(x: Tensor, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = tensor(x)
     if mode == "constant":
         if isinstance(constant_values, SCALARS):
@@ -144,7 +145,7 @@ def _pad_index(index: Any, count: Any, mode: str) -> Any:
     return tf.minimum(index, period - index) if count != 1 else tf.zeros_like(index)
 
 
-def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+def sliding_window(x: Tensor, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """Overlapping windows along an axis, laid out along a new last axis."""
     x = tensor(x)
     axis = normal_axis(axis, rank(x))

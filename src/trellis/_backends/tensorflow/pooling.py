@@ -7,9 +7,10 @@ import tensorflow as tf
 
 from ..shared.windows import WindowSpec, max_over_windows
 from ._private import is_recording
+from ._types import Tensor
 
 
-def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
+def max_pool(x: Tensor, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane."""
 
     def in_steps() -> Any:
@@ -23,7 +24,7 @@ def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     return tf.cond(is_plain, lambda: _by_kernel(x, spec), lambda: in_steps()[0]), None
 
 
-def _fits(x: Any, spec: WindowSpec) -> bool:
+def _fits(x: Tensor, spec: WindowSpec) -> bool:
     """Whether there is a kernel, and every window sees a number."""
     sizes = x.shape[1:-1]
     if spec.channel_first or max(spec.dilations) > 1 or len(sizes) > 3 or x.dtype != tf.float32:
@@ -37,7 +38,7 @@ def _fits(x: Any, spec: WindowSpec) -> bool:
     return True
 
 
-def _by_kernel(x: Any, spec: WindowSpec) -> Any:
+def _by_kernel(x: Tensor, spec: WindowSpec) -> Any:
     if any([max(pair) > 0 for pair in spec.padding]):
         x = tf.pad(x, [(0, 0), *spec.padding, (0, 0)], constant_values=float("-inf"))
     if len(spec.window) == 1:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from ..._core.errors import ShapeError
 from ..._core.shapes import check_lengths, normal_axes, normal_axis
 from ._helpers import COMPLEX, FLOAT32, common, move, pair, rank
+from ._types import Tensor
 
 # Types without a kernel for contractions, and the type they wrap around in alike.
 _WIDER = {
@@ -45,7 +46,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return tf.squeeze(result, [-1]) if second == 1 else result
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Tensor, /) -> Any:
     if rank(x) < 2:
         raise ShapeError(f"matrix_transpose() expects at least two axes, got {rank(x)}.")
     return tf.linalg.matrix_transpose(x)

@@ -27,6 +27,7 @@ from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import on, sizes
 from ._private import Symbolic
+from ._types import Tensor
 from .tracing import is_concrete
 
 _SQRT2 = 2.0**0.5
@@ -59,16 +60,16 @@ def key_of_seed(seed: Any) -> Any:
     return tf.cast(tf.stack([_right(wide, _u64(32)), _and(wide, _u64(MASK))], axis=-1), tf.uint32)
 
 
-def as_raw_key(key: Any) -> Any:
+def as_raw_key(key: Tensor) -> Any:
     return key
 
 
-def key_device(x: Any) -> Any:
+def key_device(x: Tensor) -> Any:
     """Where the key of a draw beside `x` belongs: the framework itself brings arrays together."""
     return None
 
 
-def split(key: Any, shape: tuple[int, ...]) -> Any:
+def split(key: Tensor, shape: tuple[int, ...]) -> Any:
     known = _words_of(key)
     if known is not None:
         return tf.reshape(tf.constant(blocks.pairs(known, prod(shape))), (*shape, 2))
@@ -90,7 +91,7 @@ class _Keys(Symbolic):  # type: ignore[misc]
         return iter(tf.unstack(self))
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Tensor, data: Any) -> Any:
     # As an array: TensorFlow keeps a tensor of every Python number that it is ever given.
     count = tf.constant(np.uint32(data)) if isinstance(data, int) else tf.cast(data, tf.uint32)
     x0, x1 = _hash(key[..., 0], key[..., 1], tf.zeros_like(count), count)
@@ -114,7 +115,7 @@ def _hash(k0: Any, k1: Any, c0: Any, c1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
-def _hash_counters(key: Any, size: int) -> tuple[Any, Any]:
+def _hash_counters(key: Tensor, size: int) -> tuple[Any, Any]:
     counters = tf.range(size, dtype=tf.int64)
     low = tf.cast(counters, tf.uint32)
     high = (
@@ -125,7 +126,7 @@ def _hash_counters(key: Any, size: int) -> tuple[Any, Any]:
     return _hash(key[..., 0], key[..., 1], high, low)
 
 
-def _words_of(key: Any) -> tuple[int, int] | None:
+def _words_of(key: Tensor) -> tuple[int, int] | None:
     """The words of a key that can be looked at now; None while a function is traced."""
     if not is_concrete(key):
         return None
@@ -143,11 +144,11 @@ def _roomy(size: int) -> int:
 # -----------------------------------------------------------------------------
 
 
-def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def bits(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     return _draw(_bits, blocks.bits, key, shape, dtype)
 
 
-def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+def keep(key: Tensor, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32.
 
     While tf.function traces with an open batch, a size of `shape` may be None: that of `like`.
@@ -167,7 +168,7 @@ def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     return tf.reshape(mask[:size] if size % 2 and length == half else mask, shape)
 
 
-def _keep_open(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+def _keep_open(key: Tensor, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     known = [n if m is None else m for m, n in zip(shape, sizes(like), strict=True)]
     size = tf.reduce_prod(tf.stack([tf.cast(n, tf.int64) for n in known]))
     # A batch has fewer than 2**33 elements, so the upper words of the counters are zeros.
@@ -176,21 +177,21 @@ def _keep_open(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> A
     return tf.reshape(words[:size] >= _u32(threshold), known)
 
 
-def _keep(key: Any, size: int, threshold: Any, dtype: Any = None) -> Any:
+def _keep(key: Tensor, size: int, threshold: Any, dtype: Any = None) -> Any:
     return tf.concat(_hash_counters(key, size), 0) >= threshold
 
 
-def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def uniform(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
     return _draw(_uniform, blocks.uniform, key, shape, dtype)
 
 
-def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def normal(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     """Standard normals: the inverse error function of a uniform in (-1, 1)."""
     return _draw(_normal, blocks.normal, key, shape, dtype)
 
 
-def _draw(sampler: Any, by_blocks: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _draw(sampler: Any, by_blocks: Any, key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     size = prod(shape)
     known = _words_of(key)
     if known is None:
@@ -229,7 +230,7 @@ def _compiled(sampler: Any, dtype: Any) -> Any:
     return found
 
 
-def _bits(key: Any, size: int, dtype: Any) -> Any:
+def _bits(key: Tensor, size: int, dtype: Any) -> Any:
     return _joined(*_hash_counters(key, size), dtype)
 
 
@@ -239,7 +240,7 @@ def _joined(x0: Any, x1: Any, dtype: Any) -> Any:
     return tf.cast(_and(_xor(x0, x1), _u32(dtype.max)), dtype)
 
 
-def _uniform(key: Any, size: int, dtype: Any) -> Any:
+def _uniform(key: Tensor, size: int, dtype: Any) -> Any:
     return _fractions(*_hash_counters(key, size), dtype)
 
 
@@ -258,7 +259,7 @@ def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
 _HALF_ULP = {tf.float16: 2.0**-11, tf.bfloat16: 2.0**-8, tf.float32: 2.0**-24, tf.float64: 2.0**-53}
 
 
-def _normal(key: Any, size: int, dtype: Any) -> Any:
+def _normal(key: Tensor, size: int, dtype: Any) -> Any:
     return _normals_of(_uniform(key, size, dtype))
 
 
@@ -268,14 +269,14 @@ def _normals_of(u: Any) -> Any:
     return erfinv(x) * tf.constant(_SQRT2, u.dtype)
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Any:
     total = x * tf.constant(coefficients[0], x.dtype) + tf.constant(coefficients[1], x.dtype)
     for c in coefficients[2:]:
         total = total * x + tf.constant(c, x.dtype)
     return total
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: Tensor) -> Any:
     """The inverse error function with JAX's polynomials; half precision goes through float32."""
     if x.dtype in (tf.float16, tf.bfloat16):
         return tf.cast(erfinv(tf.cast(x, tf.float32)), x.dtype)
@@ -301,7 +302,7 @@ def erfinv(x: Any) -> Any:
 
 
 def randint(
-    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+    key: Tensor, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
 ) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     keys = split(key, (2,))
@@ -320,13 +321,13 @@ def randint(
     return tf.cast(tf.cast(low, unsigned) + _remainder(offset, span), dtype)
 
 
-def _remainder(x: Any, span: Any) -> Any:
+def _remainder(x: Tensor, span: Any) -> Any:
     # A span of zero stands for 2**bits: the remainder is x itself.
     is_full = tf.equal(span, tf.zeros_like(span))
     return tf.where(is_full, x, tf.math.floormod(x, tf.where(is_full, tf.ones_like(span), span)))
 
 
-def permutation(key: Any, length: int) -> Any:
+def permutation(key: Tensor, length: int) -> Any:
     known = _words_of(key)
     if known is not None:
         return tf.constant(blocks.permutation(known, length), tf.int64)
@@ -343,24 +344,24 @@ def permutation(key: Any, length: int) -> Any:
 # --------------------------------------------------
 
 
-def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def words(key: Tensor, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return _split_words(tf.cast(bits(key, shape, tf.uint64), tf.int64))
 
 
-def _split_words(x: Any) -> tuple[Any, Any]:
+def _split_words(x: Tensor) -> tuple[Any, Any]:
     mask = tf.constant(MASK, tf.int64)
     return _and(_right(x, tf.constant(32, tf.int64)), mask), _and(x, mask)
 
 
-def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+def multiply_words(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return _split_words(x * y)
 
 
-def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+def add_words(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return _split_words(x + y)
 
 
-def log2_fraction(y: Any) -> Any:
+def log2_fraction(y: Tensor) -> Any:
     """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
     digit."""
     fraction = tf.zeros_like(y)
@@ -373,7 +374,7 @@ def log2_fraction(y: Any) -> Any:
     return tf.cast(fraction, tf.int32)
 
 
-def to_words(x: Any) -> tuple[Any, Any]:
+def to_words(x: Tensor) -> tuple[Any, Any]:
     """The two's complement of integers in 64 bits, as an upper and a lower word."""
     if isinstance(x, int):
         return tf.constant(x >> 32 & MASK, tf.int64), tf.constant(x & MASK, tf.int64)
@@ -395,7 +396,7 @@ class _Ops:
     sqrt, floor, abs, lgamma = tf.sqrt, tf.floor, tf.abs, tf.math.lgamma
 
     @staticmethod
-    def split_keys(keys: Any, number: int) -> list[Any]:
+    def split_keys(keys: Tensor, number: int) -> list[Any]:
         zero = tf.zeros_like(keys[:, 0])
         return [
             tf.stack(_hash(keys[:, 0], keys[:, 1], zero, zero + _u32(i)), axis=-1)
@@ -403,32 +404,32 @@ class _Ops:
         ]
 
     @staticmethod
-    def where_key(condition: Any, keys: Any, others: Any) -> Any:
+    def where_key(condition: Tensor, keys: Tensor, others: Any) -> Any:
         return tf.where(condition[:, None], keys, others)
 
     @staticmethod
-    def uniform_of(keys: Any, like: Any) -> Any:
+    def uniform_of(keys: Tensor, like: Any) -> Any:
         zero = tf.zeros_like(keys[:, 0])
         return _fractions(*_hash(keys[:, 0], keys[:, 1], zero, zero), like.dtype)
 
     @staticmethod
-    def normal_of(keys: Any, like: Any) -> Any:
+    def normal_of(keys: Tensor, like: Any) -> Any:
         return _normals_of(_Ops.uniform_of(keys, like))
 
     @staticmethod
-    def split_key(key: Any, number: int) -> Any:
+    def split_key(key: Tensor, number: int) -> Any:
         return tf.unstack(split(key, (number,)))
 
     @staticmethod
-    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+    def uniform(key: Tensor, shape: tuple[int, ...]) -> Any:
         return uniform(key, shape, tf.float32)
 
     @staticmethod
-    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> Any:
+    def while_loop(condition: Tensor, body: Any, state: tuple[Any, ...]) -> Any:
         return tf.while_loop(condition, body, state)
 
 
-def gamma(key: Any, a: Any, log_space: bool) -> Any:
+def gamma(key: Tensor, a: Any, log_space: bool) -> Any:
     """Gamma draws of the shape of `a`; differentiable in `a`."""
     keys = split(key, (prod(a.shape),))
 
@@ -436,7 +437,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
     def draw(alpha: Any) -> Any:
         draws = rejection.gamma(_Ops, keys, alpha, log_space)
 
-        def pull_back(g: Any) -> Any:
+        def pull_back(g: Tensor) -> Any:
             # In float64: the kernel's float32 is off by a tenth for large alpha.
             wide = tf.cast(draws, tf.float64)
             x = tf.maximum(tf.exp(wide) if log_space else wide, tf.constant(1e-300, tf.float64))
@@ -448,7 +449,7 @@ def gamma(key: Any, a: Any, log_space: bool) -> Any:
     return tf.reshape(draw(tf.reshape(a, (-1,))), a.shape)
 
 
-def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+def poisson(key: Tensor, lam: Any, dtype: Any) -> Any:
     """Poisson draws of the shape of the rates `lam`."""
     rate = tf.cast(lam, tf.float32)
     whole = tf.where((rate >= 0) & (rate < float("inf")), tf.floor(rate), tf.zeros_like(rate))

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ._recorded import Backward, recorded
+from ._types import Tensor
 
 # `scan` over one step serves here.
 RECURRENCES: dict[str, Callable[..., Any]] = {}
@@ -16,7 +17,7 @@ _UNROLLED_STEPS = 64
 
 
 def lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent_kernel: Tensor, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in); one product serves the inputs of all steps."""
     x, h, c = [tf.convert_to_tensor(array) for array in (x, h, c)]
@@ -41,7 +42,7 @@ def lstm(
     steps = tf.shape(inputs)[0]
     array = tf.TensorArray(inputs.dtype, size=steps, element_shape=h.shape)
 
-    def body(t: Any, array: Any, h: Any, c: Any) -> Any:
+    def body(t: Any, array: Any, h: Tensor, c: Tensor) -> Any:
         h, c = _lstm_step(inputs[t], h, c, recurrent_kernel)
         return t + 1, array.write(t, h), h, c
 
@@ -53,19 +54,19 @@ def lstm(
     return hs, (h, c)
 
 
-def _lstm_step(at: Any, h: Any, c: Any, recurrent_kernel: Any) -> tuple[Any, Any]:
+def _lstm_step(at: Any, h: Tensor, c: Tensor, recurrent_kernel: Tensor) -> tuple[Any, Any]:
     i, f, g, o = tf.split(at + h @ recurrent_kernel, 4, -1)
     c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
     return tf.sigmoid(o) * tf.tanh(c), c
 
 
-def _is_even(x: Any, h: Any, c: Any) -> bool:
+def _is_even(x: Tensor, h: Tensor, c: Tensor) -> bool:
     """Whether every size is known, and nothing is broadcast along the batch; there are steps."""
     is_known = x.shape.is_fully_defined() and h.shape.is_fully_defined()
     return is_known and 0 not in x.shape and h.shape == c.shape and h.shape[0] == x.shape[1]
 
 
-def _inputs_of_steps(x: Any, kernel: Any, bias: tuple[Any, ...]) -> list[Any]:
+def _inputs_of_steps(x: Tensor, kernel: Tensor, bias: tuple[Any, ...]) -> list[Any]:
     time, batch, channels = x.shape
     inputs = tf.reshape(x, [-1, channels]) @ kernel
     inputs = tf.nn.bias_add(inputs, bias[0]) if bias else inputs
@@ -73,7 +74,9 @@ def _inputs_of_steps(x: Any, kernel: Any, bias: tuple[Any, ...]) -> list[Any]:
     return found
 
 
-def _unrolled(x: Any, h: Any, c: Any, kernel: Any, recurrent: Any, *bias: Any) -> list[Any]:
+def _unrolled(
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent: Any, *bias: Any
+) -> list[Any]:
     hs = []
     for at in _inputs_of_steps(x, kernel, bias):
         h, c = _lstm_step(at, h, c, recurrent)
@@ -82,7 +85,7 @@ def _unrolled(x: Any, h: Any, c: Any, kernel: Any, recurrent: Any, *bias: Any) -
 
 
 def _unrolled_and_back(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent: Any, *bias: Any
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent: Any, *bias: Any
 ) -> tuple[list[Any], Backward]:
     """The same; the gradients of the weights are one product over all steps, where a tape would
     have one for each and keep them all until it adds them.

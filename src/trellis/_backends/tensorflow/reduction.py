@@ -22,13 +22,14 @@ from ._helpers import (
     tensor,
     truth,
 )
+from ._types import Tensor
 from .casting import as_dtype, astype
 
 # As in elementwise.py: without the layers of Python above the kernels.
 _raw = tf.raw_ops
 
 
-def _widened(x: Any, dtype: Any) -> Any:
+def _widened(x: Tensor, dtype: Any) -> Any:
     """Sums and products of integers are counted in 64 bits."""
     if dtype is not None:
         return astype(x, as_dtype(dtype), copy=False)
@@ -39,17 +40,17 @@ def _widened(x: Any, dtype: Any) -> Any:
     return tensor(x)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if dtype is not None or x.dtype is not FLOAT32:
         x = _widened(x, dtype)
     return _raw.Sum(input=x, axis=reduced_axes(axis, rank(x)), keep_dims=keepdims)
 
 
-def _axis(axis: Any, x: Any) -> Any:
+def _axis(axis: Any, x: Tensor) -> Any:
     return None if axis is None else reduced_axes(axis, rank(x))
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     x = _widened(x, dtype)
     if x.dtype not in INEXACT:
         return tf.reduce_prod(x, _axis(axis, x), keepdims)
@@ -68,24 +69,24 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 
 @tf.custom_gradient
-def _row_product(x: Any) -> Any:
+def _row_product(x: Tensor) -> Any:
     """The product of the last axis. TensorFlow's second derivative divides by x: NaN where x is
     zero.
     """
 
-    def grad(upstream: Any) -> Any:
+    def grad(upstream: Tensor) -> Any:
         before, after = _running_product(x, True, False), _running_product(x, True, True)
         return upstream[..., None] * tf.math.conj(before * after)
 
     return tf.reduce_prod(x, -1), grad
 
 
-def _running_product(x: Any, exclusive: bool, reverse: bool) -> Any:
+def _running_product(x: Tensor, exclusive: bool, reverse: bool) -> Any:
     """tf.math.cumprod of the last axis with a gradient that does not divide by x."""
 
     @tf.custom_gradient
-    def product(x: Any) -> Any:
-        def grad(upstream: Any) -> Any:
+    def product(x: Tensor) -> Any:
+        def grad(upstream: Tensor) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(x)
                 y = _doubling_product(x, exclusive, reverse)
@@ -96,7 +97,7 @@ def _running_product(x: Any, exclusive: bool, reverse: bool) -> Any:
     return product(x)
 
 
-def _doubling_product(x: Any, exclusive: bool, reverse: bool) -> Any:
+def _doubling_product(x: Tensor, exclusive: bool, reverse: bool) -> Any:
     """The running product in log2(n) multiplications of shifted copies."""
     if reverse:
         x = tf.reverse(x, [-1])
@@ -114,12 +115,12 @@ def _doubling_product(x: Any, exclusive: bool, reverse: bool) -> Any:
     return tf.reverse(x, [-1]) if reverse else x
 
 
-def _shifted(x: Any, step: int) -> Any:
+def _shifted(x: Tensor, step: int) -> Any:
     """Shift to the right, with ones coming in."""
     return tf.concat([tf.ones_like(x[..., :step]), x[..., :-step]], -1)
 
 
-def _refuse_nothing(name: str, x: Any, axes: Any) -> None:
+def _refuse_nothing(name: str, x: Tensor, axes: Any) -> None:
     """No element is the largest of none; TensorFlow answers with an infinity."""
     if x.shape.rank is None or 0 not in x.shape.as_list():
         return
@@ -128,7 +129,7 @@ def _refuse_nothing(name: str, x: Any, axes: Any) -> None:
             raise ShapeError(f"{name}() over axis {axis} of length 0 has no element to choose.")
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_any(x, _axis(axis, x), keepdims)
     axes = _axis(axis, x)
@@ -136,7 +137,7 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_max(x, axes, keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is tf.bool:
         return tf.reduce_all(x, _axis(axis, x), keepdims)
     axes = _axis(axis, x)
@@ -144,7 +145,7 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_min(x, axes, keepdims)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     x = floating(x)
     axes = reduced_axes(axis, rank(x))
     y = _raw.Mean(input=x, axis=axes, keep_dims=keepdims)
@@ -152,7 +153,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return y if x.dtype not in COMPLEX else y + _nothing(x, axes, keepdims)
 
 
-def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
+def _nothing(x: Tensor, axes: Any, keepdims: bool) -> Any:
     """nan where no element is reduced, 0 elsewhere."""
     count = _raw.Sum(input=tf.ones_like(x, x.dtype.real_dtype), axis=axes, keep_dims=keepdims)
     zero = tf.zeros_like(count)
@@ -160,7 +161,7 @@ def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
     return tf.complex(nan, nan)
 
 
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     x = floating(x)
     axes = normal_axes(axis, rank(x))
     distance = tf.abs(x - tf.reduce_mean(x, axes, True)) if x.dtype in COMPLEX else None
@@ -175,15 +176,15 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     return total / tf.where(divisor > 0, divisor, tf.cast(math.nan, divisor.dtype))
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_all(truth(x), _axis(axis, x), keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return tf.reduce_any(truth(x), _axis(axis, x), keepdims)
 
 
-def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def logsumexp(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     x = floating(x)
     if x.dtype not in COMPLEX:
         return tf.reduce_logsumexp(x, _axis(axis, x), keepdims)
@@ -198,7 +199,7 @@ def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 # Running totals -----------------------------------------------------------------------------------
 
 
-def _running_axis(x: Any, axis: int | None, function: str) -> tuple[Any, int]:
+def _running_axis(x: Tensor, axis: int | None, function: str) -> tuple[Any, int]:
     if axis is None:
         return tf.reshape(x, [-1]), only_axis(function, rank(x))
     return x, normal_axis(axis, rank(x))
@@ -210,7 +211,7 @@ def _with_initial(total: Any, axis: int, initial: Any) -> Any:
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     x, axis = _running_axis(_widened(x, dtype), axis, "cumulative_sum")
     total = tf.cumsum(x, axis)
@@ -218,7 +219,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     x, axis = _running_axis(_widened(x, dtype), axis, "cumulative_prod")
     if x.dtype in INEXACT:

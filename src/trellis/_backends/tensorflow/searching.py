@@ -19,9 +19,10 @@ from ._helpers import (
     sort_key,
     tensor,
 )
+from ._types import Tensor
 
 
-def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
+def _extreme(find: Any, x: Tensor, axis: int | None, keepdims: bool) -> Any:
     x = tensor(x)
     shape = [1] * rank(x)
     if axis is None:
@@ -44,19 +45,19 @@ def _extreme(find: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
     return tf.reshape(found, shape) if axis is None else tf.expand_dims(found, place)
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extreme(tf.argmax, x, axis, keepdims)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extreme(tf.argmin, x, axis, keepdims)
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Tensor) -> Any:
     return tf.convert_to_tensor(x) if x.dtype is tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
 
 
-def nonzero(x: Any, /) -> tuple[Any, ...]:
+def nonzero(x: Tensor, /) -> tuple[Any, ...]:
     if rank(x) == 0:
         raise ShapeError(
             "nonzero() of a 0-d array has no axis to count along. Reshape it to (1,) first."
@@ -76,7 +77,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return tf.reshape(found, sizes(x2))
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+def where(condition: Tensor, x1: Any, x2: Any, /) -> Any:
     if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
         x1, x2 = pair(_of_number(x1), _of_number(x2))
     else:
@@ -92,7 +93,7 @@ def _of_number(value: Any) -> Any:
     return tf.constant(value, default_float() if isinstance(value, float) else default_complex())
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
+def topk(x: Tensor, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Any, Any]:
     """The k largest (or smallest) values in order, and where they stand; ties by lower index."""
     x = tensor(x)
     axis = normal_axis(axis, rank(x))

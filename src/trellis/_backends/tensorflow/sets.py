@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from ..._core.results import UniqueAllResult
 from ._helpers import order, sizes, tensor
+from ._types import Tensor
 
 
-def unique_all(x: Any, /) -> UniqueAllResult[Any]:
+def unique_all(x: Tensor, /) -> UniqueAllResult[Any]:
     x = tensor(x)
     flat = tf.reshape(x, [-1])
     places = order(flat, False)

@@ -7,9 +7,10 @@ import tensorflow as tf
 from ..._core.guards import unordered
 from ..._core.shapes import normal_axis
 from ._helpers import move, order, rank, tensor
+from ._types import Tensor
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = tensor(x)
     if x.dtype.is_complex:
         raise unordered("argsort")
@@ -17,7 +18,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return move(order(move(x, axis, -1), descending), -1, axis)
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     x = tensor(x)
     if x.dtype.is_complex:
         raise unordered("sort")

@@ -1,8 +1,8 @@
 """Whether a compiler is at work, and whether values can be looked at."""
 
-from typing import Any
-
 import tensorflow as tf
+
+from ._types import Tensor
 
 
 def is_tracing() -> bool:
@@ -10,11 +10,11 @@ def is_tracing() -> bool:
     return bool(tf.inside_function())
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: Tensor) -> bool:
     """Whether the values of `x` can be looked at now."""
     return hasattr(x, "numpy") and not tf.inside_function()
 
 
-def lasts(x: Any) -> bool:
+def lasts(x: Tensor) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     return hasattr(x, "numpy")  # tensors of a graph have no values

@@ -13,6 +13,7 @@ import torch
 from ..._core import dtypes
 from ..._core.container import Container, unflatten_container
 from ..._core.errors import ArgumentTypeError, DeviceError
+from ._types import Tensor
 
 NATIVE: dict[str, Any] = {name: getattr(torch, name) for name in ("bool", *dtypes.NUMERIC)}
 NAMES: dict[Any, str] = {native: name for name, native in NATIVE.items()}
@@ -152,7 +153,7 @@ def all_same(xs: Any) -> Any:
     return [x.to(dtype) for x in xs]
 
 
-def ordered(x: Any) -> Any:
+def ordered(x: Tensor) -> Any:
     """An int64 tensor in the order of the unsigned tensor `x`."""
     carrier = x.to(torch.int64)
     return carrier ^ _SMALLEST_INT64 if x.dtype is torch.uint64 else carrier
@@ -163,7 +164,7 @@ def unordered(carrier: Any, dtype: Any) -> Any:
     return (carrier ^ _SMALLEST_INT64 if dtype is torch.uint64 else carrier).to(dtype)
 
 
-def as_float(x: Any) -> Any:
+def as_float(x: Tensor) -> Any:
     """Integers and bools become the default float."""
     return x if x.dtype in INEXACT else x.to(default_float())
 

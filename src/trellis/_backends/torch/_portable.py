@@ -77,7 +77,7 @@ def sign(x):
     return torch.sgn(x) if is_whole else torch.where(torch.isnan(x), x, torch.sgn(x))
 
 
-def imag(x):
+def imag(x, /):
     return torch.imag(x) if x.is_complex() else torch.zeros_like(x)
 
 

@@ -7,9 +7,12 @@ import torch.nn.functional as F
 
 from ._fused import Fused, differentiated, fastest
 from ._private import flash
+from ._types import Tensor
 
 
-def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+def attention(
+    query: Tensor, key: Tensor, value: Any, mask: Any, *, scale: float, is_causal: bool
+) -> Any:
     if mask is not None and mask.ndim < 2:
         mask = mask.reshape(1, -1)
     if mask is not None and is_causal:
@@ -25,13 +28,13 @@ def attention(query: Any, key: Any, value: Any, mask: Any, *, scale: float, is_c
         # The fused kernel writes -inf before it scales, which makes inf or nan of it.
         query, scale = query * scale, 1.0
 
-    def formula(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    def formula(query: Tensor, key: Tensor, value: Any, mask: Any) -> Any:
         return attention_weights(query, key, mask, scale=scale, is_causal=is_causal) @ value
 
-    def fused(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    def fused(query: Tensor, key: Tensor, value: Any, mask: Any) -> Any:
         return _fused_attention(query, key, value, mask, scale, is_causal)
 
-    def recorded(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    def recorded(query: Tensor, key: Tensor, value: Any, mask: Any) -> Any:
         if mask is None and _is_flash(query, key, value, scale, is_causal):
             return _Flash.apply(formula, scale, is_causal, query, key, value)
         return Fused.apply(fused, formula, query, key, value, mask)
@@ -44,7 +47,7 @@ _forward, _backward, _choice = flash
 _FLASH = 1  # among the kernels
 
 
-def _is_flash(query: Any, key: Any, value: Any, scale: float, is_causal: bool) -> bool:
+def _is_flash(query: Tensor, key: Tensor, value: Any, scale: float, is_causal: bool) -> bool:
     if _choice is None or not query.is_cpu or not query.ndim == key.ndim == value.ndim == 4:
         return False
     chosen = _choice(query, key, value, None, 0.0, is_causal, scale=scale)
@@ -56,7 +59,13 @@ class _Flash(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, formula: Any, scale: float, is_causal: bool, query: Any, key: Any, value: Any
+        ctx: Any,
+        formula: Any,
+        scale: float,
+        is_causal: bool,
+        query: Tensor,
+        key: Tensor,
+        value: Any,
     ) -> Any:
         y, sums = _forward(query, key, value, 0.0, is_causal, scale=scale)
         ctx.formula, ctx.scale, ctx.is_causal = formula, scale, is_causal
@@ -77,7 +86,7 @@ class _Flash(torch.autograd.Function):
 
 
 def _fused_attention(
-    query: Any, key: Any, value: Any, mask: Any, scale: float, is_causal: bool
+    query: Tensor, key: Tensor, value: Any, mask: Any, scale: float, is_causal: bool
 ) -> Any:
     """PyTorch's fast kernel knows four axes and no broadcasting; anything else is slow."""
     q, k, v = query.shape[:-2], key.shape[:-2], value.shape[:-2]
@@ -111,7 +120,7 @@ def _fused_attention(
     return y.reshape(batch + y.shape[-2:])
 
 
-def _four_axes(x: Any, batch: Any) -> Any:
+def _four_axes(x: Tensor, batch: Any) -> Any:
     """(..., L, F) as (1 or B, heads, L, F), stretched over the whole batch."""
     shape = x.shape[-2:]
     if x.shape[:-2] != batch:
@@ -121,7 +130,9 @@ def _four_axes(x: Any, batch: Any) -> Any:
     return x if len(batch) < 3 else x.reshape(-1, batch[-1], *shape)
 
 
-def attention_weights(query: Any, key: Any, mask: Any, *, scale: float, is_causal: bool) -> Any:
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Any, *, scale: float, is_causal: bool
+) -> Any:
     """The softmax over the keys; a row without any key to see is zero, with zero gradients."""
     logits = (query * scale) @ key.mT
     if is_causal:

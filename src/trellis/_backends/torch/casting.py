@@ -15,6 +15,7 @@ from ._helpers import (
     number_dtype,
     promote,
 )
+from ._types import Tensor
 
 bool = torch.bool
 int8, int16, int32, int64 = torch.int8, torch.int16, torch.int32, torch.int64
@@ -47,7 +48,7 @@ def dtype_name(dtype: Any, /) -> str:
     return NAMES[as_dtype(dtype)]
 
 
-def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
     dtype = as_dtype(dtype)
     if dtype is None:
         raise refuse_none()

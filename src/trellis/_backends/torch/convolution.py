@@ -6,13 +6,14 @@ import torch
 import torch.nn.functional as F
 
 from ..shared.convolution import ConvSpec, TransposedConvSpec
+from ._types import Tensor
 
 _convs = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _HALVES = (torch.float16, torch.bfloat16)
 _transposed_convs = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
 
-def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
+def conv(x: Tensor, filters: Tensor, bias: Any, spec: ConvSpec) -> Any:
     """Cross-correlation; all arguments are checked before."""
     dims = len(spec.strides)
     x = x if spec.channel_first else x.movedim(-1, 1)
@@ -27,7 +28,7 @@ def conv(x: Any, filters: Any, bias: Any, spec: ConvSpec) -> Any:
     return y if spec.channel_first else y.movedim(1, -1)
 
 
-def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) -> Any:
+def conv_transpose(x: Tensor, filters: Tensor, bias: Any, spec: TransposedConvSpec) -> Any:
     """The part of a transposed convolution that the spec names; arguments are checked before."""
     strides, starts, outs, dilations, groups, channel_first, filter_first = spec
     dims = len(strides)
@@ -67,7 +68,7 @@ def conv_transpose(x: Any, filters: Any, bias: Any, spec: TransposedConvSpec) ->
     return y if channel_first else y.movedim(1, -1)
 
 
-def laid_out_filters(filters: Any, dims: int, channel_first: bool) -> Any:
+def laid_out_filters(filters: Tensor, dims: int, channel_first: bool) -> Any:
     """Over memory in the order (out, in, *kernel) of torch, or (out, *kernel, in) beside data whose
     channels are last; only the strides change.
     """
@@ -77,13 +78,13 @@ def laid_out_filters(filters: Any, dims: int, channel_first: bool) -> Any:
     return filters.permute(order).contiguous().permute(back)
 
 
-def laid_like(x: Any, model: Any) -> Any:
+def laid_like(x: Tensor, model: Any) -> Any:
     if x.stride() == model.stride() or x.device != model.device:
         return x
     return torch.empty_like(model, dtype=x.dtype).copy_(x)
 
 
-def _to_first_filters(filters: Any, dims: int) -> Any:
+def _to_first_filters(filters: Tensor, dims: int) -> Any:
     """Copied unless they lie as `laid_out_filters` puts them.
 
     Some backward kernels of PyTorch refuse other orders, and others are slow with them.
@@ -100,7 +101,7 @@ def _flat(pairs: Any) -> list[int]:
     return [size for pair in reversed(pairs) for size in pair]
 
 
-def _spread(x: Any, steps: Any) -> Any:
+def _spread(x: Tensor, steps: Any) -> Any:
     """Zeros between the elements of a channel-first array."""
     for axis, step in enumerate(steps, start=2):
         if step > 1:

@@ -7,6 +7,7 @@ import torch
 
 from ..._core.errors import ArgumentError, ArgumentTypeError, CopyError
 from ._helpers import FEW_KERNELS, INTEGER, as_device, default_complex, default_float, filled
+from ._types import Tensor
 from .casting import as_dtype
 from .interchange import from_numpy
 
@@ -67,7 +68,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     return asarray(np.asarray(view), dtype=native, device=as_device(device), copy=copy)
 
 
-def _from_tensor(x: Any, dtype: Any, device: Any, copy: Any) -> Any:
+def _from_tensor(x: Tensor, dtype: Any, device: Any, copy: Any) -> Any:
     if copy:
         return x.to(device=as_device(device), dtype=dtype, copy=True)
     moved = x.to(device=as_device(device), dtype=dtype)
@@ -132,7 +133,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.empty(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.empty_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
@@ -150,7 +151,7 @@ def eye(
     return (column == row[:, None] + offset).to(native)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def from_dlpack(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     if isinstance(x, np.ndarray):
         # torch.from_dlpack ends the whole process at a negative stride, and takes read-only memory
         # for writable.
@@ -179,7 +180,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     )
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     native = as_dtype(dtype) or x.dtype
     if isinstance(fill_value, (torch.Tensor, int)) or native in INTEGER:
         return full(x.shape, fill_value, dtype=native, device=device or x.device)
@@ -225,17 +226,17 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.ones(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.ones_like(x, dtype=as_dtype(dtype), device=as_device(device))
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Tensor, /, *, k: int = 0) -> Any:
     if x.dtype in FEW_KERNELS:
         return torch.tril(x.to(torch.int64), k).to(x.dtype)
     return torch.tril(x, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Tensor, /, *, k: int = 0) -> Any:
     if x.dtype in FEW_KERNELS:
         return torch.triu(x.to(torch.int64), k).to(x.dtype)
     return torch.triu(x, k)
@@ -245,5 +246,5 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.zeros(shape, dtype=as_dtype(dtype) or default_float(), device=as_device(device))
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Any:
     return torch.zeros_like(x, dtype=as_dtype(dtype), device=as_device(device))

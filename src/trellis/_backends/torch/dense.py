@@ -6,9 +6,10 @@ import torch
 import torch.nn.functional as F
 
 from ._helpers import NO_PRODUCTS
+from ._types import Tensor
 
 
-def linear(x: Any, weight: Any, bias: Any) -> Any:
+def linear(x: Tensor, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` for a weight of two axes (out, in)."""
     dtype = x.dtype
     if dtype in NO_PRODUCTS:

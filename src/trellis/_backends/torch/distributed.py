@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..shared.distributed import Place
+from ._types import Tensor
 from .compilation import compile_function
 
 
@@ -49,20 +50,20 @@ class Engine:
             "min": dist.ReduceOp.MIN,
         }
 
-    def all_reduce(self, buffer: Any, op: str) -> Any:
+    def all_reduce(self, buffer: Tensor, op: str) -> Any:
         return _AllReduce.apply(buffer, op)
 
-    def broadcast(self, buffer: Any, root: int) -> Any:
+    def broadcast(self, buffer: Tensor, root: int) -> Any:
         found = buffer.clone()
         self._dist.broadcast(found, root)
         return found
 
-    def all_gather(self, buffer: Any) -> Any:
+    def all_gather(self, buffer: Tensor) -> Any:
         found = buffer.new_empty((self._size, *buffer.shape))
         self._gather(found.view(-1), buffer)
         return found
 
-    def reduce_scatter(self, buffer: Any, op: str) -> Any:
+    def reduce_scatter(self, buffer: Tensor, op: str) -> Any:
         found = buffer.new_empty(buffer.shape[0] // self._size)
         self._scatter(found, buffer, self._ops[op])
         return found
@@ -73,7 +74,7 @@ class Engine:
     def compile(self, fn: Callable[..., Any], keep: bool = False) -> Callable[..., Any]:
         return compile_function(fn, static_argnums=(), static_argnames=())
 
-    def local(self, x: Any) -> Any:
+    def local(self, x: Tensor) -> Any:
         return x
 
     def leave(self) -> None:
@@ -93,7 +94,7 @@ class _AllReduce(torch.autograd.Function):
     """The operator with its derivative, in the form that torch.func knows too."""
 
     @staticmethod
-    def forward(x: Any, op: str) -> Any:
+    def forward(x: Tensor, op: str) -> Any:
         return torch.ops.trellis.all_reduce(x, op)
 
     @staticmethod
@@ -101,7 +102,7 @@ class _AllReduce(torch.autograd.Function):
         ctx.op = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
+    def backward(ctx: Any, g: Tensor) -> Any:
         if ctx.op != "sum":
             raise NotImplementedError(f"all_reduce(op={ctx.op!r}) has no derivative")
         # The sum of all ranks' losses is what is differentiated: each got a copy of the sum.

@@ -47,6 +47,7 @@ from ._helpers import (
     promote,
     unordered,
 )
+from ._types import Tensor
 
 # They are their own magnitudes.
 _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
@@ -57,7 +58,7 @@ _NEVER_BELOW_ZERO = FEW_KERNELS | {torch.bool}
 def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that needs floats: integers take the default float, which may not be PyTorch's."""
 
-    def call(x: Any, /) -> Any:
+    def call(x: Tensor, /) -> Any:
         return fn(x if x.dtype in INEXACT else x.to(default_float()))
 
     call.__name__ = call.__qualname__ = name
@@ -65,7 +66,7 @@ def _of_floats(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unary(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, /) -> Any:
+    def call(x: Tensor, /) -> Any:
         if x.dtype in FEW_KERNELS:
             return fn(x.to(torch.int64)).to(x.dtype)
         return fn(x)
@@ -194,7 +195,7 @@ def _logical(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _truth(x: Any, device: Any) -> Any:
+def _truth(x: Tensor, device: Any) -> Any:
     if isinstance(x, torch.Tensor):
         return x != 0 if x.dtype in FEW_KERNELS else x
     number_dtype(x, torch.bool)  # refuses what is not a number
@@ -274,18 +275,18 @@ globals().update(
 positive = torch.positive
 
 
-def logical_not(x: Any, /) -> Any:
+def logical_not(x: Tensor, /) -> Any:
     return x == 0 if x.dtype in FEW_KERNELS else torch.logical_not(x)
 
 
-def tanh(x: Any, /) -> Any:
+def tanh(x: Tensor, /) -> Any:
     dtype = x.dtype
     if dtype in COMPLEX:
         return _complex_tanh(x)
     return torch_tanh(x if dtype in FLOATING else x.to(default_float()))
 
 
-def _complex_tanh(x: Any) -> Any:
+def _complex_tanh(x: Tensor) -> Any:
     """At the infinities PyTorch gives the imaginary zero the sign of another branch."""
     y = torch.tanh(x)
     limit = torch.complex(y.real, torch.copysign(torch.zeros_like(y.imag), x.imag))
@@ -296,14 +297,14 @@ def _complex_tanh(x: Any) -> Any:
 # misses.
 
 
-def acos(x: Any, /) -> Any:
+def acos(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         near_zero = torch.complex(torch.pi / 2 - x.real, -x.imag)
         return torch.where(x == 0, near_zero, torch.acos(x))
     return torch.acos(as_float(x))
 
 
-def expm1(x: Any, /) -> Any:
+def expm1(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         exponential = torch.exp(x)
         exact = torch.expm1(x.real) * torch.cos(x.imag) - 2 * torch.sin(x.imag / 2) ** 2
@@ -313,40 +314,40 @@ def expm1(x: Any, /) -> Any:
     return torch.expm1(as_float(x))
 
 
-def log1p(x: Any, /) -> Any:
+def log1p(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.where(torch.isinf(x), torch.log(x), torch.log1p(x))
     return torch.log1p(as_float(x))
 
 
-def abs(x: Any, /) -> Any:
+def abs(x: Tensor, /) -> Any:
     return x.clone() if x.dtype in _NEVER_BELOW_ZERO else torch_abs(x)
 
 
-def ceil(x: Any, /) -> Any:
+def ceil(x: Tensor, /) -> Any:
     return x.clone() if x.dtype is torch.bool else torch.ceil(x)
 
 
-def floor(x: Any, /) -> Any:
+def floor(x: Tensor, /) -> Any:
     return x.clone() if x.dtype is torch.bool else torch.floor(x)
 
 
-def trunc(x: Any, /) -> Any:
+def trunc(x: Tensor, /) -> Any:
     return x.clone() if x.dtype is torch.bool else torch.trunc(x)
 
 
-def conj(x: Any, /) -> Any:
+def conj(x: Tensor, /) -> Any:
     # torch.conj only sets a flag, which NumPy and DLPack exchange refuse.
     return torch.conj_physical(x)
 
 
-def round(x: Any, /) -> Any:
+def round(x: Tensor, /) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
     return x.clone() if x.dtype is torch.bool else torch.round(x)
 
 
-def sign(x: Any, /) -> Any:
+def sign(x: Tensor, /) -> Any:
     if x.dtype is torch.bool:
         raise DtypeError("sign() is for numbers, got an array of bool.")
     if x.dtype in FEW_KERNELS:
@@ -354,7 +355,7 @@ def sign(x: Any, /) -> Any:
     return _portable.sign(x)
 
 
-def nan_to_num(x: Any, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Tensor, /, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     if x.dtype in COMPLEX:
         return torch.complex(
             torch.nan_to_num(x.real, nan, posinf, neginf),
@@ -395,7 +396,7 @@ def isclose(
     return torch.isclose(x1, x2, rtol, atol, equal_nan)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Any:
     """`x` kept between `min` and `max`; each may be None, a number or an array. The dtype stays
     that of `x`.
     """
@@ -417,7 +418,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return torch.clamp(x, low, high)
 
 
-def _bound(value: Any, x: Any) -> Any:
+def _bound(value: Any, x: Tensor) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(x.dtype)
     number_dtype(value, x.dtype)  # refuses what is not a number

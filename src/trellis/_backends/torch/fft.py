@@ -6,57 +6,58 @@ import torch
 
 from ..._core.shapes import check_points
 from ._helpers import as_device, as_float, default_float
+from ._types import Tensor
 from .casting import as_dtype
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Tensor) -> Any:
     """Integers in the default float, 16 bits in float32: there are no transforms of others."""
     x = as_float(x)
     return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def fft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def fft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
     return torch.fft.fft(_wide(x), n, axis, norm)
 
 
-def ifft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def ifft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
     return torch.fft.ifft(_wide(x), n, axis, norm)
 
 
-def fftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+def fftn(x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     return torch.fft.fftn(_wide(x), s, axes, norm)
 
 
-def ifftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+def ifftn(x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     return torch.fft.ifftn(_wide(x), s, axes, norm)
 
 
-def rfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def rfft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
     return torch.fft.rfft(_wide(x), n, axis, norm)
 
 
-def irfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def irfft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return torch.fft.irfft(_wide(x), n, axis, norm)
 
 
-def rfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+def rfftn(x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     return torch.fft.rfftn(_wide(x), s, axes, norm)
 
 
-def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+def irfftn(x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
     return torch.fft.irfftn(_wide(x), s, axes, norm)
 
 
-def hfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def hfft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(2 * (x.shape[axis] - 1) if n is None else n)
     return torch.fft.hfft(_wide(x), n, axis, norm)
 
 
-def ihfft(x: Any, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+def ihfft(x: Tensor, /, *, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
     check_points(x.shape[axis] if n is None else n)
     return torch.fft.ihfft(_wide(x), n, axis, norm)
 
@@ -73,14 +74,14 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     )
 
 
-def fftshift(x: Any, /, *, axes: Any = None) -> Any:
+def fftshift(x: Tensor, /, *, axes: Any = None) -> Any:
     return torch.fft.fftshift(x, axes) if _has_axes(x, axes) else x.clone()
 
 
-def ifftshift(x: Any, /, *, axes: Any = None) -> Any:
+def ifftshift(x: Tensor, /, *, axes: Any = None) -> Any:
     return torch.fft.ifftshift(x, axes) if _has_axes(x, axes) else x.clone()
 
 
-def _has_axes(x: Any, axes: Any) -> bool:
+def _has_axes(x: Tensor, axes: Any) -> bool:
     """torch.roll cannot move along no axis."""
     return x.ndim > 0 if axes is None else axes != ()

@@ -12,6 +12,7 @@ import torch
 from ..shared import foreach as plain
 from ..shared.foreach import Step, StepKernel
 from ._private import adam_kernels, foreach, foreach_clone, running_transform
+from ._types import Tensor
 from .convolution import laid_like
 from .gradients import compiling_inside
 
@@ -27,7 +28,7 @@ def _overwrites(xs: list[Any], reuse: bool) -> bool:
     return reuse and not torch.compiler.is_compiling() and not any([x.requires_grad for x in xs])
 
 
-def _operand(xs: list[Any], y: Any) -> Any:
+def _operand(xs: list[Any], y: Tensor) -> Any:
     """A number as a tensor: on the CPU torch makes one a leaf otherwise, in twice the time."""
     if torch.compiler.is_compiling():
         # The compiler would compute a number that depends on the step anew for every vector of

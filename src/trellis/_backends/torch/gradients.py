@@ -14,6 +14,7 @@ from ..._core import tree
 from ..._core.errors import NotSupportedError
 from ..interface import AuxFn, ListFn
 from ._private import running_transform
+from ._types import Tensor
 
 FLOAT_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 
@@ -23,7 +24,7 @@ _nesting = threading.local()
 compiling_inside: list[str] = []
 
 
-def stop_gradient(x: Any, /) -> Any:
+def stop_gradient(x: Tensor, /) -> Any:
     return x.detach()
 
 

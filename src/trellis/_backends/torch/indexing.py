@@ -12,9 +12,10 @@ import torch
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
 from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
+from ._types import Tensor
 
 
-def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+def take(x: Tensor, indices: Tensor, /, *, axis: Any = None) -> Any:
     """Elements at `indices` along an axis; negative indices count from the end."""
     if axis is None:
         axis = only_axis("take", x.ndim)
@@ -23,7 +24,7 @@ def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
     return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim) + (places,)]
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Any:
     places = indices.to(torch.int64)
     places = torch.where(places < 0, places + x.shape[axis], places)
     if x.dtype in FEW_KERNELS:
@@ -31,7 +32,7 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     return torch.take_along_dim(x, places, axis)
 
 
-def _value_of(value: Any, x: Any) -> Any:
+def _value_of(value: Any, x: Tensor) -> Any:
     if isinstance(value, torch.Tensor):
         if value.dtype.is_complex and not x.dtype.is_complex:
             raise refuse_dropping(NAMES[value.dtype], NAMES[x.dtype])
@@ -41,7 +42,7 @@ def _value_of(value: Any, x: Any) -> Any:
     return torch.as_tensor(value, device=x.device).to(x.dtype)
 
 
-def _is_mask_of_one_value(idx: Any, value: Any, x: Any) -> bool:
+def _is_mask_of_one_value(idx: Any, value: Any, x: Tensor) -> bool:
     """Whether the same value goes to every place of a mask: then no shape depends on the mask's
     contents.
     """
@@ -52,11 +53,11 @@ def _is_mask_of_one_value(idx: Any, value: Any, x: Any) -> bool:
     )
 
 
-def _spread(mask: Any, x: Any) -> Any:
+def _spread(mask: Any, x: Tensor) -> Any:
     return mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim))
 
 
-def _forwards(x: Any, idx: Any) -> tuple[Any, Any]:
+def _forwards(x: Tensor, idx: Any) -> tuple[Any, Any]:
     """The same selection without negative steps, which PyTorch refuses: those axes are flipped."""
     parts = idx if isinstance(idx, tuple) else (idx,)
     if not any([isinstance(part, slice) and (part.step or 1) < 0 for part in parts]):
@@ -87,7 +88,7 @@ def _whole(part: Any) -> Any:
     return part.to(torch.int64) if is_integer else part
 
 
-def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
+def _places(x: Tensor, idx: Any, value: Any) -> tuple[Any, Any]:
     """Indices into the flattened `x`, and a value for each."""
     idx = tuple([_whole(i) for i in idx]) if isinstance(idx, tuple) else _whole(idx)
     places, idx = _forwards(torch.arange(x.numel(), device=x.device).reshape(x.shape), idx)
@@ -97,7 +98,7 @@ def _places(x: Any, idx: Any, value: Any) -> tuple[Any, Any]:
     return places.reshape(-1), value.broadcast_to(places.shape).reshape(-1)
 
 
-def index_set(x: Any, idx: Any, value: Any) -> Any:
+def index_set(x: Tensor, idx: Any, value: Any) -> Any:
     """A copy of `x` in which `x[idx]` is `value`."""
     value = _value_of(value, x)
     if x.dtype in FEW_KERNELS:
@@ -118,7 +119,7 @@ def _may_repeat(idx: Any) -> bool:
     )
 
 
-def _last_values(x: Any, places: Any, values: Any) -> Any:
+def _last_values(x: Tensor, places: Any, values: Tensor) -> Any:
     """At repeated places every write carries the last value, and only the last one has a
     gradient.
     """
@@ -128,7 +129,7 @@ def _last_values(x: Any, places: Any, values: Any) -> Any:
     return torch.where(winner == order, values, values[winner].detach())
 
 
-def index_add(x: Any, idx: Any, value: Any) -> Any:
+def index_add(x: Tensor, idx: Any, value: Any) -> Any:
     """A copy of `x` with `value` added at `x[idx]`; duplicates add up."""
     value = _value_of(value, x)
     if x.dtype in FEW_KERNELS:
@@ -139,14 +140,14 @@ def index_add(x: Any, idx: Any, value: Any) -> Any:
     return torch.index_add(x.reshape(-1), 0, places, values).reshape(x.shape)
 
 
-def _index_reduce(x: Any, idx: Any, value: Any, reduce: str, combine: Any) -> Any:
+def _index_reduce(x: Tensor, idx: Any, value: Any, reduce: str, combine: Any) -> Any:
     if _is_mask_of_one_value(idx, value, x):
         return torch.where(_spread(idx, x), combine(x, value), x)
     places, values = _places(x, idx, value)
     return torch.scatter_reduce(x.reshape(-1), 0, places, values, reduce).reshape(x.shape)
 
 
-def index_multiply(x: Any, idx: Any, value: Any) -> Any:
+def index_multiply(x: Tensor, idx: Any, value: Any) -> Any:
     """A copy of `x` multiplied by `value` at `x[idx]`; duplicates multiply up."""
     value = _value_of(value, x)
     if x.dtype in FEW_KERNELS:
@@ -157,7 +158,7 @@ def index_multiply(x: Any, idx: Any, value: Any) -> Any:
     return x * _products(places, values, x.numel()).reshape(x.shape)
 
 
-def _products(places: Any, values: Any, size: int) -> Any:
+def _products(places: Any, values: Tensor, size: int) -> Any:
     """The product of the values of each place, 1 where there is none.
 
     scatter_reduce("prod") would do, but its forward-mode derivative is zero (torch 2.13), without a
@@ -182,7 +183,7 @@ def _products(places: Any, values: Any, size: int) -> Any:
     return torch.where(is_touched, totals, 1)
 
 
-def index_min(x: Any, idx: Any, value: Any) -> Any:
+def index_min(x: Tensor, idx: Any, value: Any) -> Any:
     """A copy of `x` that at `x[idx]` is at most `value`."""
     value = _value_of(value, x)
     if x.dtype in FEW_KERNELS:
@@ -190,7 +191,7 @@ def index_min(x: Any, idx: Any, value: Any) -> Any:
     return _index_reduce(x, idx, value, "amin", torch.minimum)
 
 
-def index_max(x: Any, idx: Any, value: Any) -> Any:
+def index_max(x: Tensor, idx: Any, value: Any) -> Any:
     """A copy of `x` that at `x[idx]` is at least `value`."""
     value = _value_of(value, x)
     if x.dtype in FEW_KERNELS:
@@ -198,14 +199,14 @@ def index_max(x: Any, idx: Any, value: Any) -> Any:
     return _index_reduce(x, idx, value, "amax", torch.maximum)
 
 
-def update_slice(x: Any, values: Any, start: Any, /, *, axis: int) -> Any:
+def update_slice(x: Tensor, values: Tensor, start: Any, /, *, axis: int) -> Any:
     steps = values.shape[axis]
     start = start.clamp(0, x.shape[axis] - steps)
     places = torch.arange(steps, dtype=torch.int64, device=x.device) + start
     return torch.index_copy(x, axis, places, values)
 
 
-def segment_sum(x: Any, segment_ids: Any, /, *, num_segments: int) -> Any:
+def segment_sum(x: Tensor, segment_ids: Any, /, *, num_segments: int) -> Any:
     """Row i of the result is the sum of the rows of `x` whose segment id is i."""
     if x.dtype in FEW_KERNELS:
         return segment_sum(x.to(torch.int64), segment_ids, num_segments=num_segments).to(x.dtype)

@@ -7,9 +7,10 @@ import torch
 
 from ..._core.errors import CopyError, DtypeError, TracingError
 from ._helpers import NATIVE, as_device
+from ._types import Tensor
 
 
-def check_leaving(x: Any, /) -> None:
+def check_leaving(x: Tensor, /) -> None:
     """Raise where leaving PyTorch would cut a gradient."""
     if x.requires_grad and torch.is_grad_enabled():
         raise TracingError(
@@ -18,7 +19,7 @@ def check_leaving(x: Any, /) -> None:
         )
 
 
-def to_numpy(x: Any, /) -> Any:
+def to_numpy(x: Tensor, /) -> Any:
     """The values as a NumPy array, detached from any gradient; shares memory for tensors on the
     CPU.
 
@@ -34,7 +35,7 @@ def to_numpy(x: Any, /) -> Any:
     return plain.numpy()
 
 
-def from_numpy(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+def from_numpy(x: Tensor, /, *, device: Any = None, copy: Any = None) -> Any:
     """A tensor of a NumPy array; shares memory unless the array is read-only or has negative
     strides.
 

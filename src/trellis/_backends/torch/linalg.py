@@ -8,6 +8,7 @@ import torch
 from ..._core.results import EighResult, QRResult, SlogdetResult, SVDResult
 from ..shared.norms import norm_of_matrices, norm_of_vectors
 from ._helpers import FEW_KERNELS, INEXACT, both, default_float
+from ._types import Tensor
 from .products import matmul as matmul
 from .products import matrix_transpose as matrix_transpose
 from .products import tensordot as tensordot
@@ -20,31 +21,31 @@ _HALVES = (torch.float16, torch.bfloat16)
 _xp: Any = sys.modules[__package__]
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: Tensor) -> Any:
     """A matrix in a type that LAPACK has: integers in the default float, 16 bits in float32."""
     x = x if x.dtype in INEXACT else x.to(default_float())
     return x.to(torch.float32) if x.dtype in _HALVES else x
 
 
-def _back(result: Any, x: Any) -> Any:
+def _back(result: Any, x: Tensor) -> Any:
     """The 16-bit floats get their own type back."""
     dtype = x.dtype if x.dtype in INEXACT else default_float()
     return result.to(dtype) if dtype in _HALVES else result
 
 
-def _all_back(results: Any, x: Any) -> list[Any]:
+def _all_back(results: Any, x: Tensor) -> list[Any]:
     return [_back(part, x) for part in results]
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Any:
     return _back(torch.linalg.cholesky(_matrix(x), upper=upper), x)
 
 
-def det(x: Any, /) -> Any:
+def det(x: Tensor, /) -> Any:
     return _back(_det(_matrix(x)), x)
 
 
-def _det(x: Any) -> Any:
+def _det(x: Tensor) -> Any:
     """PyTorch's own gradient is 0 for every singular matrix: those take theirs from the
     cofactors.
     """
@@ -64,15 +65,15 @@ def _det(x: Any) -> Any:
     return torch.where(is_singular, linear, value)
 
 
-def eigvalsh(x: Any, /) -> Any:
+def eigvalsh(x: Tensor, /) -> Any:
     return _back(torch.linalg.eigvalsh(_matrix(x)), x)
 
 
-def inv(x: Any, /) -> Any:
+def inv(x: Tensor, /) -> Any:
     return _back(torch.linalg.inv(_matrix(x)), x)
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Tensor, n: int, /) -> Any:
     if n < 0:
         return _back(torch.linalg.matrix_power(_matrix(x), n), x)
     if x.dtype in FEW_KERNELS or x.dtype is torch.bool:
@@ -80,7 +81,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     return torch.linalg.matrix_power(x, n)
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Tensor, /) -> Any:
     return _back(torch.linalg.svdvals(_matrix(x)), x)
 
 
@@ -93,33 +94,33 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return torch.linalg.cross(x1, x2, dim=axis)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Any:
     return torch.diagonal(x, offset, -2, -1)
 
 
-def eigh(x: Any, /) -> EighResult[Any]:
+def eigh(x: Tensor, /) -> EighResult[Any]:
     return EighResult(*_all_back(torch.linalg.eigh(_matrix(x)), x))
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return _back(norm_of_matrices(_xp, _matrix(x), keepdims=keepdims, ord=ord), x)
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Any:
     return torch.linalg.matrix_rank(_matrix(x), rtol=rtol)
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Any:
     return _back(torch.linalg.pinv(_matrix(x), rtol=rtol), x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult[Any]:
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult[Any]:
     return QRResult(*_all_back(torch.linalg.qr(_matrix(x), mode), x))
 
 
-def slogdet(x: Any, /) -> SlogdetResult[Any]:
+def slogdet(x: Tensor, /) -> SlogdetResult[Any]:
     return SlogdetResult(*_all_back(torch.linalg.slogdet(_matrix(x)), x))
 
 
@@ -131,18 +132,18 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return _back(torch.linalg.solve(_matrix(x1), _matrix(x2)), x1)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult[Any]:
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Any]:
     return SVDResult(*_all_back(torch.linalg.svd(_matrix(x), full_matrices), x))
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = x if x.dtype in INEXACT else x.to(default_float())
     if axis == ():
         x, axis = x[None], 0
     if ord in (1, 2, 0):
         return torch.linalg.vector_norm(x, ord, axis, keepdims)
-    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord)
+    return norm_of_vectors(_xp, x, axis=axis, keepdims=keepdims, ord=ord, where=torch.where)

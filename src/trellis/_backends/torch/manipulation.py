@@ -8,13 +8,14 @@ from ..._core.dtypes import fitted
 from ..._core.errors import CopyError
 from ..._core.shapes import check_squeezable, normal_axes, permutation
 from ._helpers import FEW_KERNELS, NAMES, all_same
+from ._types import Tensor
 
 
 def broadcast_arrays(*arrays: Any) -> Any:
     return list(torch.broadcast_tensors(*arrays)) if arrays else []
 
 
-def broadcast_to(x: Any, /, shape: Any) -> Any:
+def broadcast_to(x: Tensor, /, shape: Any) -> Any:
     return torch.broadcast_to(x, shape)
 
 
@@ -33,29 +34,29 @@ def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
     return torch.cat(same, axis)
 
 
-def expand_dims(x: Any, /, axis: int) -> Any:
+def expand_dims(x: Tensor, /, axis: int) -> Any:
     return torch.unsqueeze(x, axis)
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Any:
+def flip(x: Tensor, /, *, axis: Any = None) -> Any:
     axes = normal_axes(axis, x.ndim)
     if x.dtype in FEW_KERNELS:
         return torch.flip(x.to(torch.int64), axes).to(x.dtype)
     return torch.flip(x, axes)
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Any:
     if x.ndim == 0:  # torch takes a scalar for a vector
         normal_axes(source, 0)
         normal_axes(destination, 0)
     return torch.movedim(x, source, destination)
 
 
-def permute_dims(x: Any, /, axes: Any) -> Any:
+def permute_dims(x: Tensor, /, axes: Any) -> Any:
     return torch.permute(x, permutation(axes, x.ndim))
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+def repeat(x: Tensor, repeats: Any, /, *, axis: Any = None) -> Any:
     if isinstance(repeats, torch.Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
     if x.dtype in FEW_KERNELS:
@@ -63,7 +64,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     return torch.repeat_interleave(x, repeats, axis)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+def reshape(x: Tensor, /, shape: Any, *, copy: Any = None) -> Any:
     if copy is None:
         return x.reshape(shape)
     if copy:
@@ -77,7 +78,7 @@ def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
         ) from error
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Any:
     if axis == ():
         return x.clone()
     if axis is None or isinstance(shift, int) == isinstance(axis, int):
@@ -87,7 +88,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     return torch.roll(x, shift, (axis,) * len(shift))
 
 
-def squeeze(x: Any, /, axis: Any) -> Any:
+def squeeze(x: Tensor, /, axis: Any) -> Any:
     check_squeezable(axis if isinstance(axis, tuple) else (axis,), x.shape)
     return torch.squeeze(x, axis)
 
@@ -96,15 +97,15 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     return torch.stack(_joinable(arrays), axis)
 
 
-def tile(x: Any, repetitions: Any, /) -> Any:
+def tile(x: Tensor, repetitions: Any, /) -> Any:
     return torch.tile(x, repetitions)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: Tensor, /, *, axis: int = 0) -> Any:
     return torch.unbind(x, axis)
 
 
-def pad(x: Any, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(x: Tensor, pad_width: Any, /, *, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode == "constant":
         constant_values = fitted(constant_values, NAMES[x.dtype])
         flat: list[int] = []
@@ -142,6 +143,6 @@ def _source_index(size: Any, low: int, high: int, mode: str, device: Any) -> Any
     return size - 1 - torch.abs(index % period - (size - 1))
 
 
-def sliding_window(x: Any, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
+def sliding_window(x: Tensor, window: int, /, *, axis: int = -1, step: int = 1) -> Any:
     """All windows along an axis, as a new last axis; a view."""
     return x.unfold(axis, window, step)

@@ -6,10 +6,13 @@ import torch
 import torch.nn.functional as F
 
 from ._private import count_modes, forward_level, is_transforming
+from ._types import Tensor
 from .gradients import compiling_inside
 
 
-def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float) -> Any:
+def layer_norm(
+    x: Tensor, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsilon: float
+) -> Any:
     """Mean 0 and variance 1 along `axes`, then times weight plus bias, whose axes are those."""
     inner = len(axes)
     if axes != tuple(range(x.ndim - inner, x.ndim)):
@@ -32,7 +35,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, /, *, axes: tuple[int, ...], epsi
     return F.layer_norm(x - first, shape, weight, bias, epsilon)
 
 
-def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
+def batch_norm(x: Tensor, weight: Any, bias: Any, /, *, channel: int, epsilon: float) -> Any:
     """Mean 0 and variance 1 for each channel, then times weight plus bias; and the moments."""
     is_compiling = torch.compiler.is_compiling()  # which cannot trace the question for the level
     if compiling_inside or is_transforming() or (not is_compiling and forward_level() >= 0):
@@ -59,7 +62,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, /, *, channel: int, epsilon: floa
 _NEAR = 64
 
 
-def _normalised(x: Any, weight: Any, bias: Any, epsilon: float) -> tuple[Any, Any, Any]:
+def _normalised(x: Tensor, weight: Any, bias: Any, epsilon: float) -> tuple[Any, Any, Any]:
     """By the kernel, with the moments of this batch, as running values with a momentum of 1."""
     mean, variance = x.new_zeros(x.shape[1]), x.new_zeros(x.shape[1])
     term, is_cudnn = None if weight is None else bias, torch.backends.cudnn.enabled

@@ -6,12 +6,13 @@ import torch
 import torch.nn.functional as F
 
 from ..shared.windows import WindowSpec
+from ._types import Tensor
 
 _pools = {1: F.max_pool1d_with_indices, 2: F.max_pool2d_with_indices, 3: F.max_pool3d_with_indices}
 _plain_pools = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
-def max_pool(x: Any, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
+def max_pool(x: Tensor, spec: WindowSpec, *, indices: bool) -> tuple[Any, Any]:
     """Maxima and, if asked for, their positions in the input plane."""
     window, strides, padding, dilations, channel_first = spec
     dims = len(window)

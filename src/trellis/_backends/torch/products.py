@@ -7,6 +7,7 @@ from torch import matmul as torch_matmul  # a name of its own is found faster th
 
 from ..._core.shapes import check_lengths
 from ._helpers import FLOAT32, INEXACT, NO_PRODUCTS, all_same, both
+from ._types import Tensor
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -21,7 +22,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return torch_matmul(x1, x2)
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Tensor, /) -> Any:
     return torch.transpose(x, -2, -1)
 
 

@@ -29,6 +29,7 @@ from ..shared import rejection
 from ..shared import threefry_blocks as blocks
 from ._helpers import as_device
 from ._private import gamma_slope
+from ._types import Tensor
 from .tracing import is_concrete
 
 _SQRT2 = 2.0**0.5
@@ -59,16 +60,16 @@ def key_of_seed(seed: Any) -> Any:
     return torch.stack([wide >> 32, wide], dim=-1).to(torch.int32).view(torch.uint32)
 
 
-def as_raw_key(key: Any) -> Any:
+def as_raw_key(key: Tensor) -> Any:
     return key
 
 
-def key_device(x: Any) -> Any:
+def key_device(x: Tensor) -> Any:
     """Where the key of a draw beside `x` belongs."""
     return x.device
 
 
-def split(key: Any, shape: tuple[int, ...]) -> Any:
+def split(key: Tensor, shape: tuple[int, ...]) -> Any:
     known = _words_of(key)
     if known is not None:
         return torch.from_numpy(blocks.pairs(known, prod(shape))).reshape(*shape, 2)
@@ -78,7 +79,7 @@ def split(key: Any, shape: tuple[int, ...]) -> Any:
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Tensor, data: Any) -> Any:
     if isinstance(data, int):
         count = torch.full((), _signed(data), dtype=torch.int32, device=key.device)
     else:
@@ -86,13 +87,13 @@ def fold_in(key: Any, data: Any) -> Any:
     return _fold_key(key, count) if _is_called(key) and count.ndim == 0 else _folded(key, count)
 
 
-def _folded(key: Any, count: Any) -> Any:
+def _folded(key: Tensor, count: Any) -> Any:
     k = key.view(torch.int32)
     x0, x1 = _hash(k[..., 0], k[..., 1], torch.zeros_like(count), count)
     return torch.stack([x0, x1], dim=-1).view(torch.uint32)
 
 
-def _is_called(key: Any) -> bool:
+def _is_called(key: Tensor) -> bool:
     """Whether compiled code should call the kernel for this key, not have the hash written out."""
     return torch.compiler.is_compiling() and key.device.type == "cpu" and key.ndim == 1
 
@@ -122,12 +123,12 @@ def _key_words(key: torch.Tensor) -> torch.Tensor:
 
 
 @_key_words.register_fake
-def _key_words_shape(key: Any) -> Any:
+def _key_words_shape(key: Tensor) -> Any:
     return torch.empty_like(key, dtype=torch.int32)
 
 
 @_key_words.register_vmap
-def _key_words_of_many(info: Any, in_dims: Any, key: Any) -> Any:
+def _key_words_of_many(info: Any, in_dims: Any, key: Tensor) -> Any:
     return _key_words(key), in_dims[0]
 
 
@@ -140,12 +141,12 @@ def _split_key(key: torch.Tensor, count: int) -> torch.Tensor:
 
 
 @_split_key.register_fake
-def _split_key_shape(key: Any, count: int) -> Any:
+def _split_key_shape(key: Tensor, count: int) -> Any:
     return key.new_empty((count, 2))
 
 
 @_split_key.register_vmap
-def _split_keys(info: Any, in_dims: Any, keys: Any, count: int) -> Any:
+def _split_keys(info: Any, in_dims: Any, keys: Tensor, count: int) -> Any:
     return torch.stack([_split_key(key, count) for key in keys.unbind(in_dims[0])]), 0
 
 
@@ -155,12 +156,12 @@ def _fold_key(key: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
 
 
 @_fold_key.register_fake
-def _fold_key_shape(key: Any, count: Any) -> Any:
+def _fold_key_shape(key: Tensor, count: Any) -> Any:
     return torch.empty_like(key)
 
 
 @_fold_key.register_vmap
-def _fold_keys(info: Any, in_dims: Any, keys: Any, counts: Any) -> Any:
+def _fold_keys(info: Any, in_dims: Any, keys: Tensor, counts: Any) -> Any:
     keys = keys if in_dims[0] is None else keys.movedim(in_dims[0], 0)
     return _folded(keys, counts if in_dims[1] is None else counts.movedim(in_dims[1], 0)), 0
 
@@ -171,16 +172,16 @@ def _mask(key: torch.Tensor, size: int, threshold: int) -> torch.Tensor:
 
 
 @_mask.register_fake
-def _mask_shape(key: Any, size: int, threshold: int) -> Any:
+def _mask_shape(key: Tensor, size: int, threshold: int) -> Any:
     return key.new_empty((size,), dtype=torch.bool)
 
 
 @_mask.register_vmap
-def _masks(info: Any, in_dims: Any, keys: Any, size: int, threshold: int) -> Any:
+def _masks(info: Any, in_dims: Any, keys: Tensor, size: int, threshold: int) -> Any:
     return torch.stack([_mask(key, size, threshold) for key in keys.unbind(in_dims[0])]), 0
 
 
-def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _hashed(key: Tensor, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The two words of the counters 0, 1, ... as one expression."""
     size = prod(shape)
     k = _key_words(key) if torch.compiler.is_compiling() else key.view(torch.int32)
@@ -194,7 +195,7 @@ def _hashed(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return x0.reshape(shape), x1.reshape(shape)
 
 
-def _words_of(key: Any) -> tuple[int, int] | None:
+def _words_of(key: Tensor) -> tuple[int, int] | None:
     """The key's words, if they can be looked at and the blockwise kernel serves the key's
     device."""
     if key.device.type != "cpu" or not is_concrete(key):
@@ -207,7 +208,7 @@ def _words_of(key: Any) -> tuple[int, int] | None:
 # -----------------------------------------------------------------------------
 
 
-def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def bits(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     known = _words_of(key)
     if known is not None:
         return torch.from_numpy(blocks.bits(known, prod(shape), _NUMPY[dtype])).reshape(shape)
@@ -219,7 +220,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return ((x0 ^ x1) & torch.iinfo(dtype).max).to(dtype)
 
 
-def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
+def keep(key: Tensor, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     """A random mask: True with the probability 1 - threshold / 2**32."""
     known, size = _words_of(key), prod(shape)
     if known is not None:
@@ -231,7 +232,7 @@ def keep(key: Any, shape: tuple[Any, ...], threshold: int, like: Any) -> Any:
     return (words ^ -(2**31)) >= threshold - 2**31
 
 
-def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def uniform(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniforms in [0, 1): random bits become the fraction of a number in [1, 2)."""
     known = _words_of(key)
     if known is None or dtype not in _NUMPY:
@@ -249,7 +250,7 @@ def _fractions(x0: Any, x1: Any, dtype: Any) -> Any:
     return (((x0 ^ x1) & mask) >> shift | one).to(torch.int16).view(dtype) - 1
 
 
-def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def normal(key: Tensor, shape: tuple[int, ...], dtype: Any) -> Any:
     """Standard normals: the inverse error function of a uniform in (-1, 1)."""
     known = _words_of(key)
     if known is None or dtype not in _NUMPY:
@@ -273,19 +274,19 @@ def _symmetric(u: Any) -> Any:
     return u * 2 + (_HALF_ULP[u.dtype] - 1)
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Any:
     total = coefficients[0] * x + coefficients[1]
     for c in coefficients[2:]:
         total = total * x + c
     return total
 
 
-def erfinv(x: Any) -> Any:
+def erfinv(x: Tensor) -> Any:
     """The inverse error function with JAX's polynomials; half precision goes through float32."""
     return torch.where(torch.abs(x) == 1, x * torch.inf, _erfinv_inside(x))
 
 
-def _erfinv_inside(x: Any) -> Any:
+def _erfinv_inside(x: Tensor) -> Any:
     """The same for numbers strictly between -1 and 1."""
     if x.dtype in (torch.float16, torch.bfloat16):
         return _erfinv_inside(x.to(torch.float32)).to(x.dtype)
@@ -311,7 +312,7 @@ def _erfinv_inside(x: Any) -> Any:
 
 
 def randint(
-    key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
+    key: Tensor, shape: tuple[int, ...], minval: Any, maxval: Any, beyond: bool, dtype: Any
 ) -> Any:
     """JAX's integers in [minval, maxval); if `beyond`, maxval itself is the last one."""
     keys = split(key, (2,))
@@ -333,11 +334,11 @@ def randint(
     return (low + rest(offset, span)).to(dtype)
 
 
-def _unsign(x: Any) -> Any:
+def _unsign(x: Tensor) -> Any:
     return x.view(torch.int32).to(torch.int64) & MASK
 
 
-def _as_int64(x: Any, key: Any) -> Any:
+def _as_int64(x: Tensor, key: Tensor) -> Any:
     return (
         torch.full((), x, dtype=torch.int64, device=key.device)
         if isinstance(x, int)
@@ -345,12 +346,12 @@ def _as_int64(x: Any, key: Any) -> Any:
     )
 
 
-def _remainder(x: Any, span: Any) -> Any:
+def _remainder(x: Tensor, span: Any) -> Any:
     # A span of zero stands for 2**bits: the remainder is x itself.
     return torch.where(span == 0, x, x % torch.where(span == 0, 1, span))
 
 
-def _unsigned_remainder(x: Any, span: Any) -> Any:
+def _unsigned_remainder(x: Tensor, span: Any) -> Any:
     """The remainder of 64-bit patterns read as unsigned numbers (Hacker's Delight, 9-3)."""
     small = torch.where(span > 0, span, 1)
     quotient = ((x >> 1 & (2**63 - 1)) // small) << 1
@@ -360,11 +361,11 @@ def _unsigned_remainder(x: Any, span: Any) -> Any:
     return torch.where(span == 0, x, torch.where(span > 0, rest, large))
 
 
-def _is_below(x: Any, y: Any) -> Any:
+def _is_below(x: Tensor, y: Tensor) -> Any:
     return (x ^ -(2**63)) < (y ^ -(2**63))
 
 
-def permutation(key: Any, length: int) -> Any:
+def permutation(key: Tensor, length: int) -> Any:
     known = _words_of(key)
     if known is not None:
         return torch.from_numpy(blocks.permutation(known, length))
@@ -381,24 +382,24 @@ def permutation(key: Any, length: int) -> Any:
 # --------------------------------------------------
 
 
-def words(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def words(key: Tensor, shape: tuple[int, ...]) -> tuple[Any, Any]:
     x0, x1 = _hashed(key, shape)
     return x0.to(torch.int64) & MASK, x1.to(torch.int64) & MASK
 
 
-def _split_words(x: Any) -> tuple[Any, Any]:
+def _split_words(x: Tensor) -> tuple[Any, Any]:
     return x >> 32 & MASK, x & MASK
 
 
-def multiply_words(x: Any, y: Any) -> tuple[Any, Any]:
+def multiply_words(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return _split_words(x * y)
 
 
-def add_words(x: Any, y: Any) -> tuple[Any, Any]:
+def add_words(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     return _split_words(x + y)
 
 
-def log2_fraction(y: Any) -> Any:
+def log2_fraction(y: Tensor) -> Any:
     """log2(y / 2**30) of words in [2**30, 2**31), times 2**23; each squaring gives one binary
     digit."""
     fraction = torch.zeros_like(y)
@@ -410,7 +411,7 @@ def log2_fraction(y: Any) -> Any:
     return fraction.to(torch.int32)
 
 
-def to_words(x: Any) -> tuple[Any, Any]:
+def to_words(x: Tensor) -> tuple[Any, Any]:
     """The two's complement of integers in 64 bits, as an upper and a lower word."""
     if isinstance(x, int):
         return torch.tensor(x >> 32 & MASK), torch.tensor(x & MASK)
@@ -432,37 +433,37 @@ class _Ops:
     sqrt, floor, abs, lgamma = torch.sqrt, torch.floor, torch.abs, torch.lgamma
 
     @staticmethod
-    def split_keys(keys: Any, number: int) -> list[Any]:
+    def split_keys(keys: Tensor, number: int) -> list[Any]:
         k = keys.view(torch.int32)
         zero = torch.zeros_like(k[:, 0])
         pairs = [_hash(k[:, 0], k[:, 1], zero, zero + i) for i in range(number)]
         return [torch.stack(pair, dim=-1).view(torch.uint32) for pair in pairs]
 
     @staticmethod
-    def where_key(condition: Any, keys: Any, others: Any) -> Any:
+    def where_key(condition: Tensor, keys: Tensor, others: Any) -> Any:
         chosen = torch.where(condition[:, None], keys.view(torch.int32), others.view(torch.int32))
         return chosen.view(torch.uint32)
 
     @staticmethod
-    def uniform_of(keys: Any, like: Any) -> Any:
+    def uniform_of(keys: Tensor, like: Any) -> Any:
         k = keys.view(torch.int32)
         zero = torch.zeros_like(k[:, 0])
         return _fractions(*_hash(k[:, 0], k[:, 1], zero, zero), like.dtype)
 
     @staticmethod
-    def normal_of(keys: Any, like: Any) -> Any:
+    def normal_of(keys: Tensor, like: Any) -> Any:
         return _erfinv_inside(_symmetric(_Ops.uniform_of(keys, like))) * _SQRT2_OF[like.dtype]
 
     @staticmethod
-    def split_key(key: Any, number: int) -> Any:
+    def split_key(key: Tensor, number: int) -> Any:
         return split(key, (number,))
 
     @staticmethod
-    def uniform(key: Any, shape: tuple[int, ...]) -> Any:
+    def uniform(key: Tensor, shape: tuple[int, ...]) -> Any:
         return uniform(key, shape, torch.float32)
 
     @staticmethod
-    def while_loop(condition: Any, body: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def while_loop(condition: Tensor, body: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         while condition(*state):
             state = body(*state)
         return state
@@ -480,7 +481,7 @@ def _gamma(key: torch.Tensor, a: torch.Tensor, log_space: bool) -> torch.Tensor:
 
 
 @_gamma.register_fake
-def _gamma_shape(key: Any, a: Any, log_space: bool) -> Any:
+def _gamma_shape(key: Tensor, a: Any, log_space: bool) -> Any:
     return torch.empty_like(a)
 
 
@@ -489,7 +490,7 @@ def _keep_gamma(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.log_space = inputs[2]
 
 
-def _gamma_vjp(ctx: Any, g: Any) -> tuple[Any, ...]:
+def _gamma_vjp(ctx: Any, g: Tensor) -> tuple[Any, ...]:
     a, draws = ctx.saved_tensors
     x = torch.exp(draws) if ctx.log_space else draws
     x = torch.clamp(x, min=torch.finfo(x.dtype).tiny)
@@ -506,16 +507,16 @@ def _poisson(key: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
 
 
 @_poisson.register_fake
-def _poisson_shape(key: Any, lam: Any) -> Any:
+def _poisson_shape(key: Tensor, lam: Any) -> Any:
     return torch.empty_like(lam)
 
 
-def gamma(key: Any, a: Any, log_space: bool) -> Any:
+def gamma(key: Tensor, a: Any, log_space: bool) -> Any:
     """Gamma draws of the shape of `a`; differentiable in `a`."""
     return _gamma(key, a, log_space)
 
 
-def poisson(key: Any, lam: Any, dtype: Any) -> Any:
+def poisson(key: Tensor, lam: Any, dtype: Any) -> Any:
     """Poisson draws of the shape of the rates `lam`."""
     rate = lam.to(torch.float32)
     whole = torch.where((rate >= 0) & (rate < torch.inf), torch.floor(rate), 0)

@@ -7,6 +7,7 @@ import torch
 
 from ._fused import Fused, differentiated, fastest
 from ._private import lstm_layer
+from ._types import Tensor
 from .gradients import compiling_inside
 
 # `scan` over one step serves here.
@@ -14,7 +15,7 @@ RECURRENCES: dict[str, Callable[..., Any]] = {}
 
 
 def lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent_kernel: Tensor, bias: Any
 ) -> tuple[Any, tuple[Any, Any]]:
     """The recurrence over x (time, batch, in)."""
     xs = (x, h, c, kernel, recurrent_kernel, bias)
@@ -32,7 +33,7 @@ def lstm(
 
 
 def _fused_lstm(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent_kernel: Tensor, bias: Any
 ) -> tuple[Any, Any, Any]:
     weights = [kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()]
     if bias is not None:
@@ -62,7 +63,13 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+        ctx: Any,
+        x: Tensor,
+        h: Tensor,
+        c: Tensor,
+        kernel: Tensor,
+        recurrent_kernel: Tensor,
+        bias: Any,
     ) -> Any:
         # The kernel reads memory as it lies.
         w, r = kernel.mT.contiguous(), recurrent_kernel.mT.contiguous()
@@ -92,7 +99,7 @@ class _Layer(torch.autograd.Function):
 
 
 def _lstm_formula(
-    x: Any, h: Any, c: Any, kernel: Any, recurrent_kernel: Any, bias: Any
+    x: Tensor, h: Tensor, c: Tensor, kernel: Tensor, recurrent_kernel: Tensor, bias: Any
 ) -> tuple[Any, Any, Any]:
     inputs = x @ kernel
     inputs = inputs if bias is None else inputs + bias

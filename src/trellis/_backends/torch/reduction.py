@@ -22,10 +22,11 @@ from ._helpers import (
     ordered,
     unordered,
 )
+from ._types import Tensor
 from .casting import as_dtype
 
 
-def _total_dtype(x: Any, dtype: Any) -> Any:
+def _total_dtype(x: Tensor, dtype: Any) -> Any:
     """Sums and products of unsigned integers are uint64; PyTorch already makes int64 of the
     others.
     """
@@ -34,7 +35,7 @@ def _total_dtype(x: Any, dtype: Any) -> Any:
     return torch.uint64 if x.dtype in UNSIGNED else None
 
 
-def _carried(fn: Any, x: Any, native: Any) -> Any:
+def _carried(fn: Any, x: Tensor, native: Any) -> Any:
     """`fn(x, dtype)` where either type may have few kernels; modulo 2**64 int64 is as good as
     uint64.
     """
@@ -43,7 +44,7 @@ def _carried(fn: Any, x: Any, native: Any) -> Any:
     return fn(x.to(torch.int64) if x.dtype in FEW_KERNELS else x, native)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if axis is None and dtype is None and x.dtype is FLOAT32 and not keepdims:
         return torch_sum(x)
     if axis is not None and x.ndim == 0:
@@ -58,13 +59,13 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     return torch.sum(x, axis, keepdims, dtype=native)
 
 
-def _unreduced(x: Any, dtype: Any) -> Any:
+def _unreduced(x: Tensor, dtype: Any) -> Any:
     native = _total_dtype(x, dtype)
     is_small_int = not (x.dtype.is_floating_point or x.dtype.is_complex)
     return x.to(torch.int64 if native is None and is_small_int else native or x.dtype, copy=True)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -85,7 +86,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return out if axes else torch.prod(x, dtype=native)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -95,7 +96,7 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return torch.amax(x, () if axis is None else axis, keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -105,7 +106,7 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return torch.amin(x, () if axis is None else axis, keepdims)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -113,7 +114,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return torch_mean(as_float(x), axis, keepdims)
 
 
-def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+def std(x: Tensor, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -122,7 +123,7 @@ def std(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = 
     return _of_enough(result, x, axis, correction)
 
 
-def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+def var(x: Tensor, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     if axis == ():
@@ -132,7 +133,7 @@ def var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = 
     return _of_enough(result, x, axis, correction)
 
 
-def _of_enough(result: Any, x: Any, axis: Any, correction: Any) -> Any:
+def _of_enough(result: Any, x: Tensor, axis: Any, correction: Any) -> Any:
     """The standard's nan where there are too few elements for a variance."""
     if correction < 1:  # of no elements PyTorch's own is nan
         return result
@@ -140,7 +141,7 @@ def _of_enough(result: Any, x: Any, axis: Any, correction: Any) -> Any:
     return result if count > correction else result * torch.nan
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     # PyTorch answers uint8 with uint8, and lacks kernels for other unsigned types.
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
@@ -148,7 +149,7 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return truth if axis == () else torch.all(truth, normal_axes(axis, x.ndim), keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     truth = x if x.dtype is torch.bool else x != 0
     if axis is None and not keepdims:
         return torch.any(truth)
@@ -156,7 +157,7 @@ def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    x: Tensor, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     along = only_axis("cumulative_sum", x.ndim) if axis is None else normal_axis(axis, x.ndim)
     out = _carried(
@@ -166,7 +167,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    x: Tensor, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     along = only_axis("cumulative_prod", x.ndim) if axis is None else normal_axis(axis, x.ndim)
     out = _carried(
@@ -175,7 +176,7 @@ def cumulative_prod(
     return _with_initial(out, along, 1) if include_initial else out
 
 
-def _with_initial(x: Any, axis: int, value: int) -> Any:
+def _with_initial(x: Tensor, axis: int, value: int) -> Any:
     if x.ndim == 0:
         x = x[None]
     shape = list(x.shape)
@@ -183,7 +184,9 @@ def _with_initial(x: Any, axis: int, value: int) -> Any:
     return torch.cat([torch.full(shape, value, dtype=x.dtype, device=x.device), x], axis)
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
+) -> Any:
     check_order(n)
     pieces = [piece for piece in (prepend, x, append) if piece is not None]
     joined = torch.cat(all_same(pieces), axis) if builtins.len(pieces) > 1 else x
@@ -192,7 +195,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     return torch.diff(joined, n, axis)
 
 
-def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def logsumexp(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)

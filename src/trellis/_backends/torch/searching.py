@@ -8,33 +8,34 @@ from ..._core.dtypes import of_numbers
 from ..._core.errors import ShapeError
 from ..._core.shapes import normal_axes
 from ._helpers import FEW_KERNELS, NATIVE, both, filled, ordered
+from ._types import Tensor
 
 
-def _ranked(x: Any) -> Any:
+def _ranked(x: Tensor) -> Any:
     """`x` in a dtype that PyTorch can compare, in the same order."""
     if x.dtype in FEW_KERNELS:
         return ordered(x)
     return x.to(torch.uint8) if x.dtype is torch.bool else x
 
 
-def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     return torch.argmax(_ranked(x), axis, keepdims)
 
 
-def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and x.ndim == 0:
         normal_axes(axis, 0)
     return torch.argmin(_ranked(x), axis, keepdims)
 
 
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     nonzero = x if x.dtype is torch.bool else x != 0
     return nonzero.to(torch.int64) if axis == () else torch.sum(nonzero, axis, keepdims)
 
 
-def nonzero(x: Any, /) -> Any:
+def nonzero(x: Tensor, /) -> Any:
     if x.ndim == 0:
         raise ShapeError(
             "nonzero() needs an array of at least one axis. Write x[None] for a 0-d array."
@@ -51,7 +52,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     )
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+def where(condition: Tensor, x1: Any, x2: Any, /) -> Any:
     if isinstance(x1, torch.Tensor) or isinstance(x2, torch.Tensor):
         x1, x2 = both(x1, x2)
         if x1.dtype in FEW_KERNELS:
@@ -62,7 +63,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return torch.where(condition, filled(x1, dtype, device), filled(x2, dtype, device))
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
+def topk(x: Tensor, k: int, /, *, axis: int = -1, largest: bool = True) -> Any:
     """The `k` largest (or smallest) elements along an axis, in order, and their indices.
 
     Of equal elements the one with the lower index comes first. torch.topk promises no such order,

@@ -5,9 +5,10 @@ from typing import Any
 import torch
 
 from ..._core.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ._types import Tensor
 
 
-def _unique(x: Any) -> tuple[Any, Any, Any]:
+def _unique(x: Tensor) -> tuple[Any, Any, Any]:
     """Values, inverse indices, counts."""
     if x.dtype.is_complex:
         return _unique_complex(x)
@@ -15,7 +16,7 @@ def _unique(x: Any) -> tuple[Any, Any, Any]:
     return values, inverse.reshape(x.shape), counts
 
 
-def _unique_complex(x: Any) -> tuple[Any, Any, Any]:
+def _unique_complex(x: Tensor) -> tuple[Any, Any, Any]:
     """PyTorch does not sort complex numbers: sort by the imaginary part, then stably by the real
     one.
     """
@@ -33,7 +34,7 @@ def _unique_complex(x: Any) -> tuple[Any, Any, Any]:
     return values, inverse.reshape(x.shape), counts
 
 
-def unique_all(x: Any, /) -> UniqueAllResult[Any]:
+def unique_all(x: Tensor, /) -> UniqueAllResult[Any]:
     values, inverse, counts = _unique(x)
     first = torch.full_like(counts, inverse.numel())
     place = torch.arange(inverse.numel(), device=x.device)
@@ -41,15 +42,15 @@ def unique_all(x: Any, /) -> UniqueAllResult[Any]:
     return UniqueAllResult(values, first, inverse, counts)
 
 
-def unique_counts(x: Any, /) -> UniqueCountsResult[Any]:
+def unique_counts(x: Tensor, /) -> UniqueCountsResult[Any]:
     values, _, counts = _unique(x)
     return UniqueCountsResult(values, counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverseResult[Any]:
+def unique_inverse(x: Tensor, /) -> UniqueInverseResult[Any]:
     values, inverse, _ = _unique(x)
     return UniqueInverseResult(values, inverse)
 
 
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: Tensor, /) -> Any:
     return _unique(x)[0] if x.dtype.is_complex else torch.unique(x)

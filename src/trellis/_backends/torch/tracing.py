@@ -1,11 +1,10 @@
 """Whether a compiler is at work, and whether values can be looked at."""
 
-from typing import Any
-
 import torch
 
 from ..._core import tracing
 from ._private import is_batched, is_wrapped
+from ._types import Tensor
 
 # Asked before anything that torch.compile cannot trace.
 tracing.python_compiler["backend"] = "torch"
@@ -17,14 +16,14 @@ def is_tracing() -> bool:
     return torch.compiler.is_compiling() or tracing.is_pretended("torch")
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: Tensor) -> bool:
     """Whether the values of `x` can be looked at now."""
     if torch.compiler.is_compiling() or x.device.type == "meta":
         return False
     return not is_batched(x)
 
 
-def lasts(x: Any) -> bool:
+def lasts(x: Tensor) -> bool:
     """Whether `x` can be kept when the running function has ended."""
     # The tensors of torch.compile do not show that they are traced; those of torch.func do.
     # `is_tracing`, written out, since every variable is asked at every step; and first, since

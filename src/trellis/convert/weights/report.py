@@ -9,7 +9,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class WeightsReport:
-    """What became of each array when weights were loaded; `print(report)` says it in words.
+    """What became of each array when weights were loaded; `print(report)` shows it.
 
     >>> report = WeightsReport(matched={"w": "weight"}, unexpected=("bias",))
     >>> report.is_complete
@@ -17,7 +17,7 @@ class WeightsReport:
     >>> print(report)
     1 loaded
         w <- weight
-    1 unexpected: no place for it here
+    1 unexpected: unknown here
         bias
     """
 
@@ -27,7 +27,7 @@ class WeightsReport:
     wrong_shape: dict[str, tuple[Shape, Shape]] = field(default_factory=dict)  # (there, here)
     wrong_dtype: dict[str, tuple[str, str]] = field(default_factory=dict)  # (there, here)
     cast: dict[str, tuple[str, str]] = field(default_factory=dict)  # loaded, in the type here
-    notes: tuple[str, ...] = ()  # what is no weight, but differs
+    notes: tuple[str, ...] = ()  # differences besides the weights
 
     @property
     def is_complete(self) -> bool:
@@ -50,10 +50,10 @@ class WeightsReport:
         ]
         sections = [
             ("loaded", pairs),
-            ("missing: they keep what they had", self.missing),
-            ("unexpected: no place for it here", self.unexpected),
-            ("of another shape, left out", _changes(self.wrong_shape)),
-            ("of another kind of data, left out", _changes(self.wrong_dtype)),
+            ("missing: they keep their values", self.missing),
+            ("unexpected: unknown here", self.unexpected),
+            ("of another shape, skipped", _changes(self.wrong_shape)),
+            ("of another kind of data, skipped", _changes(self.wrong_dtype)),
             ("cast to the type here", _changes(self.cast)),
             ("to look at", self.notes),
         ]
