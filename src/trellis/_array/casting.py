@@ -6,12 +6,11 @@ framework.
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.arrays import is_array
+from .._core.arrays import is_array, plain, plain_for
 from .._core.dispatch import default_xp, xp_of, xp_of_any
 from .._core.dtypes import DType, FloatLimits, IntLimits, name_of
 from .._core.explain import explain
 from .._core.guards import check_flag
-from .._core.numbers import plain, plain_for
 from .._core.typing import A, Array, Device, DTypeLike
 
 if TYPE_CHECKING:

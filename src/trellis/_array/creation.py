@@ -3,6 +3,7 @@ the framework."""
 
 from typing import TYPE_CHECKING, Literal
 
+from .._core.arrays import plain, plain_for
 from .._core.dispatch import (
     SCALAR_TYPES,
     default_xp,
@@ -26,7 +27,6 @@ from .._core.guards import (
     check_within,
 )
 from .._core.leafwise import call_leafwise
-from .._core.numbers import plain, plain_for
 from .._core.shapes import normal_axis, one_of
 from .._core.tracing import is_followed
 from .._core.typing import A, Array, Device, DTypeLike, Scalar, Shape

@@ -32,7 +32,7 @@ def acos(x: A, /) -> A:
     try:
         return xp_of(x).acos(x)
     except Exception as error:
-        explain(error, acos)
+        return explain(error, acos)
 
 
 def acosh(x: A, /) -> A:
@@ -45,7 +45,7 @@ def acosh(x: A, /) -> A:
     try:
         return xp_of(x).acosh(x)
     except Exception as error:
-        explain(error, acosh)
+        return explain(error, acosh)
 
 
 def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -71,7 +71,7 @@ def asin(x: A, /) -> A:
     try:
         return xp_of(x).asin(x)
     except Exception as error:
-        explain(error, asin)
+        return explain(error, asin)
 
 
 def asinh(x: A, /) -> A:
@@ -84,7 +84,7 @@ def asinh(x: A, /) -> A:
     try:
         return xp_of(x).asinh(x)
     except Exception as error:
-        explain(error, asinh)
+        return explain(error, asinh)
 
 
 def atan(x: A, /) -> A:
@@ -97,7 +97,7 @@ def atan(x: A, /) -> A:
     try:
         return xp_of(x).atan(x)
     except Exception as error:
-        explain(error, atan)
+        return explain(error, atan)
 
 
 def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -123,7 +123,7 @@ def atanh(x: A, /) -> A:
     try:
         return xp_of(x).atanh(x)
     except Exception as error:
-        explain(error, atanh)
+        return explain(error, atanh)
 
 
 def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -255,7 +255,7 @@ def conj(x: A, /) -> A:
     try:
         return xp_of(x).conj(x)
     except Exception as error:
-        explain(error, conj)
+        return explain(error, conj)
 
 
 def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -281,7 +281,7 @@ def cos(x: A, /) -> A:
     try:
         return xp_of(x).cos(x)
     except Exception as error:
-        explain(error, cos)
+        return explain(error, cos)
 
 
 def cosh(x: A, /) -> A:
@@ -294,7 +294,7 @@ def cosh(x: A, /) -> A:
     try:
         return xp_of(x).cosh(x)
     except Exception as error:
-        explain(error, cosh)
+        return explain(error, cosh)
 
 
 def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -372,7 +372,7 @@ def exp(x: A, /) -> A:
     try:
         return xp_of(x).exp(x)
     except Exception as error:
-        explain(error, exp)
+        return explain(error, exp)
 
 
 def expm1(x: A, /) -> A:
@@ -385,7 +385,7 @@ def expm1(x: A, /) -> A:
     try:
         return xp_of(x).expm1(x)
     except Exception as error:
-        explain(error, expm1)
+        return explain(error, expm1)
 
 
 def floor(x: A, /) -> A:
@@ -478,7 +478,7 @@ def imag(x: A, /) -> A:
     try:
         return xp_of(x).imag(x)
     except Exception as error:
-        explain(error, imag)
+        return explain(error, imag)
 
 
 def isclose(
@@ -516,7 +516,7 @@ def isfinite(x: A, /) -> A:
     try:
         return xp_of(x).isfinite(x)
     except Exception as error:
-        explain(error, isfinite)
+        return explain(error, isfinite)
 
 
 def isinf(x: A, /) -> A:
@@ -529,7 +529,7 @@ def isinf(x: A, /) -> A:
     try:
         return xp_of(x).isinf(x)
     except Exception as error:
-        explain(error, isinf)
+        return explain(error, isinf)
 
 
 def isnan(x: A, /) -> A:
@@ -542,7 +542,7 @@ def isnan(x: A, /) -> A:
     try:
         return xp_of(x).isnan(x)
     except Exception as error:
-        explain(error, isnan)
+        return explain(error, isnan)
 
 
 def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -581,7 +581,7 @@ def log(x: A, /) -> A:
     try:
         return xp_of(x).log(x)
     except Exception as error:
-        explain(error, log)
+        return explain(error, log)
 
 
 def log10(x: A, /) -> A:
@@ -594,7 +594,7 @@ def log10(x: A, /) -> A:
     try:
         return xp_of(x).log10(x)
     except Exception as error:
-        explain(error, log10)
+        return explain(error, log10)
 
 
 def log1p(x: A, /) -> A:
@@ -607,7 +607,7 @@ def log1p(x: A, /) -> A:
     try:
         return xp_of(x).log1p(x)
     except Exception as error:
-        explain(error, log1p)
+        return explain(error, log1p)
 
 
 def log2(x: A, /) -> A:
@@ -620,7 +620,7 @@ def log2(x: A, /) -> A:
     try:
         return xp_of(x).log2(x)
     except Exception as error:
-        explain(error, log2)
+        return explain(error, log2)
 
 
 def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -659,7 +659,7 @@ def logical_not(x: A, /) -> A:
     try:
         return xp_of(x).logical_not(x)
     except Exception as error:
-        explain(error, logical_not)
+        return explain(error, logical_not)
 
 
 def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -824,7 +824,7 @@ def real(x: A, /) -> A:
     try:
         return xp_of(x).real(x)
     except Exception as error:
-        explain(error, real)
+        return explain(error, real)
 
 
 def reciprocal(x: A, /) -> A:
@@ -837,7 +837,7 @@ def reciprocal(x: A, /) -> A:
     try:
         return xp_of(x).reciprocal(x)
     except Exception as error:
-        explain(error, reciprocal)
+        return explain(error, reciprocal)
 
 
 def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -915,7 +915,7 @@ def sin(x: A, /) -> A:
     try:
         return xp_of(x).sin(x)
     except Exception as error:
-        explain(error, sin)
+        return explain(error, sin)
 
 
 def sinh(x: A, /) -> A:
@@ -928,7 +928,7 @@ def sinh(x: A, /) -> A:
     try:
         return xp_of(x).sinh(x)
     except Exception as error:
-        explain(error, sinh)
+        return explain(error, sinh)
 
 
 def sqrt(x: A, /) -> A:
@@ -941,7 +941,7 @@ def sqrt(x: A, /) -> A:
     try:
         return xp_of(x).sqrt(x)
     except Exception as error:
-        explain(error, sqrt)
+        return explain(error, sqrt)
 
 
 def square(x: A, /) -> A:
@@ -954,7 +954,7 @@ def square(x: A, /) -> A:
     try:
         return xp_of(x).square(x)
     except Exception as error:
-        explain(error, square)
+        return explain(error, square)
 
 
 def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -980,7 +980,7 @@ def tan(x: A, /) -> A:
     try:
         return xp_of(x).tan(x)
     except Exception as error:
-        explain(error, tan)
+        return explain(error, tan)
 
 
 def tanh(x: A, /) -> A:
@@ -993,7 +993,7 @@ def tanh(x: A, /) -> A:
     try:
         return xp_of(x).tanh(x)
     except Exception as error:
-        explain(error, tanh)
+        return explain(error, tanh)
 
 
 def trunc(x: A, /) -> A:

@@ -2,6 +2,7 @@
 
 from typing import Any, Generic, Literal, get_args
 
+from .._core.arrays import holds_scalar, plain
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
@@ -14,7 +15,6 @@ from .._core.guards import (
     check_within,
 )
 from .._core.leafwise import call_leafwise, has_nest
-from .._core.numbers import holds_scalar, plain
 from .._core.shapes import check_lengths, normal_axis, one_of
 from .._core.typing import A, Array, Backend, Scalar
 

@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from .arrays import NUMBERS
 from .container import Container
 from .donation import GivenAway, gone
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
 from .leafwise import LeafwiseBackend
-from .numbers import NUMBERS, NumberBackend
 from .settings import Setting
 
 if TYPE_CHECKING:
@@ -91,8 +91,6 @@ def _resolve(x: object) -> "Backend":
     for base in cls.__mro__:
         if base in _by_type:
             return _by_type[base]
-    if cls in NUMBERS:
-        return NumberBackend(default_xp())  # type: ignore[return-value]
     # The modules are asked, not the table: while torch.compile traces, it still sees the table as
     # it was before they were loaded.
     for backend in imported_backends():
@@ -260,8 +258,6 @@ def namespace(x: object, /) -> "Backend":
     >>> xp.sum(xp.ones(3)).item()
     3.0
     """
-    if type(x) in NUMBERS:
-        raise ArgumentTypeError(f"namespace() expects a backend or an array, got {x!r}.")
     return load(x) if isinstance(x, str) else xp_of(x)
 
 

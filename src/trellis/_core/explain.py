@@ -13,9 +13,12 @@ NumPy scalars among the arguments are no mistake: the function is called again w
 
 import re
 from collections.abc import Callable, Mapping
+from inspect import BoundArguments, Signature
 from typing import Any
 
-from .arrays import is_array
+import numpy as np
+
+from .arrays import NUMBERS, holds_scalar, is_array, plain
 from .dtypes import KINDS, name_of
 from .errors import (
     ArgumentError,
@@ -26,8 +29,7 @@ from .errors import (
     TrellisError,
 )
 from .guards import singular
-from .kinds import parameters_of, shown, wrong_kind
-from .numbers import with_python_numbers
+from .kinds import described, parameters_of, shown, wrong_kind
 from .shapes import broadcast_shapes, normal_axes
 
 # What compilers say to those who write compiled code: theirs to explain. By module and by name.
@@ -59,7 +61,7 @@ def explain(
         raise error
     if arguments is None:
         arguments = _given(error, fn)
-        again = with_python_numbers(fn, arguments)
+        again = _with_python_numbers(fn, arguments)
         if again is not None:
             return fn(*again.args, **again.kwargs)
     if isinstance(error, TrellisError):
@@ -68,6 +70,38 @@ def explain(
     if found is None:
         raise error
     raise found from error
+
+
+def _with_python_numbers(
+    fn: Callable[..., Any], arguments: Mapping[str, Any]
+) -> BoundArguments | None:
+    """The arguments of a call with Python numbers for NumPy scalars, and with an array for a Python
+    number in place of the only array; None where there is neither.
+
+    Where no other array is among them, a scalar in place of an array stays the array it is.
+    """
+    parameters = parameters_of(fn)
+    words = {name: described(parameters[name].annotation) for name in arguments}
+    given = dict(arguments)
+    for name, value in arguments.items():
+        if holds_scalar(value) and ("an array" not in words[name] or _has_array(arguments)):
+            given[name] = plain(value)
+    arrays = [name for name in words if "array" in words[name]]
+    if len(arrays) == 1 and words[arrays[0]] == "an array" and type(given[arrays[0]]) in NUMBERS:
+        from .dispatch import default_xp
+
+        given[arrays[0]] = default_xp().asarray(given[arrays[0]])
+    if all([given[name] is value for name, value in arguments.items()]):
+        return None
+    return BoundArguments(Signature(list(parameters.values())), given)  # type: ignore[arg-type]
+
+
+def _has_array(arguments: Mapping[str, Any]) -> bool:
+    values = [value for value in arguments.values() if not isinstance(value, (tuple, list))]
+    for value in arguments.values():
+        if isinstance(value, (tuple, list)):
+            values += value
+    return any([is_array(x) and not isinstance(x, np.generic) for x in values])
 
 
 def _is_of_a_compiler(error: Exception) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
-from .._core.arrays import is_array
+from .._core.arrays import is_array, plain
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.dtypes import FLOATING, INTEGER, default_dtype, name_of
 from .._core.errors import (
@@ -20,7 +20,6 @@ from .._core.errors import (
     ShapeError,
 )
 from .._core.kinds import check_callable
-from .._core.numbers import plain
 from .._core.shapes import check_new_axis
 from .._core.typing import Array, Backend, Nest, T
 

@@ -2,8 +2,8 @@
 
 from contextlib import AbstractContextManager
 
+from .._core.arrays import plain
 from .._core.errors import ArgumentError
-from .._core.numbers import plain
 from .._core.settings import Setting
 
 # An immutable tuple: a push in a thread or task is not seen outside it.

@@ -5,11 +5,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_any
 from .._core.dtypes import FLOATING, default_dtype, name_of, promote
 from .._core.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 from .._core.leafwise import call_leafwise
-from .._core.numbers import plain
 from .._core.shapes import LARGEST, broadcast_shapes
 from .._core.threefry import Words, fold_in_words
 from .._core.typing import Array, Backend, Device, DTypeLike, Scalar, Seed, Shape

@@ -3,11 +3,11 @@
 from math import prod
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import INTEGER, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.explain import explain
-from .._core.numbers import plain
 from .._core.shapes import broadcast_shapes, normal_axis
 from .._core.typing import A, Array, Backend, DTypeLike, Shape
 from .arguments import as_shape, check_below, draw_dtype, int_dtype, is_known

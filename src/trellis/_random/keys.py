@@ -3,11 +3,11 @@
 import operator
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import INTEGER, UNSIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.explain import explain
-from .._core.numbers import plain
 from .._core.typing import A, Array, Device, DTypeLike, Shape
 from .arguments import as_shape
 from .stream import is_key, known_words

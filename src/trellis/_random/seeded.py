@@ -6,11 +6,11 @@ without one, the next key of the library's stream is taken.
 
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dtypes import INTEGER, SIGNED, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.explain import explain
 from .._core.leafwise import has_nest
-from .._core.numbers import plain
 from .._core.shapes import normal_axis
 from .._core.tracing import tracing
 from .._core.typing import A, Array, Backend, Device, DTypeLike, Seed, Shape

@@ -10,11 +10,11 @@ from math import prod, sqrt
 from typing import Any, NamedTuple
 
 from .._array.creation import full as _full
+from .._core.arrays import plain
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
 from .._core.kinds import check_arguments
-from .._core.numbers import plain
 from .._core.typing import Array, Backend, Device, DTypeLike, Seed, Shape
 from .._random import distributions, keys
 from .._random.arguments import as_shape, scaled_uniform

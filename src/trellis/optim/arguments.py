@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from .._core.arrays import plain
 from .._core.errors import ArgumentError, ArgumentTypeError
-from .._core.numbers import plain
 from .._core.spelling import meant, misfit
 
 P = ParamSpec("P")

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.guards import check_numbers
-from .._core.numbers import plain
 from .._core.typing import Array, Backend, Nest, T
 from .._gradients.transforms import stop_gradient
 from .engine import HALF, Leaves, Now

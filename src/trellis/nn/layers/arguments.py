@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ..._core.arrays import plain
 from ..._core.errors import ArgumentTypeError
 from ..._core.kinds import parameters_of, wrong_kind
-from ..._core.numbers import plain
 from ..._core.spelling import meant, misfit
 
 # What users of torch.nn and Keras type, and what it may be called here; the first that a layer has
