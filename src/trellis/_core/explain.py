@@ -13,6 +13,8 @@ NumPy scalars among the arguments are no mistake: the function is called again w
 
 import re
 from collections.abc import Callable, Mapping
+from dis import get_instructions
+from functools import cache
 from inspect import BoundArguments, Signature
 from typing import Any
 
@@ -28,7 +30,7 @@ from .errors import (
     ShapeError,
     TrellisError,
 )
-from .guards import singular
+from .guards import WrongKind, singular
 from .kinds import described, parameters_of, shown, wrong_kind
 from .shapes import broadcast_shapes, normal_axes
 
@@ -61,7 +63,9 @@ def explain(
         raise error
     if arguments is None:
         arguments = _given(error, fn)
-        again = _with_python_numbers(fn, arguments)
+        # The guards come first, while every argument still is what was passed.
+        can_repeat = isinstance(error, WrongKind) or not _rebinds_an_array(fn)
+        again = _with_python_numbers(fn, arguments) if can_repeat else None
         if again is not None:
             return fn(*again.args, **again.kwargs)
     if isinstance(error, TrellisError):
@@ -94,6 +98,20 @@ def _with_python_numbers(
     if all([given[name] is value for name, value in arguments.items()]):
         return None
     return BoundArguments(Signature(list(parameters.values())), given)  # type: ignore[arg-type]
+
+
+@cache
+def _rebinds_an_array(fn: Callable[..., Any]) -> bool:
+    """Whether a function gives the name of an array to another one: what it was called with is
+    gone then, and it must not be called again."""
+    stored: set[str] = set()
+    for step in get_instructions(fn):
+        if step.opname.startswith(("STORE_FAST", "STORE_DEREF")):
+            stored |= {step.argval} if isinstance(step.argval, str) else set(step.argval)
+    parameters = parameters_of(fn)
+    return any(
+        ["array" in described(parameters[name].annotation) for name in stored & set(parameters)]
+    )
 
 
 def _has_array(arguments: Mapping[str, Any]) -> bool:

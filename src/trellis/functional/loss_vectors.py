@@ -25,6 +25,8 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
     try:
         if type(axis) is not int:
             check_axis(axis)
+        if type(epsilon) is not float:
+            check_numbers(epsilon)
         if has_nest(x1, x2):
             return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
         same_shape("cosine_similarity", x1=x1, x2=x2)

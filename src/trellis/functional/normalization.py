@@ -373,6 +373,8 @@ def spectral_norm(
            [0.      , 0.333333]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(weight, u):
             return call_leafwise(
                 spectral_norm,
