@@ -1,9 +1,11 @@
 """Creating arrays. Without an array among the arguments, `backend=` or the default backend decides
 the framework."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from .._core.arrays import plain, plain_for
+import numpy as np
+
+from .._core.arrays import is_array, plain, plain_for
 from .._core.dispatch import (
     SCALAR_TYPES,
     default_xp,
@@ -54,7 +56,7 @@ def arange(
     try:
         if start is None or step is None:
             raise WrongKind("arange() of None")
-        start, stop, step = plain(start), plain(stop), plain(step)
+        start, stop, step = _number(start), _number(stop), _number(step)
         if isinstance(step, (int, float)) and step == 0:
             raise ArgumentError("arange() expects a step other than 0.")
         xp = _named_or_of(backend, start, stop, step)
@@ -202,7 +204,10 @@ def full(
     try:
         check_scalar(fill_value)
         xp = _named_or_of(backend, plain(fill_value))
-        return xp.full(shape, plain_for(xp, fill_value), dtype=dtype, device=device)
+        value = plain_for(xp, fill_value)
+        if backend is not None and is_array(value) and not isinstance(value, xp.ARRAY_TYPES):
+            value = asarray(value, backend=backend)
+        return xp.full(shape, value, dtype=dtype, device=device)
     except Exception as error:
         return explain(error, full)
 
@@ -251,7 +256,7 @@ def linspace(
             check_whole(num)
         if endpoint is not True:
             check_flag(endpoint)
-        start, stop = plain(start), plain(stop)
+        start, stop = _number(start), _number(stop)
         xp = _named_or_of(backend, start, stop)
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     except Exception as error:
@@ -400,6 +405,11 @@ def _of_matrices(name: str, x: object, k: int) -> "Backend":
     if not isinstance(x, dict):
         check_rank(name, x, 2)
     return xp
+
+
+def _number(x: Any) -> Any:
+    """A NumPy scalar or array without axes as a Python number; everything else as it is."""
+    return x.item() if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0 else x
 
 
 def _named_or_of(backend: str | None, *values: object) -> "Backend":
