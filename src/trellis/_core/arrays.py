@@ -5,12 +5,11 @@ as an axis, a size or an option, it is the Python number that it holds. A call p
 when it fails: `explain` calls again with Python numbers.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .._backends.interface import Backend
+from .typing import Backend, T
 
 NUMBERS = (bool, int, float, complex)
 
@@ -26,21 +25,23 @@ def is_array(x: object) -> bool:
     return hasattr(x, "dtype") and not isinstance(x, type)
 
 
-def plain(x: Any) -> Any:
+def plain(x: T) -> T:
     """A NumPy scalar as a Python number, also in tuples and lists; everything else as it is.
 
     >>> plain(np.int64(3)), plain((np.int64(2), 3)), plain("same")
     (3, (2, 3), 'same')
     """
-    if isinstance(x, np.generic):
-        number = x.item()
-        return float(number) if isinstance(number, np.floating) else number  # a longdouble
-    if type(x) in (tuple, list) and holds_scalar(x):
-        return type(x)([plain(item) for item in x])
-    return x
+    found: Any = x
+    if isinstance(x, np.longdouble | np.clongdouble):  # whose item() is itself
+        found = complex(x) if isinstance(x, np.clongdouble) else float(x)
+    elif isinstance(x, np.generic):
+        found = x.item()
+    elif holds_scalar(x):
+        found = type(found)([plain(item) for item in found])
+    return found
 
 
-def plain_for(xp: "Backend", x: Any) -> Any:
+def plain_for(xp: Backend, x: T) -> T:
     """`plain`, unless NumPy itself runs the call: there a scalar is an array."""
     return x if isinstance(x, xp.ARRAY_TYPES) else plain(x)
 
