@@ -126,6 +126,7 @@ from ._array.elementwise import erf as erf
 from ._array.elementwise import erfc as erfc
 from ._array.elementwise import erfinv as erfinv
 from ._array.elementwise import exp as exp
+from ._array.elementwise import exp2 as exp2
 from ._array.elementwise import expm1 as expm1
 from ._array.elementwise import floor as floor
 from ._array.elementwise import floor_divide as floor_divide

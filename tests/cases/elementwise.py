@@ -46,6 +46,7 @@ CASES = [
     Case("erfc", (x,), lambda x: np.vectorize(math.erfc)(x)),
     Case("erfinv", (unit,), special.erfinv),
     Case("exp", (x,), np.exp),
+    Case("exp2", (x,), np.exp2),
     Case("expm1", (x,), np.expm1),
     Case("log", (positive,), np.log),
     Case("log10", (positive,), np.log10),

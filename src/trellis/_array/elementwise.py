@@ -375,6 +375,19 @@ def exp(x: A, /) -> A:
         return explain(error, exp)
 
 
+def exp2(x: A, /) -> A:
+    """2 to the power of x.
+
+    >>> import numpy as np, trellis
+    >>> trellis.exp2(np.array([0.0, 3.0]))
+    array([1., 8.])
+    """
+    try:
+        return xp_of(x).exp2(x)
+    except Exception as error:
+        explain(error, exp2)
+
+
 def expm1(x: A, /) -> A:
     """exp(x) - 1, accurate near 0.
 

@@ -212,6 +212,9 @@ class Arrays(Protocol):
     def erfinv(self, x: Native, /) -> Native:
         """The inverse of the error function, nan outside -1 to 1."""
 
+    def exp2(self, x: Native, /) -> Native:
+        """2 to the power of x."""
+
     def cbrt(self, x: Native, /) -> Native:
         """The real cube root, negative for negative numbers."""
 

@@ -88,8 +88,8 @@ def check_points(n: int) -> None:
     """Refuse a Fourier transform over no points, as `irfft` of a single one would be."""
     if isinstance(n, int) and n < 1:
         raise ArgumentError(
-            f"A Fourier transform needs at least one point, got n={n}. Pass n: by default irfft() and "
-            "hfft() return 2 * (points - 1) points."
+            f"A Fourier transform needs at least one point, got n={n}. Pass n: by default irfft() "
+            "and hfft() return 2 * (points - 1) points."
         )
 
 

@@ -46,9 +46,11 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _native(way: Way, modules: Mapping[str, ModuleType]) -> Callable[..., Any] | None:
-    """The framework's function that a way calls; None where it is more than one call."""
+    """The framework's function that a way calls with the arguments as they are; None for more."""
     call = ast.parse(way or "None", mode="eval").body
-    if not isinstance(call, ast.Call):
+    if not isinstance(call, ast.Call) or call.keywords:
+        return None
+    if not all([isinstance(argument, ast.Name) for argument in call.args]):
         return None
     short, _, path = ast.unparse(call.func).partition(".")
     fn: Callable[..., Any] = operator.attrgetter(path)(modules[short])

@@ -185,6 +185,10 @@ def trunc(x):
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
+def exp2(x):
+    return tf.pow(tf.constant(2, x.dtype), x)
+
+
 def log2(x):
     return tf.math.log(x) / tf.constant(math.log(2), x.dtype)
 
@@ -468,7 +472,18 @@ def update_slice(x, values, start, *, axis):
 
 
 def index_set(x, idx, value):
-    return written(x, idx, value, tf.tensor_scatter_nd_update)
+    return written(x, idx, value, set_last)
+
+
+def set_last(x, index, value):
+    """At repeated places every write carries the last value, and only the last one has a
+    gradient.
+    """
+    order, places = tf.range(tf.shape(index)[0]), index[:, 0]
+    winner = tf.gather(tf.math.unsorted_segment_max(order, places, tf.shape(x)[0]), places)
+    is_last = tf.reshape(tf.equal(winner, order), [-1] + [1] * (len(value.shape) - 1))
+    value = tf.where(is_last, value, tf.stop_gradient(tf.gather(value, winner)))
+    return tf.tensor_scatter_nd_update(x, index, value)
 
 
 def index_add(x, idx, value):
@@ -742,6 +757,14 @@ def layer_norm(x, weight, bias, *, axes, epsilon):
     shape = [n if i in axes else 1 for i, n in enumerate(x.shape)]
     y = y if weight is None else y * tf.reshape(weight, shape)
     return y if bias is None else y + tf.reshape(bias, shape)
+
+
+def gelu(x, *, approximate):
+    # Not tf.nn.gelu, whose constants have the precision of float32 in float64 too.
+    if approximate:
+        bend = math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))
+        return 0.5 * x * (1 + tf.tanh(bend))
+    return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
 
 
 def elu(x, *, alpha, scale):

@@ -1,11 +1,13 @@
 """Activations: TensorFlow's own where there is one."""
 
 import math
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
 from ..._core.shapes import normal_axes
+from . import _portable
 from ._helpers import rank
 from ._recorded import Backward, recorded
 from ._types import Tensor
@@ -31,22 +33,13 @@ def gelu(x: Tensor, /, *, approximate: bool = False) -> Any:
     return recorded(*(_GELU_BY_TANH if approximate else _GELU), tf.convert_to_tensor(x))
 
 
-# Not tf.nn.gelu, whose constants have the precision of float32 in float64 too. The derivative is
-# made together with the value: it is all that the backward pass needs.
-
-
-def _gelu(x: Tensor) -> Any:
-    return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
+# The derivative is made together with the value: it is all that the backward pass needs.
 
 
 def _gelu_and_slope(x: Tensor) -> tuple[Any, Backward]:
     twice = 1 + tf.math.erf(x * math.sqrt(0.5))
     slope = 0.5 * twice + x * (tf.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
     return 0.5 * x * twice, lambda g: [g * slope]
-
-
-def _gelu_by_tanh(x: Tensor) -> Any:
-    return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x * (1 + 0.044715 * (x * x)))))
 
 
 def _gelu_by_tanh_and_slope(x: Tensor) -> tuple[Any, Backward]:
@@ -58,8 +51,8 @@ def _gelu_by_tanh_and_slope(x: Tensor) -> tuple[Any, Backward]:
     return half * (1 + y), lambda g: [g * slope]
 
 
-_GELU = (_gelu, _gelu_and_slope)
-_GELU_BY_TANH = (_gelu_by_tanh, _gelu_by_tanh_and_slope)
+_GELU = (partial(_portable.gelu, approximate=False), _gelu_and_slope)
+_GELU_BY_TANH = (partial(_portable.gelu, approximate=True), _gelu_by_tanh_and_slope)
 
 
 def elu(x: Tensor, /, *, alpha: float, scale: float) -> Any:

@@ -24,6 +24,7 @@ from ._helpers import (
     tensor,
     wrapped,
 )
+from ._portable import set_last
 from ._types import Tensor
 
 
@@ -133,16 +134,7 @@ def index_set(x: Tensor, idx: Any, value: Any) -> Any:
 
 
 def _scatter_set(x: Tensor, index: Any, value: Any) -> Any:
-    """At repeated places every write carries the last value, and only the last one has a
-    gradient.
-    """
-    if may_differentiate():
-        order = tf.range(sizes(index)[0])
-        places = index[:, 0]
-        winner = tf.gather(tf.math.unsorted_segment_max(order, places, sizes(x)[0]), places)
-        is_last = tf.reshape(tf.equal(winner, order), [-1] + [1] * (rank(value) - 1))
-        value = tf.where(is_last, value, tf.stop_gradient(tf.gather(value, winner)))
-    return tf.tensor_scatter_nd_update(x, index, value)
+    return (set_last if may_differentiate() else tf.tensor_scatter_nd_update)(x, index, value)
 
 
 def index_add(x: Tensor, idx: Any, value: Any) -> Any:

@@ -187,9 +187,21 @@ def update_slice(x, values, start, *, axis):
 
 
 def index_set(x, idx, value):
-    y = x.clone()
-    y[idx] = torch.as_tensor(value, dtype=x.dtype)
-    return y
+    places = torch.arange(x.numel()).reshape(x.shape)[idx]
+    value = torch.as_tensor(value, dtype=x.dtype).broadcast_to(places.shape).reshape(-1)
+    places = places.reshape(-1)
+    values = last_values(value, places, x.numel())
+    return torch.index_put(x.reshape(-1), (places,), values).reshape(x.shape)
+
+
+def last_values(values, places, size):
+    """At repeated places every write carries the last value, and only the last one has a
+    gradient.
+    """
+    order = torch.arange(places.shape[0], device=places.device)
+    none = torch.zeros(size, dtype=torch.int64, device=places.device)
+    winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
+    return torch.where(winner == order, values, values[winner].detach())
 
 
 def index_add(x, idx, value):

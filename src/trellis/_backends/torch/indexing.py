@@ -12,6 +12,7 @@ import torch
 from ..._core.dtypes import fitted, refuse_dropping
 from ..._core.shapes import only_axis
 from ._helpers import FEW_KERNELS, INTEGER, NAMES, filled, ordered, unordered
+from ._portable import last_values
 from ._types import Tensor
 
 
@@ -107,7 +108,7 @@ def index_set(x: Tensor, idx: Any, value: Any) -> Any:
         return torch.where(_spread(idx, x), value, x)
     places, values = _places(x, idx, value)
     if _may_repeat(idx):
-        values = _last_values(x, places, values)
+        values = last_values(values, places, x.numel())
     return torch.index_put(x.reshape(-1), (places,), values).reshape(x.shape)
 
 
@@ -117,16 +118,6 @@ def _may_repeat(idx: Any) -> bool:
     return any(
         [not isinstance(p, (int, slice)) and p is not None and p is not Ellipsis for p in parts]
     )
-
-
-def _last_values(x: Tensor, places: Any, values: Tensor) -> Any:
-    """At repeated places every write carries the last value, and only the last one has a
-    gradient.
-    """
-    order = torch.arange(places.shape[0], device=places.device)
-    none = torch.zeros(x.numel(), dtype=torch.int64, device=places.device)
-    winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
-    return torch.where(winner == order, values, values[winner].detach())
 
 
 def index_add(x: Tensor, idx: Any, value: Any) -> Any:

@@ -32,11 +32,6 @@ for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"
     _add_special(_special)
 
 
-@elementwise("exp2")
-def exp2(g: JaxBuilder, x: Value, **_: object) -> Value:
-    return g.t.pow(2.0, x)
-
-
 @elementwise("div")
 def div(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Integers are divided towards zero."""

@@ -147,11 +147,6 @@ def is_signed_infinity(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.equal(x, float("-inf") if "neg" in g.source else float("inf"))
 
 
-@rule("aten.exp2", "aten.special_exp2")
-def exp2(g: TorchBuilder, x: Tensor) -> Any:
-    return g.t.pow(2.0, g.cast(x, g.out.dtype))
-
-
 @rule("aten.frac")
 def frac(g: TorchBuilder, x: Tensor) -> Any:
     return g.t.subtract(x, g.t.trunc(x))

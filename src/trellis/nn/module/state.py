@@ -80,7 +80,7 @@ class Saving(Owner):
         2 loaded
             layers/v0/b
             layers/v0/w
-        2 of another shape, left out
+        2 of another shape, skipped
             layers/v1/b: (1,) there, (5,) here
             layers/v1/w: (1, 3) there, (5, 3) here
         """
