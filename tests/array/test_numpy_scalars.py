@@ -104,8 +104,8 @@ def test_a_float_of_any_width_is_a_number(kind, backend):
 def test_the_widest_floats_are_numbers(backend):
     x = trellis.asarray(X, backend=backend)
     same(trellis.std(x, correction=np.longdouble(1)), trellis.std(x, correction=1.0))
-    with pytest.raises(errors.TrellisError):
-        trellis.std(x, correction=np.clongdouble(1))
+    if backend != "numpy":  # which has arrays of them
+        same(trellis.multiply(x, np.clongdouble(2j)), trellis.multiply(x, 2j))
 
 
 BINARY = ("add", "multiply", "pow", "maximum", "divide", "less", "equal")

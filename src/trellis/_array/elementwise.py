@@ -385,7 +385,7 @@ def exp2(x: A, /) -> A:
     try:
         return xp_of(x).exp2(x)
     except Exception as error:
-        explain(error, exp2)
+        return explain(error, exp2)
 
 
 def expm1(x: A, /) -> A:

@@ -32,10 +32,10 @@ def plain(x: T) -> T:
     (3, (2, 3), 'same')
     """
     found: Any = x
-    if isinstance(x, np.longdouble | np.clongdouble):  # whose item() is itself
-        found = complex(x) if isinstance(x, np.clongdouble) else float(x)
-    elif isinstance(x, np.generic):
+    if isinstance(x, np.generic):
         found = x.item()
+        if isinstance(found, np.inexact):  # a long double, whose item is itself
+            found = complex(found) if isinstance(found, np.complexfloating) else float(found)
     elif holds_scalar(x):
         found = type(found)([plain(item) for item in found])
     return found
