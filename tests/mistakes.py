@@ -4,6 +4,7 @@ import inspect
 import re
 import typing
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 import trellis
 from good_calls import Made
+from trellis._core.arrays import is_array
 from trellis.errors import TrellisError
 
 HUGE = 10**30
@@ -134,6 +136,14 @@ def mistakes_for(parameter: inspect.Parameter, value: Any) -> dict[str, Any]:
     return OTHER
 
 
+def as_numpy_scalars(value: Any) -> Any:
+    """Python numbers as NumPy has them, also in lists and tuples."""
+    kinds = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+    if type(value) in (list, tuple):
+        return type(value)([as_numpy_scalars(item) for item in value])
+    return kinds[type(value)](value) if type(value) in kinds else value
+
+
 @dataclass(frozen=True)
 class Mistake:
     """One wrong call: the good one, but for a parameter."""
@@ -170,6 +180,20 @@ def mistakes_in(call: Any) -> list[Mistake]:
     return found
 
 
+def scalars_in(call: Any) -> list[Mistake]:
+    """No mistakes: a call with a NumPy scalar for each of its numbers, those left out too."""
+    signature = inspect.signature(call.fn)
+    given = signature.bind(*call.args, **call.kwargs).arguments
+    found = []
+    for name, parameter in signature.parameters.items():
+        value = given.get(name, parameter.default)
+        scalar = as_numpy_scalars(value)
+        is_one = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if is_one and not isinstance(value, np.ndarray) and repr(scalar) != repr(value):
+            found.append(_with(call, signature, name, scalar, "NumPy scalar"))
+    return found
+
+
 def _with(call: Any, signature: Any, name: str, wrong: Any, label: str) -> Mistake:
     names = [p.name for p in signature.parameters.values()]
     place = names.index(name)
@@ -202,7 +226,13 @@ def native(value: Any, backend: str, foreign: Any) -> Any:
     return value
 
 
-def outcome(call: Any, mistake: Mistake, backend: str, foreign: Any) -> Any:
+def outcome(
+    call: Any,
+    mistake: Mistake,
+    backend: str,
+    foreign: Any,
+    shown: Callable[[Any], Any] | None = None,
+) -> Any:
     """The error that the wrong call raised, or the shapes of what it answered."""
     before = trellis.current_backend(), trellis.default_dtype()
     with warnings.catch_warnings(), trellis.using_backend(backend), np.errstate(all="ignore"):
@@ -213,7 +243,7 @@ def outcome(call: Any, mistake: Mistake, backend: str, foreign: Any) -> Any:
             result = call.fn(*args, **kwargs)
             if call.then is not None:
                 result = call.then(result)
-            return shapes(result)
+            return shapes(result) if shown is None else shown(result)
         except Exception as error:
             return error
         finally:
@@ -228,6 +258,17 @@ def shapes(result: Any) -> str:
     if isinstance(result, dict):
         return f"({', '.join([shapes(item) for item in result.values()])})"
     return str(tuple(result.shape)) if hasattr(result, "shape") else type(result).__name__
+
+
+def values(result: Any) -> Any:
+    """An answer with its types and numbers, which can be compared."""
+    if isinstance(result, (list, tuple)):
+        return [values(item) for item in result]
+    if isinstance(result, dict):
+        return {name: values(item) for name, item in result.items()}
+    if not is_array(result):
+        return result if isinstance(result, (bool, int, float, str)) else type(result).__name__
+    return type(result), str(result.dtype), repr(trellis.to_numpy(result))
 
 
 SIGNATURE = re.compile(

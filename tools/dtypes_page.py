@@ -98,6 +98,37 @@ def beside_numbers():
     return table
 
 
+SCALAR_CALLS = {
+    "full(2, np.int64(3))": lambda b, x: trellis.full(2, np.int64(3), backend=b),
+    "full(2, np.float64(3))": lambda b, x: trellis.full(2, np.float64(3), backend=b),
+    "arange(np.int64(3))": lambda b, x: trellis.arange(np.int64(3), backend=b),
+    "arange(np.float64(3))": lambda b, x: trellis.arange(np.float64(3), backend=b),
+    "multiply(x, np.float64(2))": lambda b, x: trellis.multiply(x, np.float64(2)),
+    "where(x > 0, x, np.float64(2))": lambda b, x: trellis.where(x > 0, x, np.float64(2)),
+    "sum(x, axis=np.int64(0))": lambda b, x: trellis.sum(x, axis=np.int64(0)),
+    "zeros(2, dtype=float)": lambda b, x: trellis.zeros(2, dtype=float, backend=b),
+    "zeros(2, dtype=int)": lambda b, x: trellis.zeros(2, dtype=int, backend=b),
+    "zeros(2, dtype=bool)": lambda b, x: trellis.zeros(2, dtype=bool, backend=b),
+    "zeros(2, dtype=complex)": lambda b, x: trellis.zeros(2, dtype=complex, backend=b),
+}
+
+
+def numpy_scalars():
+    """One line for each call; where NumPy has a rule of its own, both answers."""
+    lines = []
+    for text, call in SCALAR_CALLS.items():
+        found = {}
+        for backend in BACKENDS:
+            with wide_types(backend):
+                x = array("float32", backend)
+                found[backend] = answer(lambda call=call, b=backend, x=x: call(b, x))
+        own, said = found.pop("numpy"), found["torch"]
+        if set(found.values()) != {said}:
+            raise AssertionError(f"The frameworks differ on {text}: {found}")
+        lines.append(f"| `{text}` | {said if said == own else f'{said}; {own} on NumPy'} |")
+    return "\n".join(lines)
+
+
 def float_functions():
     table = {}
     for a in NAMES:
@@ -158,6 +189,22 @@ default float: float32, unless changed by `trellis.set_default_dtype`. An intege
 array cannot hold (-1 or 300 with uint8) raises an error, in comparisons too.
 
 {grid("", tuple(NUMBERS), beside_numbers(), short=False)}
+
+## Numbers from NumPy, and Python types
+
+A NumPy scalar (`np.float64(2)`, `np.int64(3)`, `np.bool_(True)`, what `np.max(x)` returns) is a
+Python number as an axis, a size, a flag, a bound, an option or a learning rate, and beside an array
+of another framework. On NumPy, a scalar in place of an array is an array with a type of its own, as
+NumPy has it. A NumPy array without axes (`np.array(2.0)`) is always an array.
+
+| call, with `x` of float32 | type |
+|---|---|
+{numpy_scalars()}
+
+Python types are data types: `float` is the default float, `complex` the complex type of the same
+width, `int` the default integer. Functions of one array take a Python number: `trellis.log(0.5)` is
+an array of the default backend. `torch.compile` makes tensors of NumPy scalars that it finds in a
+function: write Python numbers there.
 
 ## Functions that need floats
 

@@ -13,7 +13,7 @@ import pytest
 
 import trellis
 from good_calls import all_calls
-from mistakes import KNOWN, Mistake, is_clear, mistakes_in, outcome
+from mistakes import KNOWN, Mistake, is_clear, mistakes_in, outcome, scalars_in, values
 
 CALLS = all_calls()
 # Every n-th mistake: JAX compiles most calls that it answers.
@@ -45,6 +45,24 @@ def test_mistakes(name, backend, tmp_path, monkeypatch):
                 divided.append(f"{mistake.where}: {found!r} here, {on_numpy!r} on NumPy")
     assert not raw, "\n".join(["these errors are not explained:", *raw])
     assert not divided, "\n".join(["one framework answers, another refuses:", *divided])
+
+
+# Their values are not set, or are the user's own leaves.
+BY_USER = ("empty", "tree.unflatten")
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in BY_USER])
+def test_numpy_scalars_are_numbers(name, backend, tmp_path, monkeypatch):
+    """A NumPy scalar in place of a Python number: the same answer, to the last bit."""
+    monkeypatch.chdir(tmp_path)
+    call, step = CALLS[name], STEP.get(backend, 1)
+    trials = scalars_in(call)[zlib.crc32(name.encode()) % step :: step]
+    answers = []
+    for trial in (Mistake("none", call.args, call.kwargs), *trials) if trials else ():
+        trellis.seed(0)
+        answers.append((trial.where, outcome(call, trial, backend, None, values)))
+    differing = [answer for answer in answers if answer[1] != answers[0][1]]
+    assert not differing, f"{answers[0]} became {differing}"
 
 
 # The table is whole -------------------------------------------------------------------------------

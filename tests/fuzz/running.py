@@ -3,6 +3,7 @@
 import contextlib
 import operator
 import warnings
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,15 +70,28 @@ def _stepped(array: np.ndarray) -> np.ndarray:
     return wide[..., ::2]
 
 
-def _invoke(call: Call, arrays: list[Any]) -> Any:
+def _invoke(call: Call, arrays: list[Any], are_scalars: bool = False) -> Any:
     args, kwargs = replaced((call.args, call.kwargs), list(arrays))
+    if are_scalars:
+        kwargs = {name: _as_numpy_scalars(value) for name, value in kwargs.items()}
     fn = call.invoke or operator.attrgetter(call.op)(trellis)
     result = fn(*args, **kwargs)
     return result if call.then is None else call.then(result)
 
 
+def _as_numpy_scalars(value: Any) -> Any:
+    kinds = {bool: np.bool_, int: np.int64}
+    if type(value) in (list, tuple):
+        return type(value)([_as_numpy_scalars(item) for item in value])
+    return kinds[type(value)](value) if type(value) in kinds else value
+
+
 def _eager(call: Call, backend: str, arrays: list[Any]) -> Any:
-    return _invoke(call, arrays)
+    """The call itself; axes, sizes and flags of every other call are NumPy scalars.
+
+    Only here: what torch.compile finds of NumPy in a function, it makes into tensors.
+    """
+    return _invoke(call, arrays, are_scalars=zlib.crc32(repr(call).encode()) % 2 == 0)
 
 
 def _compiled(call: Call, backend: str, arrays: list[Any]) -> Any:

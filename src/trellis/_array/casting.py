@@ -6,7 +6,7 @@ framework.
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.arrays import is_array
+from .._core.arrays import is_array, plain, plain_for
 from .._core.dispatch import default_xp, xp_of, xp_of_any
 from .._core.dtypes import DType, FloatLimits, IntLimits, name_of
 from .._core.explain import explain
@@ -29,7 +29,7 @@ def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Device | Non
             check_flag(copy)
         return xp_of(x).astype(x, dtype, copy=copy, device=device)
     except Exception as error:
-        explain(error, astype)
+        return explain(error, astype)
 
 
 def can_cast(from_: Array | DTypeLike, to: DTypeLike, /) -> bool:
@@ -93,8 +93,9 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike) -> DType:
     >>> trellis.result_type(np.zeros(2, "float32"), "int64", 1.5)
     trellis.float32
     """
-    xp = xp_of_any(*[x for x in arrays_and_dtypes if is_array(x)])
-    values = [_array_or_name(x) if _is_type(x) else x for x in arrays_and_dtypes]
+    arrays = [x for x in arrays_and_dtypes if is_array(x)]
+    xp = xp_of_any(*([plain(x) for x in arrays] if len(arrays) > 1 else arrays))
+    values = [_array_or_name(x) if _is_type(x) else plain_for(xp, x) for x in arrays_and_dtypes]
     return DType(xp.dtype_name(xp.result_type(*values)))
 
 

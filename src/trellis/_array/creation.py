@@ -1,8 +1,11 @@
 """Creating arrays. Without an array among the arguments, `backend=` or the default backend decides
 the framework."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from .._core.arrays import is_array, plain, plain_for
 from .._core.dispatch import (
     SCALAR_TYPES,
     default_xp,
@@ -53,12 +56,13 @@ def arange(
     try:
         if start is None or step is None:
             raise WrongKind("arange() of None")
+        start, stop, step = _number(start), _number(stop), _number(step)
         if isinstance(step, (int, float)) and step == 0:
             raise ArgumentError("arange() expects a step other than 0.")
         xp = _named_or_of(backend, start, stop, step)
         return xp.arange(start, stop, step, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, arange)
+        return explain(error, arange)
 
 
 def asarray(
@@ -103,7 +107,7 @@ def asarray(
                 return to_backend(obj, backend, device=device, copy=copy)
         return xp.asarray(obj, dtype=dtype, device=device, copy=copy)
     except Exception as error:
-        explain(error, asarray)
+        return explain(error, asarray)
 
 
 def empty(
@@ -122,7 +126,7 @@ def empty(
     try:
         return named_xp(backend).empty(shape, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, empty)
+        return explain(error, empty)
 
 
 def empty_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -159,7 +163,7 @@ def eye(
             check_within(n_cols)
         return named_xp(backend).eye(n_rows, n_cols, k=k, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, eye)
+        return explain(error, eye)
 
 
 def from_dlpack(
@@ -179,7 +183,7 @@ def from_dlpack(
     try:
         return named_xp(backend).from_dlpack(x, device=device, copy=copy)
     except Exception as error:
-        explain(error, from_dlpack)
+        return explain(error, from_dlpack)
 
 
 def full(
@@ -199,9 +203,13 @@ def full(
     """
     try:
         check_scalar(fill_value)
-        return _named_or_of(backend, fill_value).full(shape, fill_value, dtype=dtype, device=device)
+        xp = _named_or_of(backend, plain(fill_value))
+        value = plain_for(xp, fill_value)
+        if backend is not None and is_array(value) and not isinstance(value, xp.ARRAY_TYPES):
+            value = asarray(value, backend=backend)
+        return xp.full(shape, value, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, full)
+        return explain(error, full)
 
 
 def full_like(
@@ -223,7 +231,7 @@ def full_like(
             raise WrongKind("full_like() of None")
         return xp_of_all(x, fill_value).full_like(x, fill_value, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, full_like)
+        return explain(error, full_like)
 
 
 def linspace(
@@ -248,10 +256,11 @@ def linspace(
             check_whole(num)
         if endpoint is not True:
             check_flag(endpoint)
+        start, stop = _number(start), _number(stop)
         xp = _named_or_of(backend, start, stop)
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     except Exception as error:
-        explain(error, linspace)
+        return explain(error, linspace)
 
 
 def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
@@ -270,7 +279,7 @@ def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
             check_array(x)
         return list(xp_of_all(*arrays).meshgrid(*arrays, indexing=indexing)) if arrays else []
     except Exception as error:
-        explain(error, meshgrid)
+        return explain(error, meshgrid)
 
 
 def one_hot(
@@ -299,7 +308,7 @@ def one_hot(
         hot = xp.equal(xp.expand_dims(indices, axis=place), classes)
         return xp.astype(hot, xp.as_dtype(default_dtype() if dtype is None else dtype))
     except Exception as error:
-        explain(error, one_hot)
+        return explain(error, one_hot)
 
 
 def ones(
@@ -318,7 +327,7 @@ def ones(
     try:
         return named_xp(backend).ones(shape, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, ones)
+        return explain(error, ones)
 
 
 def ones_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -342,7 +351,7 @@ def tril(x: A, /, *, k: int = 0) -> A:
     try:
         return _of_matrices("tril", x, k).tril(x, k=k)
     except Exception as error:
-        explain(error, tril)
+        return explain(error, tril)
 
 
 def triu(x: A, /, *, k: int = 0) -> A:
@@ -356,7 +365,7 @@ def triu(x: A, /, *, k: int = 0) -> A:
     try:
         return _of_matrices("triu", x, k).triu(x, k=k)
     except Exception as error:
-        explain(error, triu)
+        return explain(error, triu)
 
 
 def zeros(
@@ -376,7 +385,7 @@ def zeros(
     try:
         return named_xp(backend).zeros(shape, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, zeros)
+        return explain(error, zeros)
 
 
 def zeros_like(x: A, /, *, dtype: DTypeLike | None = None, device: Device | None = None) -> A:
@@ -398,6 +407,11 @@ def _of_matrices(name: str, x: object, k: int) -> "Backend":
     return xp
 
 
+def _number(x: Any) -> Any:
+    """A NumPy scalar or array without axes as a Python number; everything else as it is."""
+    return x.item() if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0 else x
+
+
 def _named_or_of(backend: str | None, *values: object) -> "Backend":
     """The named backend, else that of the arrays among the values, else the default one."""
     return xp_of_any(*values) if backend is None else load(backend)
@@ -405,8 +419,10 @@ def _named_or_of(backend: str | None, *values: object) -> "Backend":
 
 def _home_of(obj: object) -> "Backend | None":
     """The backend an object belongs to, or None. A list belongs where its first element does."""
+    is_list = isinstance(obj, (list, tuple))
     while isinstance(obj, (list, tuple)) and len(obj) > 0:
         obj = obj[0]
+    obj = plain(obj) if is_list else obj
     if type(obj) in SCALAR_TYPES or isinstance(obj, (list, tuple)):
         return None
     try:

@@ -19,7 +19,7 @@ def abs(x: A, /) -> A:
     try:
         return xp_of(x).abs(x)
     except Exception as error:
-        explain(error, abs)
+        return explain(error, abs)
 
 
 def acos(x: A, /) -> A:
@@ -32,7 +32,7 @@ def acos(x: A, /) -> A:
     try:
         return xp_of(x).acos(x)
     except Exception as error:
-        explain(error, acos)
+        return explain(error, acos)
 
 
 def acosh(x: A, /) -> A:
@@ -45,7 +45,7 @@ def acosh(x: A, /) -> A:
     try:
         return xp_of(x).acosh(x)
     except Exception as error:
-        explain(error, acosh)
+        return explain(error, acosh)
 
 
 def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -58,7 +58,7 @@ def add(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).add(x1, x2)
     except Exception as error:
-        explain(error, add)
+        return explain(error, add)
 
 
 def asin(x: A, /) -> A:
@@ -71,7 +71,7 @@ def asin(x: A, /) -> A:
     try:
         return xp_of(x).asin(x)
     except Exception as error:
-        explain(error, asin)
+        return explain(error, asin)
 
 
 def asinh(x: A, /) -> A:
@@ -84,7 +84,7 @@ def asinh(x: A, /) -> A:
     try:
         return xp_of(x).asinh(x)
     except Exception as error:
-        explain(error, asinh)
+        return explain(error, asinh)
 
 
 def atan(x: A, /) -> A:
@@ -97,7 +97,7 @@ def atan(x: A, /) -> A:
     try:
         return xp_of(x).atan(x)
     except Exception as error:
-        explain(error, atan)
+        return explain(error, atan)
 
 
 def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -110,7 +110,7 @@ def atan2(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).atan2(x1, x2)
     except Exception as error:
-        explain(error, atan2)
+        return explain(error, atan2)
 
 
 def atanh(x: A, /) -> A:
@@ -123,7 +123,7 @@ def atanh(x: A, /) -> A:
     try:
         return xp_of(x).atanh(x)
     except Exception as error:
-        explain(error, atanh)
+        return explain(error, atanh)
 
 
 def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -136,7 +136,7 @@ def bitwise_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_and(x1, x2)
     except Exception as error:
-        explain(error, bitwise_and)
+        return explain(error, bitwise_and)
 
 
 def bitwise_invert(x: A, /) -> A:
@@ -149,7 +149,7 @@ def bitwise_invert(x: A, /) -> A:
     try:
         return xp_of(x).bitwise_invert(x)
     except Exception as error:
-        explain(error, bitwise_invert)
+        return explain(error, bitwise_invert)
 
 
 def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -162,7 +162,7 @@ def bitwise_left_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_left_shift(x1, x2)
     except Exception as error:
-        explain(error, bitwise_left_shift)
+        return explain(error, bitwise_left_shift)
 
 
 def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -175,7 +175,7 @@ def bitwise_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_or(x1, x2)
     except Exception as error:
-        explain(error, bitwise_or)
+        return explain(error, bitwise_or)
 
 
 def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -188,7 +188,7 @@ def bitwise_right_shift(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_right_shift(x1, x2)
     except Exception as error:
-        explain(error, bitwise_right_shift)
+        return explain(error, bitwise_right_shift)
 
 
 def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -201,7 +201,7 @@ def bitwise_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).bitwise_xor(x1, x2)
     except Exception as error:
-        explain(error, bitwise_xor)
+        return explain(error, bitwise_xor)
 
 
 def cbrt(x: A, /) -> A:
@@ -214,7 +214,7 @@ def cbrt(x: A, /) -> A:
     try:
         return xp_of(x).cbrt(x)
     except Exception as error:
-        explain(error, cbrt)
+        return explain(error, cbrt)
 
 
 def ceil(x: A, /) -> A:
@@ -227,7 +227,7 @@ def ceil(x: A, /) -> A:
     try:
         return xp_of(x).ceil(x)
     except Exception as error:
-        explain(error, ceil)
+        return explain(error, ceil)
 
 
 def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) -> A:
@@ -242,7 +242,7 @@ def clip(x: A, /, min: A | Scalar | None = None, max: A | Scalar | None = None) 
     try:
         return xp_of_all(x, min, max).clip(x, min, max)
     except Exception as error:
-        explain(error, clip)
+        return explain(error, clip)
 
 
 def conj(x: A, /) -> A:
@@ -255,7 +255,7 @@ def conj(x: A, /) -> A:
     try:
         return xp_of(x).conj(x)
     except Exception as error:
-        explain(error, conj)
+        return explain(error, conj)
 
 
 def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -268,7 +268,7 @@ def copysign(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).copysign(x1, x2)
     except Exception as error:
-        explain(error, copysign)
+        return explain(error, copysign)
 
 
 def cos(x: A, /) -> A:
@@ -281,7 +281,7 @@ def cos(x: A, /) -> A:
     try:
         return xp_of(x).cos(x)
     except Exception as error:
-        explain(error, cos)
+        return explain(error, cos)
 
 
 def cosh(x: A, /) -> A:
@@ -294,7 +294,7 @@ def cosh(x: A, /) -> A:
     try:
         return xp_of(x).cosh(x)
     except Exception as error:
-        explain(error, cosh)
+        return explain(error, cosh)
 
 
 def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -307,7 +307,7 @@ def divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).divide(x1, x2)
     except Exception as error:
-        explain(error, divide)
+        return explain(error, divide)
 
 
 def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -320,7 +320,7 @@ def equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).equal(x1, x2)
     except Exception as error:
-        explain(error, equal)
+        return explain(error, equal)
 
 
 def erf(x: A, /) -> A:
@@ -333,7 +333,7 @@ def erf(x: A, /) -> A:
     try:
         return xp_of(x).erf(x)
     except Exception as error:
-        explain(error, erf)
+        return explain(error, erf)
 
 
 def erfc(x: A, /) -> A:
@@ -346,7 +346,7 @@ def erfc(x: A, /) -> A:
     try:
         return xp_of(x).erfc(x)
     except Exception as error:
-        explain(error, erfc)
+        return explain(error, erfc)
 
 
 def erfinv(x: A, /) -> A:
@@ -359,7 +359,7 @@ def erfinv(x: A, /) -> A:
     try:
         return xp_of(x).erfinv(x)
     except Exception as error:
-        explain(error, erfinv)
+        return explain(error, erfinv)
 
 
 def exp(x: A, /) -> A:
@@ -372,7 +372,7 @@ def exp(x: A, /) -> A:
     try:
         return xp_of(x).exp(x)
     except Exception as error:
-        explain(error, exp)
+        return explain(error, exp)
 
 
 def exp2(x: A, /) -> A:
@@ -385,7 +385,7 @@ def exp2(x: A, /) -> A:
     try:
         return xp_of(x).exp2(x)
     except Exception as error:
-        explain(error, exp2)
+        return explain(error, exp2)
 
 
 def expm1(x: A, /) -> A:
@@ -398,7 +398,7 @@ def expm1(x: A, /) -> A:
     try:
         return xp_of(x).expm1(x)
     except Exception as error:
-        explain(error, expm1)
+        return explain(error, expm1)
 
 
 def floor(x: A, /) -> A:
@@ -411,7 +411,7 @@ def floor(x: A, /) -> A:
     try:
         return xp_of(x).floor(x)
     except Exception as error:
-        explain(error, floor)
+        return explain(error, floor)
 
 
 def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -424,7 +424,7 @@ def floor_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).floor_divide(x1, x2)
     except Exception as error:
-        explain(error, floor_divide)
+        return explain(error, floor_divide)
 
 
 def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -439,7 +439,7 @@ def fmod(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).fmod(x1, x2)
     except Exception as error:
-        explain(error, fmod)
+        return explain(error, fmod)
 
 
 def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -452,7 +452,7 @@ def greater(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).greater(x1, x2)
     except Exception as error:
-        explain(error, greater)
+        return explain(error, greater)
 
 
 def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -465,7 +465,7 @@ def greater_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).greater_equal(x1, x2)
     except Exception as error:
-        explain(error, greater_equal)
+        return explain(error, greater_equal)
 
 
 def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -478,7 +478,7 @@ def hypot(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).hypot(x1, x2)
     except Exception as error:
-        explain(error, hypot)
+        return explain(error, hypot)
 
 
 def imag(x: A, /) -> A:
@@ -491,7 +491,7 @@ def imag(x: A, /) -> A:
     try:
         return xp_of(x).imag(x)
     except Exception as error:
-        explain(error, imag)
+        return explain(error, imag)
 
 
 def isclose(
@@ -516,7 +516,7 @@ def isclose(
         xp = xp_of_pair(x1, x2)
         return xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
     except Exception as error:
-        explain(error, isclose)
+        return explain(error, isclose)
 
 
 def isfinite(x: A, /) -> A:
@@ -529,7 +529,7 @@ def isfinite(x: A, /) -> A:
     try:
         return xp_of(x).isfinite(x)
     except Exception as error:
-        explain(error, isfinite)
+        return explain(error, isfinite)
 
 
 def isinf(x: A, /) -> A:
@@ -542,7 +542,7 @@ def isinf(x: A, /) -> A:
     try:
         return xp_of(x).isinf(x)
     except Exception as error:
-        explain(error, isinf)
+        return explain(error, isinf)
 
 
 def isnan(x: A, /) -> A:
@@ -555,7 +555,7 @@ def isnan(x: A, /) -> A:
     try:
         return xp_of(x).isnan(x)
     except Exception as error:
-        explain(error, isnan)
+        return explain(error, isnan)
 
 
 def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -568,7 +568,7 @@ def less(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).less(x1, x2)
     except Exception as error:
-        explain(error, less)
+        return explain(error, less)
 
 
 def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -581,7 +581,7 @@ def less_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).less_equal(x1, x2)
     except Exception as error:
-        explain(error, less_equal)
+        return explain(error, less_equal)
 
 
 def log(x: A, /) -> A:
@@ -594,7 +594,7 @@ def log(x: A, /) -> A:
     try:
         return xp_of(x).log(x)
     except Exception as error:
-        explain(error, log)
+        return explain(error, log)
 
 
 def log10(x: A, /) -> A:
@@ -607,7 +607,7 @@ def log10(x: A, /) -> A:
     try:
         return xp_of(x).log10(x)
     except Exception as error:
-        explain(error, log10)
+        return explain(error, log10)
 
 
 def log1p(x: A, /) -> A:
@@ -620,7 +620,7 @@ def log1p(x: A, /) -> A:
     try:
         return xp_of(x).log1p(x)
     except Exception as error:
-        explain(error, log1p)
+        return explain(error, log1p)
 
 
 def log2(x: A, /) -> A:
@@ -633,7 +633,7 @@ def log2(x: A, /) -> A:
     try:
         return xp_of(x).log2(x)
     except Exception as error:
-        explain(error, log2)
+        return explain(error, log2)
 
 
 def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -646,7 +646,7 @@ def logaddexp(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logaddexp(x1, x2)
     except Exception as error:
-        explain(error, logaddexp)
+        return explain(error, logaddexp)
 
 
 def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -659,7 +659,7 @@ def logical_and(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_and(x1, x2)
     except Exception as error:
-        explain(error, logical_and)
+        return explain(error, logical_and)
 
 
 def logical_not(x: A, /) -> A:
@@ -672,7 +672,7 @@ def logical_not(x: A, /) -> A:
     try:
         return xp_of(x).logical_not(x)
     except Exception as error:
-        explain(error, logical_not)
+        return explain(error, logical_not)
 
 
 def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -685,7 +685,7 @@ def logical_or(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_or(x1, x2)
     except Exception as error:
-        explain(error, logical_or)
+        return explain(error, logical_or)
 
 
 def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -698,7 +698,7 @@ def logical_xor(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).logical_xor(x1, x2)
     except Exception as error:
-        explain(error, logical_xor)
+        return explain(error, logical_xor)
 
 
 def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -711,7 +711,7 @@ def maximum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).maximum(x1, x2)
     except Exception as error:
-        explain(error, maximum)
+        return explain(error, maximum)
 
 
 def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -724,7 +724,7 @@ def minimum(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).minimum(x1, x2)
     except Exception as error:
-        explain(error, minimum)
+        return explain(error, minimum)
 
 
 def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -737,7 +737,7 @@ def multiply(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).multiply(x1, x2)
     except Exception as error:
-        explain(error, multiply)
+        return explain(error, multiply)
 
 
 def nan_to_num(
@@ -759,7 +759,7 @@ def nan_to_num(
             check_number(neginf)
         return xp_of(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
     except Exception as error:
-        explain(error, nan_to_num)
+        return explain(error, nan_to_num)
 
 
 def negative(x: A, /) -> A:
@@ -772,7 +772,7 @@ def negative(x: A, /) -> A:
     try:
         return xp_of(x).negative(x)
     except Exception as error:
-        explain(error, negative)
+        return explain(error, negative)
 
 
 def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -785,7 +785,7 @@ def nextafter(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).nextafter(x1, x2)
     except Exception as error:
-        explain(error, nextafter)
+        return explain(error, nextafter)
 
 
 def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -798,7 +798,7 @@ def not_equal(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).not_equal(x1, x2)
     except Exception as error:
-        explain(error, not_equal)
+        return explain(error, not_equal)
 
 
 def positive(x: A, /) -> A:
@@ -811,7 +811,7 @@ def positive(x: A, /) -> A:
     try:
         return xp_of(x).positive(x)
     except Exception as error:
-        explain(error, positive)
+        return explain(error, positive)
 
 
 def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -824,7 +824,7 @@ def pow(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).pow(x1, x2)
     except Exception as error:
-        explain(error, pow)
+        return explain(error, pow)
 
 
 def real(x: A, /) -> A:
@@ -837,7 +837,7 @@ def real(x: A, /) -> A:
     try:
         return xp_of(x).real(x)
     except Exception as error:
-        explain(error, real)
+        return explain(error, real)
 
 
 def reciprocal(x: A, /) -> A:
@@ -850,7 +850,7 @@ def reciprocal(x: A, /) -> A:
     try:
         return xp_of(x).reciprocal(x)
     except Exception as error:
-        explain(error, reciprocal)
+        return explain(error, reciprocal)
 
 
 def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -863,7 +863,7 @@ def remainder(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).remainder(x1, x2)
     except Exception as error:
-        explain(error, remainder)
+        return explain(error, remainder)
 
 
 def round(x: A, /) -> A:
@@ -876,7 +876,7 @@ def round(x: A, /) -> A:
     try:
         return xp_of(x).round(x)
     except Exception as error:
-        explain(error, round)
+        return explain(error, round)
 
 
 def rsqrt(x: A, /) -> A:
@@ -889,7 +889,7 @@ def rsqrt(x: A, /) -> A:
     try:
         return xp_of(x).rsqrt(x)
     except Exception as error:
-        explain(error, rsqrt)
+        return explain(error, rsqrt)
 
 
 def sign(x: A, /) -> A:
@@ -902,7 +902,7 @@ def sign(x: A, /) -> A:
     try:
         return xp_of(x).sign(x)
     except Exception as error:
-        explain(error, sign)
+        return explain(error, sign)
 
 
 def signbit(x: A, /) -> A:
@@ -915,7 +915,7 @@ def signbit(x: A, /) -> A:
     try:
         return xp_of(x).signbit(x)
     except Exception as error:
-        explain(error, signbit)
+        return explain(error, signbit)
 
 
 def sin(x: A, /) -> A:
@@ -928,7 +928,7 @@ def sin(x: A, /) -> A:
     try:
         return xp_of(x).sin(x)
     except Exception as error:
-        explain(error, sin)
+        return explain(error, sin)
 
 
 def sinh(x: A, /) -> A:
@@ -941,7 +941,7 @@ def sinh(x: A, /) -> A:
     try:
         return xp_of(x).sinh(x)
     except Exception as error:
-        explain(error, sinh)
+        return explain(error, sinh)
 
 
 def sqrt(x: A, /) -> A:
@@ -954,7 +954,7 @@ def sqrt(x: A, /) -> A:
     try:
         return xp_of(x).sqrt(x)
     except Exception as error:
-        explain(error, sqrt)
+        return explain(error, sqrt)
 
 
 def square(x: A, /) -> A:
@@ -967,7 +967,7 @@ def square(x: A, /) -> A:
     try:
         return xp_of(x).square(x)
     except Exception as error:
-        explain(error, square)
+        return explain(error, square)
 
 
 def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -980,7 +980,7 @@ def subtract(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).subtract(x1, x2)
     except Exception as error:
-        explain(error, subtract)
+        return explain(error, subtract)
 
 
 def tan(x: A, /) -> A:
@@ -993,7 +993,7 @@ def tan(x: A, /) -> A:
     try:
         return xp_of(x).tan(x)
     except Exception as error:
-        explain(error, tan)
+        return explain(error, tan)
 
 
 def tanh(x: A, /) -> A:
@@ -1006,7 +1006,7 @@ def tanh(x: A, /) -> A:
     try:
         return xp_of(x).tanh(x)
     except Exception as error:
-        explain(error, tanh)
+        return explain(error, tanh)
 
 
 def trunc(x: A, /) -> A:
@@ -1019,7 +1019,7 @@ def trunc(x: A, /) -> A:
     try:
         return xp_of(x).trunc(x)
     except Exception as error:
-        explain(error, trunc)
+        return explain(error, trunc)
 
 
 def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -1032,4 +1032,4 @@ def truncate_divide(x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_pair(x1, x2).truncate_divide(x1, x2)
     except Exception as error:
-        explain(error, truncate_divide)
+        return explain(error, truncate_divide)

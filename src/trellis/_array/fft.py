@@ -38,7 +38,7 @@ def fft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward
     try:
         return _along_axis("fft", x, n, axis, norm)
     except Exception as error:
-        explain(error, fft)
+        return explain(error, fft)
 
 
 def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -51,7 +51,7 @@ def ifft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     try:
         return _along_axis("ifft", x, n, axis, norm)
     except Exception as error:
-        explain(error, ifft)
+        return explain(error, ifft)
 
 
 def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -64,7 +64,7 @@ def rfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     try:
         return _along_axis("rfft", x, n, axis, norm)
     except Exception as error:
-        explain(error, rfft)
+        return explain(error, rfft)
 
 
 def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -77,7 +77,7 @@ def irfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     try:
         return _along_axis("irfft", x, n, axis, norm)
     except Exception as error:
-        explain(error, irfft)
+        return explain(error, irfft)
 
 
 def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -90,7 +90,7 @@ def hfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     try:
         return _along_axis("hfft", x, n, axis, norm)
     except Exception as error:
-        explain(error, hfft)
+        return explain(error, hfft)
 
 
 def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> A:
@@ -103,7 +103,7 @@ def ihfft(x: A, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     try:
         return _along_axis("ihfft", x, n, axis, norm)
     except Exception as error:
-        explain(error, ihfft)
+        return explain(error, ihfft)
 
 
 def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -117,7 +117,7 @@ def fftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward")
     try:
         return _along_axes("fftn", x, s, axes, norm)
     except Exception as error:
-        explain(error, fftn)
+        return explain(error, fftn)
 
 
 def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -131,7 +131,7 @@ def ifftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     try:
         return _along_axes("ifftn", x, s, axes, norm)
     except Exception as error:
-        explain(error, ifftn)
+        return explain(error, ifftn)
 
 
 def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -145,7 +145,7 @@ def rfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward"
     try:
         return _along_axes("rfftn", x, s, axes, norm)
     except Exception as error:
-        explain(error, rfftn)
+        return explain(error, rfftn)
 
 
 def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward") -> A:
@@ -159,7 +159,7 @@ def irfftn(x: A, /, *, s: Ints = None, axes: Ints = None, norm: Norm = "backward
     try:
         return _along_axes("irfftn", x, s, axes, norm)
     except Exception as error:
-        explain(error, irfftn)
+        return explain(error, irfftn)
 
 
 def fftfreq(
@@ -181,7 +181,7 @@ def fftfreq(
         _check_samples(n, d)
         return named_xp(backend).fft.fftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, fftfreq)
+        return explain(error, fftfreq)
 
 
 def rfftfreq(
@@ -203,7 +203,7 @@ def rfftfreq(
         _check_samples(n, d)
         return named_xp(backend).fft.rfftfreq(n, d=d, dtype=dtype, device=device)
     except Exception as error:
-        explain(error, rfftfreq)
+        return explain(error, rfftfreq)
 
 
 def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -216,7 +216,7 @@ def fftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     try:
         return _checked(x, axes).fftshift(x, axes=axes)
     except Exception as error:
-        explain(error, fftshift)
+        return explain(error, fftshift)
 
 
 def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
@@ -229,7 +229,7 @@ def ifftshift(x: A, /, *, axes: int | Sequence[int] | None = None) -> A:
     try:
         return _checked(x, axes).ifftshift(x, axes=axes)
     except Exception as error:
-        explain(error, ifftshift)
+        return explain(error, ifftshift)
 
 
 def _checked(x: A, axes: int | Ints) -> "FFT":

@@ -2,6 +2,7 @@
 
 from typing import Any, Generic, Literal, get_args
 
+from .._core.arrays import holds_scalar, plain
 from .._core.dispatch import xp_of, xp_of_all, xp_of_pair
 from .._core.errors import DtypeError, ShapeError
 from .._core.explain import explain
@@ -32,8 +33,10 @@ class At(Generic[A]):
     def __getitem__(self, index: object) -> "At[A]":
         return At(self._x, index)
 
-    def _given(self, value: A | Scalar) -> dict[str, object]:
-        return {"x": self._x, "idx": self._index, "value": value}
+    def _explained(self, error: Exception, name: str, value: A | Scalar) -> A:
+        if holds_scalar(value) or holds_scalar(self._index):
+            return getattr(At(self._x, plain(self._index)), name)(plain(value))
+        return explain(error, at, {"x": self._x, "idx": self._index, "value": value})
 
     def set(self, value: A | Scalar, /) -> A:
         """`x` with `value` at these elements; which of several values wins at one index is
@@ -41,35 +44,35 @@ class At(Generic[A]):
         try:
             return xp_of_pair(self._x, value).index_set(self._x, self._index, value)
         except Exception as error:
-            explain(error, at, self._given(value))
+            return self._explained(error, "set", value)
 
     def add(self, value: A | Scalar, /) -> A:
         """`x` with `value` added to these elements; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_add(self._x, self._index, value)
         except Exception as error:
-            explain(error, at, self._given(value))
+            return self._explained(error, "add", value)
 
     def multiply(self, value: A | Scalar, /) -> A:
         """`x` with these elements multiplied by `value`; repeated indices accumulate."""
         try:
             return xp_of_pair(self._x, value).index_multiply(self._x, self._index, value)
         except Exception as error:
-            explain(error, at, self._given(value))
+            return self._explained(error, "multiply", value)
 
     def min(self, value: A | Scalar, /) -> A:
         """`x` with the minimum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_min(self._x, self._index, value)
         except Exception as error:
-            explain(error, at, self._given(value))
+            return self._explained(error, "min", value)
 
     def max(self, value: A | Scalar, /) -> A:
         """`x` with the maximum of itself and `value` at these elements."""
         try:
             return xp_of_pair(self._x, value).index_max(self._x, self._index, value)
         except Exception as error:
-            explain(error, at, self._given(value))
+            return self._explained(error, "max", value)
 
 
 def at(x: A, idx: object = ..., /) -> At[A]:
@@ -120,7 +123,7 @@ def put_along_axis(
         places = [indices if i == axis else _counted(xp, indices, i) for i in range(len(x.shape))]
         return getattr(At(x, tuple(places)), reduce)(values)
     except Exception as error:
-        explain(error, put_along_axis)
+        return explain(error, put_along_axis)
 
 
 def _check_places(name: str, xp: Backend, x: Array, indices: Array, axis: int) -> None:
@@ -178,7 +181,7 @@ def scatter(
         changed: A = getattr(place, reduce)(updates)
         return changed
     except Exception as error:
-        explain(error, scatter)
+        return explain(error, scatter)
 
 
 def _check_updates(x: Array, indices: Array, updates: Array | Scalar, axis: int) -> None:
@@ -214,7 +217,7 @@ def segment_sum(x: A, segment_ids: A, /, *, num_segments: int) -> A:
             _check_segments(xp, x, segment_ids)
         return xp.segment_sum(x, segment_ids, num_segments=num_segments)
     except Exception as error:
-        explain(error, segment_sum)
+        return explain(error, segment_sum)
 
 
 def _check_segments(xp: Backend, x: Array, segment_ids: Array) -> None:
@@ -246,7 +249,7 @@ def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
             check_integers(xp_of(indices), "take", indices)
         return xp.take(x, indices, axis=axis)
     except Exception as error:
-        explain(error, take)
+        return explain(error, take)
 
 
 def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
@@ -265,4 +268,4 @@ def take_along_axis(x: A, indices: A, /, *, axis: int = -1) -> A:
             check_integers(xp_of(indices), "take_along_axis", indices)
         return xp.take_along_axis(x, indices, axis=axis)
     except Exception as error:
-        explain(error, take_along_axis)
+        return explain(error, take_along_axis)

@@ -53,7 +53,7 @@ def to_backend(
         target = load(name)
         return _map(lambda leaf: _converted(leaf, target, device, copy), x)
     except Exception as error:
-        explain(error, to_backend)
+        return explain(error, to_backend)
 
 
 def to_numpy(x: object, /) -> Any:

@@ -35,11 +35,11 @@ def _nan_for_nan(
     """
     is_ours = isinstance(error, TrellisError) or not hasattr(x, "dtype") or len(x.shape) < 2
     if is_ours or not xp_of(x).is_concrete(x) or 0 in tuple(x.shape):
-        explain(error, fn)
+        return explain(error, fn)
     xp = xp_of(x)
     is_bad = xp.logical_not(xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True))
     if not bool(xp.any(is_bad)):
-        explain(error, fn)
+        return explain(error, fn)
     identity = xp.eye(*[int(n) for n in x.shape[-2:]], dtype=x.dtype, device=xp.device(x))
     found = fn(xp.where(is_bad, identity, x), *rest, **options)
     if isinstance(found, tuple):
@@ -90,7 +90,7 @@ def cross(x1: A, x2: A, /, *, axis: int = -1) -> A:
                 check_rank("cross", x, 1)
         return xp_of_pair(x1, x2).linalg.cross(x1, x2, axis=axis)
     except Exception as error:
-        explain(error, cross)
+        return explain(error, cross)
 
 
 def det(x: A, /) -> A:
@@ -103,7 +103,7 @@ def det(x: A, /) -> A:
     try:
         return xp_of(x).linalg.det(x)
     except Exception as error:
-        explain(error, det)
+        return explain(error, det)
 
 
 def diagonal(x: A, /, *, offset: int = 0) -> A:
@@ -117,7 +117,7 @@ def diagonal(x: A, /, *, offset: int = 0) -> A:
         check_within(offset)
         return xp_of(x).linalg.diagonal(x, offset=offset)
     except Exception as error:
-        explain(error, diagonal)
+        return explain(error, diagonal)
 
 
 def eigh(x: A, /) -> EighResult[A]:
@@ -170,7 +170,7 @@ def matmul(x1: A, x2: A, /) -> A:
     try:
         return xp_of_pair(x1, x2).linalg.matmul(x1, x2)
     except Exception as error:
-        explain(error, matmul)
+        return explain(error, matmul)
 
 
 def matrix_norm(
@@ -188,7 +188,7 @@ def matrix_norm(
         one_of("matrix_norm", "ord", ord, _MATRIX_NORMS)
         return xp_of(x).linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
     except Exception as error:
-        explain(error, matrix_norm)
+        return explain(error, matrix_norm)
 
 
 def matrix_power(x: A, n: int, /) -> A:
@@ -203,7 +203,7 @@ def matrix_power(x: A, n: int, /) -> A:
         check_within(n)
         return xp_of(x).linalg.matrix_power(x, n)
     except Exception as error:
-        explain(error, matrix_power)
+        return explain(error, matrix_power)
 
 
 def matrix_rank(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -231,7 +231,7 @@ def matrix_transpose(x: A, /) -> A:
     try:
         return xp_of(x).linalg.matrix_transpose(x)
     except Exception as error:
-        explain(error, matrix_transpose)
+        return explain(error, matrix_transpose)
 
 
 def outer(x1: A, x2: A, /) -> A:
@@ -250,7 +250,7 @@ def outer(x1: A, x2: A, /) -> A:
                     raise ShapeError(f"outer() takes two vectors, got shape {tuple(x.shape)}.")
         return xp_of_pair(x1, x2).linalg.outer(x1, x2)
     except Exception as error:
-        explain(error, outer)
+        return explain(error, outer)
 
 
 def pinv(x: A, /, *, rtol: float | A | None = None) -> A:
@@ -298,7 +298,7 @@ def qr(x: A, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult
         one_of("qr", "mode", mode, ("reduced", "complete"))
         return xp_of(x).linalg.qr(x, mode=mode)
     except Exception as error:
-        explain(error, qr)
+        return explain(error, qr)
 
 
 def slogdet(x: A, /) -> SlogdetResult[A]:
@@ -311,7 +311,7 @@ def slogdet(x: A, /) -> SlogdetResult[A]:
     try:
         return xp_of(x).linalg.slogdet(x)
     except Exception as error:
-        explain(error, slogdet)
+        return explain(error, slogdet)
 
 
 def solve(x1: A, x2: A, /) -> A:
@@ -368,7 +368,7 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
             raise WrongKind("axes must not be a bool")
         return xp_of_pair(x1, x2).linalg.tensordot(x1, x2, axes=axes)
     except Exception as error:
-        explain(error, tensordot)
+        return explain(error, tensordot)
 
 
 def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
@@ -382,7 +382,7 @@ def trace(x: A, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> A:
         check_within(offset)
         return xp_of(x).linalg.trace(x, offset=offset, dtype=dtype)
     except Exception as error:
-        explain(error, trace)
+        return explain(error, trace)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -397,7 +397,7 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
             check_axis(axis)
         return xp_of_pair(x1, x2).linalg.vecdot(x1, x2, axis=axis)
     except Exception as error:
-        explain(error, vecdot)
+        return explain(error, vecdot)
 
 
 def vector_norm(
@@ -416,4 +416,4 @@ def vector_norm(
             check_axis(axis)
         return xp_of(x).linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     except Exception as error:
-        explain(error, vector_norm)
+        return explain(error, vector_norm)

@@ -33,7 +33,7 @@ def broadcast_arrays(*arrays: A) -> list[A]:
             check_array(x)
         return list(xp_of_all(*arrays).broadcast_arrays(*arrays)) if arrays else []
     except Exception as error:
-        explain(error, broadcast_arrays)
+        return explain(error, broadcast_arrays)
 
 
 def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
@@ -48,7 +48,7 @@ def broadcast_to(x: A, /, shape: Sequence[int]) -> A:
         check_whole(shape)
         return xp_of(x).broadcast_to(x, shape)
     except Exception as error:
-        explain(error, broadcast_to)
+        return explain(error, broadcast_to)
 
 
 def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
@@ -63,7 +63,7 @@ def concat(arrays: Sequence[A], /, *, axis: int | None = 0) -> A:
             check_axis(axis)
         return xp_of_all(*arrays).concat(arrays, axis=axis)
     except Exception as error:
-        explain(error, concat)
+        return explain(error, concat)
 
 
 def expand_dims(x: A, /, axis: int) -> A:
@@ -79,7 +79,7 @@ def expand_dims(x: A, /, axis: int) -> A:
             check_one_axis(axis)
         return xp_of(x).expand_dims(x, axis=axis)
     except Exception as error:
-        explain(error, expand_dims)
+        return explain(error, expand_dims)
 
 
 def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -95,7 +95,7 @@ def flip(x: A, /, *, axis: int | tuple[int, ...] | None = None) -> A:
             check_axis(axis)
         return xp_of(x).flip(x, axis=axis)
     except Exception as error:
-        explain(error, flip)
+        return explain(error, flip)
 
 
 def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> A:
@@ -112,7 +112,7 @@ def moveaxis(x: A, source: int | tuple[int, ...], destination: int | tuple[int, 
             check_axis(destination)
         return xp_of(x).moveaxis(x, source, destination)
     except Exception as error:
-        explain(error, moveaxis)
+        return explain(error, moveaxis)
 
 
 def pad(
@@ -139,7 +139,7 @@ def pad(
         pairs = pad_pairs(pad_width, x.shape, mode)
         return xp_of(x).pad(x, pairs, mode=mode, constant_values=constant_values)
     except Exception as error:
-        explain(error, pad)
+        return explain(error, pad)
 
 
 def permute_dims(x: A, /, axes: tuple[int, ...]) -> A:
@@ -166,7 +166,7 @@ def repeat(x: A, repeats: int | A, /, *, axis: int | None = None) -> A:
             check_within(repeats)
         return xp_of_all(x, repeats).repeat(x, repeats, axis=axis)
     except Exception as error:
-        explain(error, repeat)
+        return explain(error, repeat)
 
 
 def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
@@ -183,7 +183,7 @@ def reshape(x: A, /, shape: Sequence[int], *, copy: bool | None = None) -> A:
             check_flag(copy)
         return xp_of(x).reshape(x, shape, copy=copy)
     except Exception as error:
-        explain(error, reshape)
+        return explain(error, reshape)
 
 
 def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> A:
@@ -202,7 +202,7 @@ def roll(x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] |
             raise ShapeError(f"roll() by several shifts needs as many axes, got axis={axis!r}.")
         return xp_of(x).roll(x, shift, axis=axis)
     except Exception as error:
-        explain(error, roll)
+        return explain(error, roll)
 
 
 def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
@@ -221,7 +221,7 @@ def sliding_window(x: A, window: int, /, *, axis: int = -1, step: int = 1) -> A:
         check_window(window, step, x.shape[axis])
         return xp_of(x).sliding_window(x, window, axis=axis, step=step)
     except Exception as error:
-        explain(error, sliding_window)
+        return explain(error, sliding_window)
 
 
 def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
@@ -236,7 +236,7 @@ def squeeze(x: A, /, axis: int | tuple[int, ...]) -> A:
             check_axis(axis)
         return xp_of(x).squeeze(x, axis=axis)
     except Exception as error:
-        explain(error, squeeze)
+        return explain(error, squeeze)
 
 
 def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
@@ -252,7 +252,7 @@ def stack(arrays: Sequence[A], /, *, axis: int = 0) -> A:
             check_axis(axis)
         return xp_of_all(*arrays).stack(arrays, axis=axis)
     except Exception as error:
-        explain(error, stack)
+        return explain(error, stack)
 
 
 def tile(x: A, repetitions: tuple[int, ...], /) -> A:
@@ -267,7 +267,7 @@ def tile(x: A, repetitions: tuple[int, ...], /) -> A:
         check_whole(repetitions)
         return xp_of(x).tile(x, repetitions)
     except Exception as error:
-        explain(error, tile)
+        return explain(error, tile)
 
 
 def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
@@ -283,4 +283,4 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
         slices: tuple[A, ...] = xp_of(x).unstack(x, axis=axis)
         return slices
     except Exception as error:
-        explain(error, unstack)
+        return explain(error, unstack)

@@ -18,7 +18,7 @@ def einsum(subscripts: str, /, *xs: A) -> A:
     try:
         return xp_of_all(*xs).einsum(subscripts, *xs)
     except Exception as error:
-        explain(error, einsum)
+        return explain(error, einsum)
 
 
 def matmul(x1: A, x2: A, /) -> A:
@@ -33,7 +33,7 @@ def matmul(x1: A, x2: A, /) -> A:
     try:
         return xp_of_pair(x1, x2).matmul(x1, x2)
     except Exception as error:
-        explain(error, matmul)
+        return explain(error, matmul)
 
 
 def matrix_transpose(x: A, /) -> A:
@@ -47,7 +47,7 @@ def matrix_transpose(x: A, /) -> A:
     try:
         return xp_of(x).matrix_transpose(x)
     except Exception as error:
-        explain(error, matrix_transpose)
+        return explain(error, matrix_transpose)
 
 
 def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> A:
@@ -66,7 +66,7 @@ def tensordot(x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]
                     raise WrongKind(f"{part!r} is not a list of axes")
         return xp_of_pair(x1, x2).tensordot(x1, x2, axes=axes)
     except Exception as error:
-        explain(error, tensordot)
+        return explain(error, tensordot)
 
 
 def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
@@ -81,4 +81,4 @@ def vecdot(x1: A, x2: A, /, *, axis: int = -1) -> A:
             check_axis(axis)
         return xp_of_pair(x1, x2).vecdot(x1, x2, axis=axis)
     except Exception as error:
-        explain(error, vecdot)
+        return explain(error, vecdot)

@@ -25,7 +25,7 @@ def all(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).all(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, all)
+        return explain(error, all)
 
 
 def allclose(
@@ -54,7 +54,7 @@ def allclose(
         xp = xp_of_pair(x1, x2)
         return xp.all(xp.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan))
     except Exception as error:
-        explain(error, allclose)
+        return explain(error, allclose)
 
 
 def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -69,7 +69,7 @@ def any(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).any(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, any)
+        return explain(error, any)
 
 
 def cumulative_prod(
@@ -92,7 +92,7 @@ def cumulative_prod(
         xp = xp_of(x)
         return xp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
-        explain(error, cumulative_prod)
+        return explain(error, cumulative_prod)
 
 
 def cumulative_sum(
@@ -115,7 +115,7 @@ def cumulative_sum(
         xp = xp_of(x)
         return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
     except Exception as error:
-        explain(error, cumulative_sum)
+        return explain(error, cumulative_sum)
 
 
 def diff(
@@ -133,7 +133,7 @@ def diff(
         xp = xp_of_all(x, prepend, append)
         return xp.diff(x, axis=axis, n=n, prepend=prepend, append=append)
     except Exception as error:
-        explain(error, diff)
+        return explain(error, diff)
 
 
 def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -148,7 +148,7 @@ def logsumexp(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).logsumexp(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, logsumexp)
+        return explain(error, logsumexp)
 
 
 def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -163,7 +163,7 @@ def max(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).max(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, max)
+        return explain(error, max)
 
 
 def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -178,7 +178,7 @@ def mean(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).mean(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, mean)
+        return explain(error, mean)
 
 
 def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
@@ -193,7 +193,7 @@ def min(x: A, /, *, axis: _Axes = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).min(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, min)
+        return explain(error, min)
 
 
 def prod(
@@ -210,7 +210,7 @@ def prod(
             check_over(axis, keepdims)
         return xp_of(x).prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
-        explain(error, prod)
+        return explain(error, prod)
 
 
 def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool = False) -> A:
@@ -227,7 +227,7 @@ def std(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
             check_number(correction)
         return xp_of(x).std(x, axis=axis, correction=correction, keepdims=keepdims)
     except Exception as error:
-        explain(error, std)
+        return explain(error, std)
 
 
 def sum(
@@ -244,7 +244,7 @@ def sum(
             check_over(axis, keepdims)
         return xp_of(x).sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     except Exception as error:
-        explain(error, sum)
+        return explain(error, sum)
 
 
 def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool = False) -> A:
@@ -261,4 +261,4 @@ def var(x: A, /, *, axis: _Axes = None, correction: float = 0.0, keepdims: bool 
             check_number(correction)
         return xp_of(x).var(x, axis=axis, correction=correction, keepdims=keepdims)
     except Exception as error:
-        explain(error, var)
+        return explain(error, var)

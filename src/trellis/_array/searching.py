@@ -27,7 +27,7 @@ def argmax(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).argmax(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, argmax)
+        return explain(error, argmax)
 
 
 def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
@@ -43,7 +43,7 @@ def argmin(x: A, /, *, axis: int | None = None, keepdims: bool = False) -> A:
             check_over(axis, keepdims)
         return xp_of(x).argmin(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, argmin)
+        return explain(error, argmin)
 
 
 def count_nonzero(
@@ -60,7 +60,7 @@ def count_nonzero(
             check_over(axis, keepdims)
         return xp_of(x).count_nonzero(x, axis=axis, keepdims=keepdims)
     except Exception as error:
-        explain(error, count_nonzero)
+        return explain(error, count_nonzero)
 
 
 def histogram(
@@ -105,7 +105,7 @@ def histogram(
             amounts = xp.where(is_inside, amounts, xp.zeros_like(amounts))
         return xp.segment_sum(amounts, place, num_segments=count), edges
     except Exception as error:
-        explain(error, histogram)
+        return explain(error, histogram)
 
 
 def _flat_floats(xp: Backend, x: Array) -> Any:
@@ -187,7 +187,7 @@ def nonzero(x: A, /) -> tuple[A, ...]:
         indices: tuple[A, ...] = xp_of(x).nonzero(x)
         return indices
     except Exception as error:
-        explain(error, nonzero)
+        return explain(error, nonzero)
 
 
 def searchsorted(
@@ -213,7 +213,7 @@ def searchsorted(
         one_of("searchsorted", "side", side, ("left", "right"))
         return xp_of_all(x1, x2, sorter).searchsorted(x1, x2, side=side, sorter=sorter)
     except Exception as error:
-        explain(error, searchsorted)
+        return explain(error, searchsorted)
 
 
 def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A]:
@@ -233,7 +233,7 @@ def topk(x: A, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[A, A
         check_count("topk", k, x.shape[axis])
         return xp_of(x).topk(x, k, axis=axis, largest=largest)
     except Exception as error:
-        explain(error, topk)
+        return explain(error, topk)
 
 
 def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
@@ -246,4 +246,4 @@ def where(condition: A, x1: A | Scalar, x2: A | Scalar, /) -> A:
     try:
         return xp_of_all(condition, x1, x2).where(condition, x1, x2)
     except Exception as error:
-        explain(error, where)
+        return explain(error, where)

@@ -18,7 +18,7 @@ def argsort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool =
             check_over(axis, descending, stable)
         return xp_of(x).argsort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
-        explain(error, argsort)
+        return explain(error, argsort)
 
 
 def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> A:
@@ -33,4 +33,4 @@ def sort(x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
             check_over(axis, descending, stable)
         return xp_of(x).sort(x, axis=axis, descending=descending, stable=stable)
     except Exception as error:
-        explain(error, sort)
+        return explain(error, sort)

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from .arrays import NUMBERS
 from .container import Container
 from .donation import GivenAway, gone
 from .errors import ArgumentError, ArgumentTypeError, BackendNotInstalledError, MixedBackendsError
@@ -27,7 +28,7 @@ _leafwise = LeafwiseBackend("nest")
 _by_type: dict[type, Any] = {Container: _leafwise, dict: _leafwise}
 loaded: dict[str, Any] = {}  # the backends themselves by name, even while a recording replaces one
 _added: dict[str, Any] = {}  # those of other packages: what `load` gives for their names
-SCALAR_TYPES = (bool, int, float, complex, type(None))
+SCALAR_TYPES = (*NUMBERS, type(None))
 _default: Setting[str] = Setting("trellis_backend", os.environ.get("TRELLIS_BACKEND", "numpy"))
 
 

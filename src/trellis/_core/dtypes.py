@@ -38,11 +38,13 @@ class DType(str):
 
 
 def name_of(dtype: object) -> str:
-    """The canonical name of a name or of any framework's dtype object, without importing the
-    framework.
+    """The canonical name of a name, of any framework's dtype object, without importing the
+    framework, or of a Python type: `float` is the default float.
     """
     if isinstance(dtype, str):
         return str(dtype)
+    if isinstance(dtype, type) and dtype in (int, float, complex):
+        return str({int: int64, float: default_dtype(), complex: default_complex()}[dtype])
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     return str(name).rpartition(".")[2]
 

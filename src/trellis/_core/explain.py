@@ -6,14 +6,21 @@ arguments are examined and the mistake is named:
     try:
         return xp_of(x).sum(x, axis=axis)
     except Exception as error:
-        explain(error, sum)
+        return explain(error, sum)
+
+NumPy scalars among the arguments are no mistake: the function is called again with Python numbers.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from dis import get_instructions
+from functools import cache
+from inspect import BoundArguments, Signature
+from typing import Any
 
-from .arrays import is_array
+import numpy as np
+
+from .arrays import NUMBERS, holds_scalar, is_array, plain
 from .dtypes import KINDS, name_of
 from .errors import (
     ArgumentError,
@@ -23,8 +30,8 @@ from .errors import (
     ShapeError,
     TrellisError,
 )
-from .guards import singular
-from .kinds import parameters_of, shown, wrong_kind
+from .guards import WrongKind, singular
+from .kinds import described, parameters_of, shown, wrong_kind
 from .shapes import broadcast_shapes, normal_axes
 
 # What compilers say to those who write compiled code: theirs to explain. By module and by name.
@@ -45,18 +52,74 @@ _AXES = ("axis", "axes", "channel_axis", "source", "destination")
 
 def explain(
     error: Exception, fn: Callable[..., Any], arguments: Mapping[str, Any] | None = None
-) -> NoReturn:
-    """Raise what is to be said of an error that was caught in the public function `fn`.
+) -> Any:
+    """Raise what is to be said of an error that was caught in the public function `fn`, unless
+    Python numbers in place of NumPy's scalars give an answer.
 
     Without `arguments` they are read from the frame of the function, which the traceback holds.
     Errors of this library and of compilers stay as they are, and so does what no argument explains.
     """
-    if isinstance(error, TrellisError) or _is_of_a_compiler(error):
+    if _is_of_a_compiler(error):
         raise error
-    found = _explanation(error, fn, _given(error, fn) if arguments is None else arguments)
+    if arguments is None:
+        arguments = _given(error, fn)
+        # The guards come first, while every argument still is what was passed.
+        can_repeat = isinstance(error, WrongKind) or not _rebinds_an_array(fn)
+        again = _with_python_numbers(fn, arguments) if can_repeat else None
+        if again is not None:
+            return fn(*again.args, **again.kwargs)
+    if isinstance(error, TrellisError):
+        raise error
+    found = _explanation(error, fn, arguments)
     if found is None:
         raise error
     raise found from error
+
+
+def _with_python_numbers(
+    fn: Callable[..., Any], arguments: Mapping[str, Any]
+) -> BoundArguments | None:
+    """The arguments of a call with Python numbers for NumPy scalars, and with an array for a Python
+    number in place of the only array; None where there is neither.
+
+    Where no other array is among them, a scalar in place of an array stays the array it is.
+    """
+    parameters = parameters_of(fn)
+    words = {name: described(parameters[name].annotation) for name in arguments}
+    given = dict(arguments)
+    for name, value in arguments.items():
+        if holds_scalar(value) and ("an array" not in words[name] or _has_array(arguments)):
+            given[name] = plain(value)
+    arrays = [name for name in words if "array" in words[name]]
+    if len(arrays) == 1 and words[arrays[0]] == "an array" and type(given[arrays[0]]) in NUMBERS:
+        from .dispatch import default_xp
+
+        given[arrays[0]] = default_xp().asarray(given[arrays[0]])
+    if all([given[name] is value for name, value in arguments.items()]):
+        return None
+    return BoundArguments(Signature(list(parameters.values())), given)  # type: ignore[arg-type]
+
+
+@cache
+def _rebinds_an_array(fn: Callable[..., Any]) -> bool:
+    """Whether a function gives the name of an array to another one: what it was called with is
+    gone then, and it must not be called again."""
+    stored: set[str] = set()
+    for step in get_instructions(fn):
+        if step.opname.startswith(("STORE_FAST", "STORE_DEREF")):
+            stored |= {step.argval} if isinstance(step.argval, str) else set(step.argval)
+    parameters = parameters_of(fn)
+    return any(
+        ["array" in described(parameters[name].annotation) for name in stored & set(parameters)]
+    )
+
+
+def _has_array(arguments: Mapping[str, Any]) -> bool:
+    values = [value for value in arguments.values() if not isinstance(value, (tuple, list))]
+    for value in arguments.values():
+        if isinstance(value, (tuple, list)):
+            values += value
+    return any([is_array(x) and not isinstance(x, np.generic) for x in values])
 
 
 def _is_of_a_compiler(error: Exception) -> bool:
@@ -88,7 +151,7 @@ def _explanation(
 def _wrong_dtype_name(function: str, arguments: Mapping[str, Any]) -> TrellisError | None:
     dtype = arguments.get("dtype")
     known = ("bool", *KINDS["numeric"])
-    if dtype is None or name_of(dtype) in known or dtype in (bool, int, float, complex):
+    if dtype is None or name_of(dtype) in known:
         return None
     return DtypeError(
         f"{function}() expects a data type for dtype, got {dtype!r}. They are {', '.join(known)}."

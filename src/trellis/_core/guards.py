@@ -10,6 +10,8 @@ They raise `WrongKind`, and `explain` finds the words. A caller passes the usual
 from numbers import Number
 from typing import Any
 
+import numpy as np
+
 from .errors import ArgumentError, DtypeError, ShapeError
 from .shapes import LARGEST
 from .typing import Array, Backend
@@ -26,8 +28,11 @@ def check_flag(value: object) -> None:
 
 
 def _is_integer(n: object) -> bool:
-    # In this order: of a size that torch.compile keeps open only the class can be asked.
-    return not isinstance(n, bool) and (isinstance(n, int) or hasattr(n, "__index__"))
+    # In this order: of a size that torch.compile keeps open only the class can be asked. NumPy's
+    # scalars raise too: `explain` calls again with Python numbers.
+    if isinstance(n, (bool, np.generic)):
+        return False
+    return isinstance(n, int) or hasattr(n, "__index__")
 
 
 def check_axis(axis: object) -> None:
@@ -111,6 +116,8 @@ def check_rank(function: str, x: Any, least: int) -> None:
 
 def check_number(value: object) -> None:
     """Raise unless an option is a number: a Python number or an array of one element."""
+    if isinstance(value, np.generic):  # as in `_is_integer`
+        raise WrongKind(f"{value!r} is not a Python number")
     is_number = isinstance(value, Number) and not isinstance(value, bool)
     if not is_number and getattr(value, "shape", None) != ():
         raise WrongKind(f"{value!r} is not a number")

@@ -12,6 +12,8 @@ from numbers import Complex, Real
 from types import NoneType, UnionType
 from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origin
 
+import numpy as np
+
 from .arrays import is_array
 from .errors import ArgumentError, ArgumentTypeError, TrellisError
 from .typing import Array
@@ -64,7 +66,7 @@ def _fits_generic(value: object, origin: Any, parts: tuple[Any, ...]) -> bool:
 
 
 def _fits_class(value: object, cls: Any) -> bool:
-    is_bool = isinstance(value, bool) or type(value).__name__ == "bool_"
+    is_bool = isinstance(value, (bool, np.bool_))
     if cls is bool:
         return is_bool
     if cls is int:

@@ -53,7 +53,7 @@ def call_leafwise(
             )
         return _gather(results, spec)
     except Exception as error:
-        explain(error, call_leafwise)
+        return explain(error, call_leafwise)
 
 
 def _fill(slot: Any, remaining: list[Any]) -> Any:
@@ -151,7 +151,7 @@ def _call_plain(leaf: _Leaf, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             results = [fn(*row) for row in zip(*columns, strict=True)]
         return _gather(results, spec)
     except Exception as error:
-        explain(error, call_leafwise, {})
+        return explain(error, call_leafwise, {})
 
 
 def is_of_one_type(column: list[Any]) -> bool:

@@ -70,7 +70,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Any:
     try:
         return optree.tree_unflatten(structure, leaves)
     except Exception as error:
-        explain(error, unflatten)
+        return explain(error, unflatten)
 
 
 def structure(tree: object, /) -> Structure:
@@ -110,7 +110,7 @@ def map(fn: Callable[..., Any], tree: object, /, *rest: object) -> Any:
             return fn(*trees)
         return optree.tree_unflatten(spec, [fn(*row) for row in zip(*columns, strict=True)])
     except Exception as error:
-        explain(error, map)
+        return explain(error, map)
 
 
 def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]:
@@ -142,7 +142,7 @@ def align(trees: tuple[Any, ...], /) -> tuple[list[list[Any]], Structure | None]
                 columns.append(tree_leaves if tree_spec == spec else _spread(tree, lead, ""))
         return columns, spec
     except Exception as error:
-        explain(error, align)
+        return explain(error, align)
 
 
 def _spread(tree: Any, lead: Any, chain: str) -> list[Any]:
@@ -216,7 +216,7 @@ def map_with_key_chains(fn: Callable[..., Any], tree: object, /) -> Any:
         named = zip(key_chains(tree), tree_leaves, strict=True)
         return unflatten(spec, [fn(chain, leaf) for chain, leaf in named])
     except Exception as error:
-        explain(error, map_with_key_chains)
+        return explain(error, map_with_key_chains)
 
 
 def from_key_chains(flat: Mapping[str, Any], /) -> Container:
@@ -232,7 +232,7 @@ def from_key_chains(flat: Mapping[str, Any], /) -> Container:
             nested[chain] = leaf
         return nested
     except Exception as error:
-        explain(error, from_key_chains)
+        return explain(error, from_key_chains)
 
 
 def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
@@ -251,4 +251,4 @@ def get(tree: Any, index_chain: Iterable[Any], /) -> Any:
             part = part[key]
         return part
     except Exception as error:
-        explain(error, get)
+        return explain(error, get)

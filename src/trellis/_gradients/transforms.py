@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import tree
-from .._core.arrays import is_array
+from .._core.arrays import is_array, plain
 from .._core.dispatch import xp_of, xp_of_any
 from .._core.dtypes import FLOATING, INTEGER, default_dtype, name_of
 from .._core.errors import (
@@ -57,6 +57,7 @@ def value_and_grad(
     (25.0, array([6., 8.]))
     """
     check_callable("value_and_grad", func)
+    argnums = plain(argnums)
     positions = _positions(argnums)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
@@ -216,6 +217,7 @@ def vmap(
     array([2., 2., 2.])
     """
     check_callable("vmap", func)
+    in_axes, out_axes = plain(in_axes), plain(out_axes)
     for axis in [out_axes, *(in_axes if isinstance(in_axes, (list, tuple)) else [in_axes])]:
         if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
             raise ArgumentTypeError(f"vmap() maps over an axis by its number, got {axis!r}.")

@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 
+from .._core.arrays import plain
 from .._core.errors import ArgumentError
 from .._core.settings import Setting
 
@@ -72,6 +73,7 @@ def no_grads() -> AbstractContextManager[None]:
 
 
 def _checked(value: object) -> bool:
+    value = plain(value)
     if value is True or value is False:
         return bool(value)
     raise ArgumentError(f"with_grads must be True or False, got {value!r}.")

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_any
 from .._core.dtypes import FLOATING, default_dtype, name_of, promote
 from .._core.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
@@ -112,6 +113,11 @@ def leaf_seed(seed: Seed | Words, i: int) -> Any:
     return xp.random.fold_in(as_key(seed, xp), i)
 
 
+def int_dtype(xp: Backend, dtype: DTypeLike | None) -> Any:
+    """The native dtype of a draw of integers; None and `int` are the default one."""
+    return xp.asarray(0).dtype if dtype in (None, int) else xp.as_dtype(name_of(dtype))
+
+
 def check_float_name(name: str, function: str) -> None:
     if name not in FLOATING:
         raise ArgumentError(
@@ -139,13 +145,16 @@ def scaled_uniform(xp: Backend, u: Array, low: Array | float, high: Array | floa
     return xp.where(draw < high, draw, low)
 
 
-def check_number(
-    function: str, what: str, value: object, need: str = "a number or an array"
-) -> None:
-    """A parameter of a distribution: a number, or an array of numbers; anything else raises."""
+def check_number(function: str, what: str, value: Any, need: str = "a number or an array") -> Any:
+    """A parameter of a distribution: a Python number, or an array; anything else raises.
+
+    A NumPy scalar is a number on NumPy too, so that it draws the same everywhere.
+    """
+    value = plain(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number and not hasattr(value, "dtype"):
         raise ArgumentTypeError(f"{function}() expects {need} for {what}, got {value!r}.")
+    return value
 
 
 def check_array(function: str, what: str, value: object) -> None:

@@ -3,13 +3,14 @@
 from math import prod
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import INTEGER, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from .._core.explain import explain
 from .._core.shapes import broadcast_shapes, normal_axis
 from .._core.typing import A, Array, Backend, DTypeLike, Shape
-from .arguments import as_shape, check_below, draw_dtype, is_known
+from .arguments import as_shape, check_below, draw_dtype, int_dtype, is_known
 from .distributions import gumbel
 from .keys import backend_of_key, key_data
 
@@ -34,9 +35,11 @@ def randint(
     """
     try:
         xp = backend_of_key(key)
-        result = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        dtype = None if dtype is int else dtype
+        result = int_dtype(xp, dtype)
         if not xp.isdtype(result, "integral"):
             raise DtypeError(f"randint draws integers, not {name_of(dtype)}.")
+        minval, maxval = plain(minval), plain(maxval)
         _check_bounds(xp, minval, maxval)
         drawn = result
         if xp.iinfo(result).bits < 32 or (
@@ -50,7 +53,7 @@ def randint(
             xp.random.randint(key, as_shape(shape), low, high, beyond, drawn), result, copy=False
         )
     except Exception as error:
-        explain(error, randint)
+        return explain(error, randint)
 
 
 def _check_bounds(xp: Backend, minval: Array | int, maxval: Array | int) -> None:
@@ -100,7 +103,7 @@ def permutation(key: A, x: int | A, /, axis: int = 0) -> A:
         axis = normal_axis(axis, len(x.shape))
         return xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
     except Exception as error:
-        explain(error, permutation)
+        return explain(error, permutation)
 
 
 def choice(
@@ -161,7 +164,7 @@ def choice(
         taken = xp.take(a, xp.reshape(indices, (-1,)), axis=axis)
         return xp.reshape(taken, (*shape_of_a[:axis], *sizes, *shape_of_a[axis + 1 :]))
     except Exception as error:
-        explain(error, choice)
+        return explain(error, choice)
 
 
 def _check_weights(xp: Backend, p: Array) -> None:
@@ -210,4 +213,4 @@ def categorical(key: A, logits: A, /, axis: int = -1, shape: Shape | None = None
         noise = gumbel(key, (*sizes[:at], int(logits.shape[axis]), *sizes[at:]), native)
         return xp.argmax(noise + xp.astype(logits, native, copy=False), axis=axis)
     except Exception as error:
-        explain(error, categorical)
+        return explain(error, categorical)

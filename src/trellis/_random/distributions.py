@@ -4,7 +4,6 @@ from math import inf, log, pi, sqrt
 from typing import Any
 
 from .._core.dispatch import xp_of_all
-from .._core.dtypes import name_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
 from .._core.shapes import broadcast_shapes
@@ -17,6 +16,7 @@ from .arguments import (
     check_values,
     draw_dtype,
     float_name,
+    int_dtype,
     param,
     result_shape,
     scaled_uniform,
@@ -44,8 +44,8 @@ def uniform(
     try:
         xp = backend_of_key(key)
         native = draw_dtype(xp, dtype, function="uniform")
-        check_number("uniform", "minval", minval)
-        check_number("uniform", "maxval", maxval)
+        minval = check_number("uniform", "minval", minval)
+        maxval = check_number("uniform", "maxval", maxval)
         check_below(xp, "uniform", minval, maxval, "minval <= maxval", True)
         u = xp.random.uniform(key, as_shape(shape), native)
         if (
@@ -57,7 +57,7 @@ def uniform(
             return u
         return scaled_uniform(xp, u, param(xp, minval, native, key), param(xp, maxval, native, key))
     except Exception as error:
-        explain(error, uniform)
+        return explain(error, uniform)
 
 
 def bernoulli(key: A, /, p: float | Array = 0.5, shape: Shape | None = None) -> A:
@@ -69,12 +69,12 @@ def bernoulli(key: A, /, p: float | Array = 0.5, shape: Shape | None = None) -> 
     """
     try:
         xp = backend_of_key(key)
-        check_number("bernoulli", "p", p)
+        p = check_number("bernoulli", "p", p)
         check_values(xp, "bernoulli", "p", p, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")
         native = draw_dtype(xp, None, p, function="bernoulli")
         return xp.random.uniform(key, result_shape(shape, p), native) < param(xp, p, native, key)
     except Exception as error:
-        explain(error, bernoulli)
+        return explain(error, bernoulli)
 
 
 def exponential(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -90,7 +90,7 @@ def exponential(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) ->
             -xp.random.uniform(key, as_shape(shape), draw_dtype(xp, dtype, function="exponential"))
         )
     except Exception as error:
-        explain(error, exponential)
+        return explain(error, exponential)
 
 
 def gumbel(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -107,7 +107,7 @@ def gumbel(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
         tiny = {"float16": 2.0**-14, "float64": 2.0**-1022}.get(xp.dtype_name(native), 2.0**-126)
         return -xp.log(-xp.log(xp.maximum(u, param(xp, tiny, native, key))))
     except Exception as error:
-        explain(error, gumbel)
+        return explain(error, gumbel)
 
 
 def normal(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
@@ -121,7 +121,7 @@ def normal(key: A, /, shape: Shape = (), dtype: DTypeLike | None = None) -> A:
         xp = backend_of_key(key)
         return xp.random.normal(key, as_shape(shape), draw_dtype(xp, dtype, function="normal"))
     except Exception as error:
-        explain(error, normal)
+        return explain(error, normal)
 
 
 def truncated_normal(
@@ -141,8 +141,8 @@ def truncated_normal(
     """
     try:
         xp = backend_of_key(key)
-        check_number("truncated_normal", "lower", lower)
-        check_number("truncated_normal", "upper", upper)
+        lower = check_number("truncated_normal", "lower", lower)
+        upper = check_number("truncated_normal", "upper", upper)
         check_below(xp, "truncated_normal", lower, upper, "lower < upper", False)
         native = draw_dtype(xp, dtype, function="truncated_normal")
         sizes = result_shape(shape, lower, upper)
@@ -155,7 +155,7 @@ def truncated_normal(
         draw: Any = _truncated(xp, u, low, high, lower, upper)
         return xp.astype(draw, native) if is_short else draw
     except Exception as error:
-        explain(error, truncated_normal)
+        return explain(error, truncated_normal)
 
 
 # From here on the error function has too few digits left: 1 - erf(3 / sqrt(2)) is 0.0027.
@@ -259,7 +259,7 @@ def multivariate_normal(
         spread = xp.matmul(factor, xp.expand_dims(z, axis=-1))
         return xp.astype(mean, native, copy=False) + xp.squeeze(spread, axis=-1)
     except Exception as error:
-        explain(error, multivariate_normal)
+        return explain(error, multivariate_normal)
 
 
 def orthogonal(
@@ -285,7 +285,7 @@ def orthogonal(
         q = q * xp.expand_dims(signs, axis=-2)
         return xp.matrix_transpose(q) if n < m else q
     except Exception as error:
-        explain(error, orthogonal)
+        return explain(error, orthogonal)
 
 
 def gamma(
@@ -301,13 +301,13 @@ def gamma(
         draws: A = _gamma("gamma", "a", key, a, shape, dtype, False)
         return draws
     except Exception as error:
-        explain(error, gamma)
+        return explain(error, gamma)
 
 
 def _gamma(name: str, what: str, key: Array, a: Array | float, shape: Shape | None,
            dtype: DTypeLike | None, log_space: bool) -> Any:  # fmt: skip
+    a = check_number(name, what, a)
     xp = xp_of_all(key_data(key), a)
-    check_number(name, what, a)
     check_values(xp, name, what, a, lambda a: (a > 0) & (a < inf), "above 0 and finite")
     native = draw_dtype(xp, dtype, a, function="gamma")
     sizes = result_shape(shape, a)
@@ -329,6 +329,7 @@ def beta(
     (3,)
     """
     try:
+        a, b = check_number("beta", "a", a), check_number("beta", "b", b)
         xp = xp_of_all(key_data(key), a, b)
         name = float_name(xp, dtype, a, b)
         sizes = result_shape(shape, a, b)
@@ -340,7 +341,7 @@ def beta(
         draws: A = x / (x + y)
         return draws
     except Exception as error:
-        explain(error, beta)
+        return explain(error, beta)
 
 
 def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike | None = None) -> A:
@@ -364,7 +365,7 @@ def dirichlet(key: A, alpha: A, /, shape: Shape | None = None, dtype: DTypeLike 
         weights = xp.exp(logs - xp.max(logs, axis=-1, keepdims=True))
         return weights / xp.sum(weights, axis=-1, keepdims=True)
     except Exception as error:
-        explain(error, dirichlet)
+        return explain(error, dirichlet)
 
 
 def poisson(
@@ -382,9 +383,9 @@ def poisson(
     (4,)
     """
     try:
+        lam = check_number("poisson", "lam", lam)
         xp = xp_of_all(key_data(key), lam)
-        check_number("poisson", "lam", lam)
-        native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        native = int_dtype(xp, dtype)
         # Ten standard deviations below what the integers hold.
         most = float(xp.iinfo(native).max) if xp.isdtype(native, "integral") else 2.0**62
         most = most - 10 * sqrt(most)
@@ -395,4 +396,4 @@ def poisson(
         rate = param(xp, lam, xp.float32, key)
         return xp.random.poisson(key, xp.broadcast_to(rate, result_shape(shape, lam)), native)
     except Exception as error:
-        explain(error, poisson)
+        return explain(error, poisson)

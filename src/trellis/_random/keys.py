@@ -3,6 +3,7 @@
 import operator
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import INTEGER, UNSIGNED, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError
@@ -40,7 +41,7 @@ def split(key: A, /, num: int | tuple[int, ...] = 2) -> A:
     try:
         return backend_of_key(key).random.split(key, as_shape(num))
     except Exception as error:
-        explain(error, split)
+        return explain(error, split)
 
 
 def fold_in(key: A, data: int | Array, /) -> A:
@@ -55,6 +56,7 @@ def fold_in(key: A, data: int | Array, /) -> A:
 
 def _checked_data(data: Any) -> Any:
     """What is folded into a key: an integer of 32 bits, or an array of integers."""
+    data = plain(data)
     if hasattr(data, "dtype"):
         if name_of(data.dtype) not in INTEGER:
             raise ArgumentTypeError(
@@ -88,7 +90,7 @@ def bits(key: A, /, shape: Shape = (), dtype: DTypeLike = "uint32") -> A:
         xp = backend_of_key(key)
         return xp.random.bits(key, as_shape(shape), xp.as_dtype(name_of(dtype)))
     except Exception as error:
-        explain(error, bits)
+        return explain(error, bits)
 
 
 def backend_of_key(key: Array) -> Any:

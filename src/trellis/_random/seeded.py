@@ -6,6 +6,7 @@ without one, the next key of the library's stream is taken.
 
 from typing import Any
 
+from .._core.arrays import plain
 from .._core.dtypes import INTEGER, SIGNED, IntLimits, name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
 from .._core.explain import explain
@@ -20,6 +21,7 @@ from .arguments import (
     check_number,
     draw_leafwise,
     float_name,
+    int_dtype,
     is_any,
     is_known,
     param,
@@ -62,6 +64,7 @@ def random_uniform(
                 "device": device,
             }
             return draw_leafwise(random_uniform, (), options)
+        low, high = plain(low), plain(high)
         sizes = result_shape(shape, low, high)
         xp, key = backend_and_key(seed, device, low, high)
         if is_known(xp, low, high):
@@ -79,7 +82,7 @@ def random_uniform(
             return u
         return scaled_uniform(xp, u, param(xp, low, native, key), param(xp, high, native, key))
     except Exception as error:
-        explain(error, random_uniform)
+        return explain(error, random_uniform)
 
 
 def _whole_uniform(xp: Backend, key: Array, low: Array | float, high: Array | float,
@@ -137,8 +140,8 @@ def random_normal(
             }
             return draw_leafwise(random_normal, (), options)
         sizes = result_shape(shape, mean, std)
-        check_number("random_normal", "mean", mean)
-        check_number("random_normal", "std", std)
+        mean = check_number("random_normal", "mean", mean)
+        std = check_number("random_normal", "std", std)
         xp, key = backend_and_key(seed, device, mean, std)
         if is_known(xp, std):
             if is_any(xp, _less(xp, std, 0)):
@@ -151,7 +154,7 @@ def random_normal(
             return z
         return param(xp, mean, native, key) + param(xp, std, native, key) * z
     except Exception as error:
-        explain(error, random_normal)
+        return explain(error, random_normal)
 
 
 def randint(
@@ -186,15 +189,16 @@ def randint(
             )
         sizes = result_shape(shape, low, high)
         xp, key = backend_and_key(seed, device, low, high)
-        native = xp.asarray(0).dtype if dtype is None else xp.as_dtype(name_of(dtype))
+        native = int_dtype(xp, dtype)
         _check_range(xp, low, high, xp.iinfo(native))
         return integers(xp, key, low, high, sizes, native)
     except Exception as error:
-        explain(error, randint)
+        return explain(error, randint)
 
 
 def _as_bound(bound: Any) -> Any:
     """A bound as a Python int or a signed array."""
+    bound = plain(bound)
     if isinstance(bound, int) and not isinstance(bound, bool):
         return bound
     name = name_of(bound.dtype) if hasattr(bound, "dtype") else type(bound).__name__
@@ -277,7 +281,7 @@ def multinomial(
             drawn = weighted_order(xp, key, flat)[:, :num_samples]
         return xp.reshape(xp.astype(drawn, integer), (*probs.shape[:-1], num_samples))
     except Exception as error:
-        explain(error, multinomial)
+        return explain(error, multinomial)
 
 
 def _checked_weights(xp: Backend, probs: Array, num_samples: int, replace: bool) -> Any:
@@ -340,7 +344,7 @@ def shuffle(x: A, /, *, axis: int = 0, seed: Seed = None) -> A:
         result: A = xp.take(x, xp.random.permutation(key, int(x.shape[axis])), axis=axis)
         return result
     except Exception as error:
-        explain(error, shuffle)
+        return explain(error, shuffle)
 
 
 def seed(seed_value: int | Array = 0) -> None:

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Sequence
 from typing import SupportsFloat
 
+from .._core.arrays import plain
 from .._core.dispatch import xp_of
 from .._core.dtypes import COMPLEX, FLOATING
 from .._core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -67,6 +68,7 @@ def per_axis(name: str, what: str, value: object, dims: int) -> tuple[int, ...]:
 
 def flag(name: str, what: str, value: object) -> bool:
     """True or False; words and numbers raise, since "no" and "False" would count as true."""
+    value = plain(value)
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name}() expects True or False for {what}, got {value!r}.")
     return value

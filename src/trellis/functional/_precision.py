@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatch import xp_of
+from .._core.arrays import NUMBERS
+from .._core.dispatch import default_xp, xp_of
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, promote
-from .._core.errors import DtypeError
+from .._core.errors import ArgumentTypeError, DtypeError
 from .._core.leafwise import call_leafwise
 from .._core.typing import Array, Backend
 
@@ -19,7 +20,12 @@ def applied(name: str, formula: Callable[..., Any], x: Array, *options: object) 
     """
     if isinstance(x, dict):
         return call_leafwise(lambda leaf: applied(name, formula, leaf, *options), (x,), {})
-    xp = xp_of(x)
+    try:
+        xp = xp_of(x)
+    except ArgumentTypeError:
+        if not isinstance(x, NUMBERS):
+            raise
+        return applied(name, formula, default_xp().asarray(x), *options)
     kind = xp.dtype_name(x.dtype)
     if kind in _PRECISE:
         return formula(xp, x, *options)

@@ -31,7 +31,7 @@ def relu(x: A, /) -> A:
     try:
         return xp_of(x).relu(x)
     except Exception as error:
-        explain(error, relu)
+        return explain(error, relu)
 
 
 def relu6(x: A, /) -> A:
@@ -58,7 +58,7 @@ def leaky_relu(x: A, /, *, negative_slope: float = 0.01) -> A:
             check_number(negative_slope)
         return applied("leaky_relu", _leaky_relu, x, negative_slope)
     except Exception as error:
-        explain(error, leaky_relu)
+        return explain(error, leaky_relu)
 
 
 def _leaky_relu(xp: Backend, x: Array, slope: float) -> Any:
@@ -89,7 +89,7 @@ def prelu(x: A, weight: A, /, *, axis: int = -1) -> A:
         (y, slope), kind = all_precise("prelu", xp, x, weight)
         return xp.astype(xp.where(y > 0, y, slope * y), kind, copy=False)
     except Exception as error:
-        explain(error, prelu)
+        return explain(error, prelu)
 
 
 def hard_sigmoid(x: A, /) -> A:
@@ -135,7 +135,7 @@ def hard_tanh(x: A, /, *, low: float = -1.0, high: float = 1.0) -> A:
             check_numbers(low, high)
         return applied("hard_tanh", _between, x, low, high)
     except Exception as error:
-        explain(error, hard_tanh)
+        return explain(error, hard_tanh)
 
 
 def _between(xp: Backend, x: Array, low: float, high: float) -> Any:
@@ -193,7 +193,7 @@ def softplus(x: A, /, *, beta: float = 1.0) -> A:
             return applied("softplus", softplus_of, x)
         return applied("softplus", _scaled_softplus, x, beta)
     except Exception as error:
-        explain(error, softplus)
+        return explain(error, softplus)
 
 
 def softplus_of(xp: Backend, x: Array) -> Any:
@@ -233,7 +233,7 @@ def elu(x: A, /, *, alpha: float = 1.0) -> A:
             check_number(alpha)
         return applied("elu", _elu, x, alpha, 1.0)
     except Exception as error:
-        explain(error, elu)
+        return explain(error, elu)
 
 
 def selu(x: A, /) -> A:
@@ -319,7 +319,7 @@ def softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
             check_axis(axis)
         return applied("softmax", _softmax, x, axis)
     except Exception as error:
-        explain(error, softmax)
+        return explain(error, softmax)
 
 
 def _softmax(xp: Backend, x: Array, axis: int) -> Any:
@@ -340,7 +340,7 @@ def log_softmax(x: A, /, *, axis: int | tuple[int, ...] = -1) -> A:
             check_axis(axis)
         return applied("log_softmax", log_softmax_of, x, axis)
     except Exception as error:
-        explain(error, log_softmax)
+        return explain(error, log_softmax)
 
 
 def log_softmax_of(xp: Backend, x: Array, axis: int) -> Any:
@@ -362,7 +362,7 @@ def glu(x: A, /, *, axis: int = -1) -> A:
             check_axis(axis)
         return applied("glu", _gated, x, "glu", sigmoid_of, axis)
     except Exception as error:
-        explain(error, glu)
+        return explain(error, glu)
 
 
 def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
@@ -378,7 +378,7 @@ def geglu(x: A, /, *, axis: int = -1, approximate: bool = False) -> A:
             check_axis(axis)
         return applied("geglu", _gated, x, "geglu", _gelu_by_tanh if approximate else _gelu, axis)
     except Exception as error:
-        explain(error, geglu)
+        return explain(error, geglu)
 
 
 def swiglu(x: A, /, *, axis: int = -1) -> A:
@@ -394,7 +394,7 @@ def swiglu(x: A, /, *, axis: int = -1) -> A:
             check_axis(axis)
         return applied("swiglu", _gated, x, "swiglu", _silu, axis)
     except Exception as error:
-        explain(error, swiglu)
+        return explain(error, swiglu)
 
 
 def _gated(xp: Backend, x: Array, name: str, gate: Callable[..., Any], axis: int) -> Any:

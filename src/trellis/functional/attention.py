@@ -101,7 +101,7 @@ def scaled_dot_product_attention(
         how = Attending(scale, is_causal, dropout_p if training else 0.0, seed)
         return attend(xp, query, key, value, mask, how)[0]
     except Exception as error:
-        explain(error, scaled_dot_product_attention)
+        return explain(error, scaled_dot_product_attention)
 
 
 class Attending(NamedTuple):

@@ -72,7 +72,7 @@ def init_cache(
         position = xp.zeros((), dtype="int32", device=device)
         return KVCache(keys, values, position, xp.zeros(shape[:1], dtype="int32", device=device))
     except Exception as error:
-        explain(error, init_cache)
+        return explain(error, init_cache)
 
 
 def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
@@ -99,7 +99,7 @@ def extend_cache(cache: KVCache, keys: Array, values: Array, /) -> KVCache:
         ]
         return KVCache(kept[0], kept[1], cache.position + steps, cache.start)
     except Exception as error:
-        explain(error, extend_cache)
+        return explain(error, extend_cache)
 
 
 def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) -> Array:
@@ -127,7 +127,7 @@ def cache_mask(cache: KVCache, queries: int, /, *, window: int | None = None) ->
         seen = xp.logical_and(xp.expand_dims(real, axis=1), seen)
         return xp.expand_dims(seen, axis=1)
     except Exception as error:
-        explain(error, cache_mask)
+        return explain(error, cache_mask)
 
 
 def cache_positions(cache: KVCache, queries: int, /) -> Array:
@@ -147,7 +147,7 @@ def cache_positions(cache: KVCache, queries: int, /) -> Array:
         places = _places(xp, cache, queries) - xp.expand_dims(cache.start, axis=-1)
         return xp.clip(places, 0, None)
     except Exception as error:
-        explain(error, cache_positions)
+        return explain(error, cache_positions)
 
 
 def _places(xp: Backend, cache: KVCache, queries: int) -> Any:

@@ -52,7 +52,7 @@ def conv1d(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
         return _convolved("conv1d", 1, x, filters, bias, given, x_dilations)
     except Exception as error:
-        explain(error, conv1d)
+        return explain(error, conv1d)
 
 
 def conv2d(
@@ -80,7 +80,7 @@ def conv2d(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
         return _convolved("conv2d", 2, x, filters, bias, given, x_dilations)
     except Exception as error:
-        explain(error, conv2d)
+        return explain(error, conv2d)
 
 
 def conv3d(
@@ -107,7 +107,7 @@ def conv3d(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
         return _convolved("conv3d", 3, x, filters, bias, given, x_dilations)
     except Exception as error:
-        explain(error, conv3d)
+        return explain(error, conv3d)
 
 
 def depthwise_conv2d(
@@ -151,7 +151,7 @@ def depthwise_conv2d(
         )
         return _convolved(name, 2, x, rows, None, given, 1)
     except Exception as error:
-        explain(error, depthwise_conv2d)
+        return explain(error, depthwise_conv2d)
 
 
 def conv_general_dilated(
@@ -184,7 +184,7 @@ def conv_general_dilated(
         )
         return _convolved(name, dims, x, filters, bias, given, x_dilations)
     except Exception as error:
-        explain(error, conv_general_dilated)
+        return explain(error, conv_general_dilated)
 
 
 def _convolved(name: str, dims: int, x: Array, filters: Array, bias: Array | None, given: Given,

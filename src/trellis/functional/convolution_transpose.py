@@ -47,7 +47,7 @@ def conv1d_transpose(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[1])
         return _transposed("conv1d_transpose", 1, x, filters, bias, given, output_shape)
     except Exception as error:
-        explain(error, conv1d_transpose)
+        return explain(error, conv1d_transpose)
 
 
 def conv2d_transpose(
@@ -75,7 +75,7 @@ def conv2d_transpose(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[2])
         return _transposed("conv2d_transpose", 2, x, filters, bias, given, output_shape)
     except Exception as error:
-        explain(error, conv2d_transpose)
+        return explain(error, conv2d_transpose)
 
 
 def conv3d_transpose(
@@ -103,7 +103,7 @@ def conv3d_transpose(
         given = Given(strides, padding, dilations, data_format, filter_format, LETTERS[3])
         return _transposed("conv3d_transpose", 3, x, filters, bias, given, output_shape)
     except Exception as error:
-        explain(error, conv3d_transpose)
+        return explain(error, conv3d_transpose)
 
 
 def conv_general_transpose(
@@ -136,7 +136,7 @@ def conv_general_transpose(
         )
         return _transposed(name, dims, x, filters, bias, given, output_shape)
     except Exception as error:
-        explain(error, conv_general_transpose)
+        return explain(error, conv_general_transpose)
 
 
 def _transposed(name: str, dims: int, x: Array, filters: Array, bias: Array | None, given: Given,

@@ -56,7 +56,7 @@ def linear(x: A, weight: A, /, *, bias: A | None = None) -> A:
             y = y + (bias if len(bias.shape) == 1 else xp.expand_dims(bias, axis=-2))
         return xp.reshape(y, (*outer, *known(*inner), out))
     except Exception as error:
-        explain(error, linear)
+        return explain(error, linear)
 
 
 def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
@@ -98,7 +98,7 @@ def grouped_matmul(x: A, weights: A, group_sizes: A, /) -> A:
         x, weights = as_floats("grouped_matmul", xp, x, weights)
         return xp.grouped_matmul(x, weights, group_sizes)
     except Exception as error:
-        explain(error, grouped_matmul)
+        return explain(error, grouped_matmul)
 
 
 def _is_plain(x: Array, weight: Array | None, bias: Array | None) -> bool:
@@ -189,7 +189,7 @@ def dropout(
             kept = xp.divide(kept, 1 - prob)
         return xp.where(keep_mask(xp, x, shape, prob, seed), kept, 0.0)
     except Exception as error:
-        explain(error, dropout)
+        return explain(error, dropout)
 
 
 def _noise_shape(

@@ -43,4 +43,4 @@ def embedding(indices: A, weight: A, /, *, padding_index: int | None = None) -> 
         weight = xp.where(is_padding, xp.stop_gradient(weight), weight)
         return xp.take(weight, indices, axis=0)
     except Exception as error:
-        explain(error, embedding)
+        return explain(error, embedding)

@@ -73,7 +73,7 @@ def grid_sample(
         y = xp.moveaxis(y, -1, 1) if first else y
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, grid_sample)
+        return explain(error, grid_sample)
 
 
 def _mixed(

@@ -72,7 +72,7 @@ def binary_cross_entropy(
             losses = -(positive + (1 - t) * _safe_log(xp, 1 - x))
         return reduced(name, xp, losses, reduction, kind)
     except Exception as error:
-        explain(error, binary_cross_entropy)
+        return explain(error, binary_cross_entropy)
 
 
 def _safe_log(xp: Backend, p: Array) -> Any:
@@ -126,7 +126,7 @@ def focal_loss(
             losses = losses * (alpha * t + (1 - alpha) * (1 - t))
         return reduced(name, xp, losses, reduction, kind)
     except Exception as error:
-        explain(error, focal_loss)
+        return explain(error, focal_loss)
 
 
 def hinge_loss(
@@ -152,4 +152,4 @@ def hinge_loss(
         check_signs("hinge_loss", t)
         return reduced("hinge_loss", xp, xp.relu(margin - t * x), reduction, kind)
     except Exception as error:
-        explain(error, hinge_loss)
+        return explain(error, hinge_loss)

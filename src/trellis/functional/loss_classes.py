@@ -79,7 +79,7 @@ def cross_entropy(
         options = (label_smoothing, weight, ignore_index, reduction, kind)
         return _class_losses("cross_entropy", xp, log_probs, targets, place, options)
     except Exception as error:
-        explain(error, cross_entropy)
+        return explain(error, cross_entropy)
 
 
 def nll_loss(
@@ -111,7 +111,7 @@ def nll_loss(
         options = (0.0, weight, ignore_index, reduction, kind)
         return _class_losses("nll_loss", xp, x, targets, place, options)
     except Exception as error:
-        explain(error, nll_loss)
+        return explain(error, nll_loss)
 
 
 def _class_losses(
@@ -218,4 +218,4 @@ def kl_divergence(
             terms = xp.where(is_zero, 0.0, safe * (xp.log(safe) - xp.where(is_zero, 0.0, x)))
         return reduced(name, xp, xp.sum(terms, axis=axis), reduction, kind)
     except Exception as error:
-        explain(error, kl_divergence)
+        return explain(error, kl_divergence)

@@ -27,7 +27,7 @@ def mse_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") ->
         xp, away, kind = _difference("mse_loss", predictions, targets)
         return reduced("mse_loss", xp, away * away, reduction, kind)
     except Exception as error:
-        explain(error, mse_loss)
+        return explain(error, mse_loss)
 
 
 def mae_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") -> A:
@@ -44,7 +44,7 @@ def mae_loss(predictions: A, targets: A, /, *, reduction: Reduction = "mean") ->
         xp, away, kind = _difference("mae_loss", predictions, targets)
         return reduced("mae_loss", xp, xp.abs(away), reduction, kind)
     except Exception as error:
-        explain(error, mae_loss)
+        return explain(error, mae_loss)
 
 
 def huber_loss(
@@ -70,7 +70,7 @@ def huber_loss(
         near = xp.minimum(size, delta)
         return reduced("huber_loss", xp, near * (size - 0.5 * near), reduction, kind)
     except Exception as error:
-        explain(error, huber_loss)
+        return explain(error, huber_loss)
 
 
 def _difference(name: str, predictions: Array, targets: Array) -> tuple[Any, Any, str]:
@@ -122,4 +122,4 @@ def poisson_nll_loss(
             losses = losses + xp.where(is_large, stirling, 0.0)
         return reduced(name, xp, losses, reduction, kind)
     except Exception as error:
-        explain(error, poisson_nll_loss)
+        return explain(error, poisson_nll_loss)

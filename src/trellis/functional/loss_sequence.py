@@ -103,7 +103,7 @@ def ctc_loss(
             losses = losses / xp.where(sizes < 1, 1.0, sizes)
         return reduced("ctc_loss", xp, losses, reduction, kind)
     except Exception as error:
-        explain(error, ctc_loss)
+        return explain(error, ctc_loss)
 
 
 def _check_ctc(

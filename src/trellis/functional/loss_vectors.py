@@ -25,6 +25,8 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
     try:
         if type(axis) is not int:
             check_axis(axis)
+        if type(epsilon) is not float:
+            check_numbers(epsilon)
         if has_nest(x1, x2):
             return call_leafwise(cosine_similarity, (x1, x2), {"axis": axis, "epsilon": epsilon})
         same_shape("cosine_similarity", x1=x1, x2=x2)
@@ -32,7 +34,7 @@ def cosine_similarity(x1: A, x2: A, /, *, axis: int = -1, epsilon: float = 1e-8)
         (x1, x2), kind = all_precise("cosine_similarity", xp, x1, x2)
         return xp.astype(_cosine(xp, x1, x2, axis, epsilon), kind, copy=False)
     except Exception as error:
-        explain(error, cosine_similarity)
+        return explain(error, cosine_similarity)
 
 
 def _cosine(xp: Backend, x1: Array, x2: Array, axis: int, epsilon: float) -> Any:
@@ -85,7 +87,7 @@ def cosine_loss(
             losses = xp.where(xp.greater(targets, 0), losses, xp.relu(similarity - margin))
         return reduced("cosine_loss", xp, losses, reduction, kind)
     except Exception as error:
-        explain(error, cosine_loss)
+        return explain(error, cosine_loss)
 
 
 def triplet_loss(
@@ -123,7 +125,7 @@ def triplet_loss(
         near, far = [_distance(xp, a - other + epsilon, p) for other in (b, c)]
         return reduced("triplet_loss", xp, xp.relu(near - far + margin), reduction, kind)
     except Exception as error:
-        explain(error, triplet_loss)
+        return explain(error, triplet_loss)
 
 
 def _distance(xp: Backend, x: Array, p: float) -> Any:

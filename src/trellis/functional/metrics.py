@@ -37,7 +37,7 @@ def accuracy(predictions: A, targets: A, /) -> A:
         chosen, right = _classes("accuracy", xp, predictions, targets)
         return xp.mean(xp.astype(chosen == right, str(default_dtype())))
     except Exception as error:
-        explain(error, accuracy)
+        return explain(error, accuracy)
 
 
 def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
@@ -67,7 +67,7 @@ def top_k_accuracy(scores: A, targets: A, k: int, /) -> A:
         )
         return xp.mean(xp.astype(is_hit, str(default_dtype())))
     except Exception as error:
-        explain(error, top_k_accuracy)
+        return explain(error, top_k_accuracy)
 
 
 def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
@@ -84,7 +84,7 @@ def confusion_matrix(predictions: A, targets: A, num_classes: int, /) -> A:
             return call_leafwise(confusion_matrix, (predictions, targets, num_classes), {})
         return _confusion("confusion_matrix", predictions, targets, num_classes)
     except Exception as error:
-        explain(error, confusion_matrix)
+        return explain(error, confusion_matrix)
 
 
 def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = "macro") -> A:
@@ -123,7 +123,7 @@ def f1_score(predictions: A, targets: A, num_classes: int, /, *, average: str = 
             return xp.sum(scores * support) / xp.where(total == 0, 1.0, total)
         return scores
     except Exception as error:
-        explain(error, f1_score)
+        return explain(error, f1_score)
 
 
 def _confusion(name: str, predictions: Array, targets: Array, num_classes: int | None) -> Any:

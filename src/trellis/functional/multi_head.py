@@ -178,7 +178,7 @@ def multi_head_attention(
             out = (out, weights if is_batched else weights[0])
         return out if cache is None else (out, cache)
     except Exception as error:
-        explain(error, multi_head_attention)
+        return explain(error, multi_head_attention)
 
 
 def _head_counts(name: str, num_heads: int, num_kv_heads: int | None) -> tuple[int, int]:

@@ -51,7 +51,7 @@ def layer_norm(
         y = xp.layer_norm(y, weight, bias, axes=axes, epsilon=epsilon)
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, layer_norm)
+        return explain(error, layer_norm)
 
 
 def rms_norm(
@@ -91,7 +91,7 @@ def rms_norm(
         y = y if weight is None else y * along(xp, weight, axes, ndim)
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, rms_norm)
+        return explain(error, rms_norm)
 
 
 def _is_plain(x: Array, weight: Array | None, axis: int | Sequence[int]) -> bool:
@@ -182,7 +182,7 @@ def batch_norm(
             y = y + along(xp, parameter(xp, bias, y), (channel,), ndim)
         return xp.astype(y, kind, copy=False), mean, variance
     except Exception as error:
-        explain(error, batch_norm)
+        return explain(error, batch_norm)
 
 
 def _by_kernel(
@@ -266,7 +266,7 @@ def group_norm(
         y = xp.reshape(xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon), sizes)
         return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)
     except Exception as error:
-        explain(error, group_norm)
+        return explain(error, group_norm)
 
 
 def instance_norm(
@@ -308,7 +308,7 @@ def instance_norm(
         y = xp.layer_norm(y, None, None, axes=axes, epsilon=epsilon)
         return xp.astype(_affine(xp, y, weight, bias, channel), kind, copy=False)  # type: ignore[arg-type]
     except Exception as error:
-        explain(error, instance_norm)
+        return explain(error, instance_norm)
 
 
 def local_response_norm(
@@ -352,7 +352,7 @@ def local_response_norm(
             total = total + squares[(*before, slice(i, i + channels))]
         return xp.astype(y / (k + (alpha / width) * total) ** beta, kind, copy=False)
     except Exception as error:
-        explain(error, local_response_norm)
+        return explain(error, local_response_norm)
 
 
 def spectral_norm(
@@ -373,6 +373,8 @@ def spectral_norm(
            [0.      , 0.333333]])
     """
     try:
+        if type(epsilon) is not float:
+            check_number(epsilon)
         if has_nest(weight, u):
             return call_leafwise(
                 spectral_norm,
@@ -399,7 +401,7 @@ def spectral_norm(
         sigma = xp.sum(left * xp.matmul(matrix, right))
         return xp.astype(w / sigma, kind, copy=False), xp.astype(left[:, 0], u.dtype, copy=False)
     except Exception as error:
-        explain(error, spectral_norm)
+        return explain(error, spectral_norm)
 
 
 def _unit(xp: Backend, x: Array, epsilon: float) -> Any:

@@ -44,7 +44,7 @@ def max_pool1d(
         given = (window, strides, padding, dilations, ceil_mode)
         return _max_pool("max_pool1d", 1, x, given, data_format, return_indices)
     except Exception as error:
-        explain(error, max_pool1d)
+        return explain(error, max_pool1d)
 
 
 def max_pool2d(
@@ -76,7 +76,7 @@ def max_pool2d(
         given = (window, strides, padding, dilations, ceil_mode)
         return _max_pool("max_pool2d", 2, x, given, data_format, return_indices)
     except Exception as error:
-        explain(error, max_pool2d)
+        return explain(error, max_pool2d)
 
 
 def max_pool3d(
@@ -102,7 +102,7 @@ def max_pool3d(
         given = (window, strides, padding, dilations, ceil_mode)
         return _max_pool("max_pool3d", 3, x, given, data_format, return_indices)
     except Exception as error:
-        explain(error, max_pool3d)
+        return explain(error, max_pool3d)
 
 
 def avg_pool1d(
@@ -127,7 +127,7 @@ def avg_pool1d(
         given = (window, strides, padding, 1, ceil_mode)
         return _avg_pool("avg_pool1d", 1, x, given, data_format, count_include_pad)
     except Exception as error:
-        explain(error, avg_pool1d)
+        return explain(error, avg_pool1d)
 
 
 def avg_pool2d(
@@ -156,7 +156,7 @@ def avg_pool2d(
         given = (window, strides, padding, 1, ceil_mode)
         return _avg_pool("avg_pool2d", 2, x, given, data_format, count_include_pad)
     except Exception as error:
-        explain(error, avg_pool2d)
+        return explain(error, avg_pool2d)
 
 
 def avg_pool3d(
@@ -181,7 +181,7 @@ def avg_pool3d(
         given = (window, strides, padding, 1, ceil_mode)
         return _avg_pool("avg_pool3d", 3, x, given, data_format, count_include_pad)
     except Exception as error:
-        explain(error, avg_pool3d)
+        return explain(error, avg_pool3d)
 
 
 def _max_pool(

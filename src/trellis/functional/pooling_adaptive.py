@@ -39,7 +39,7 @@ def adaptive_avg_pool(x: A, output_size: Steps, /, *, data_format: str = "channe
             y = xp.moveaxis(xp.tensordot(y, matrix, axes=((axis,), (1,))), -1, axis)
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, adaptive_avg_pool)
+        return explain(error, adaptive_avg_pool)
 
 
 def adaptive_max_pool(
@@ -92,7 +92,7 @@ def adaptive_max_pool(
             y, places = chosen, found
         return (y, places) if return_indices else y
     except Exception as error:
-        explain(error, adaptive_max_pool)
+        return explain(error, adaptive_max_pool)
 
 
 def _adaptive(

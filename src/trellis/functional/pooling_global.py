@@ -30,7 +30,7 @@ def global_avg_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
         y, kind = precise("global_avg_pool", xp, x)
         return xp.astype(xp.mean(y, axis=axes, keepdims=keepdims), kind, copy=False)
     except Exception as error:
-        explain(error, global_avg_pool)
+        return explain(error, global_avg_pool)
 
 
 def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: bool = False) -> A:
@@ -62,7 +62,7 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
             return xp.reshape(y, tuple([1 if i in axes else size for i, size in enumerate(shape)]))
         return xp.squeeze(y, axis=axis)
     except Exception as error:
-        explain(error, global_max_pool)
+        return explain(error, global_max_pool)
 
 
 def _spatial_axes(name: str, x: Array, data_format: str) -> tuple[int, ...]:

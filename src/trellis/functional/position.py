@@ -42,7 +42,7 @@ def sinusoidal_encoding(
         shape = known(*positions.shape)
         return xp.astype(xp.reshape(pairs, (*shape, width)), dtype, copy=False)
     except Exception as error:
-        explain(error, sinusoidal_encoding)
+        return explain(error, sinusoidal_encoding)
 
 
 def rotary_embedding(
@@ -114,7 +114,7 @@ def rotary_embedding(
         y = rotated if width == features else xp.concat([rotated, rest], axis=-1)
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, rotary_embedding)
+        return explain(error, rotary_embedding)
 
 
 def _angles(xp: Backend, positions: Array, width: int, base: float, kind: str) -> Any:

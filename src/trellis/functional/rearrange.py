@@ -55,7 +55,7 @@ def pixel_shuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
         y = xp.permute_dims(xp.reshape(x, (batch, height, width, c, r, r)), (0, 1, 4, 2, 5, 3))
         return xp.reshape(y, (batch, height * r, width * r, c))
     except Exception as error:
-        explain(error, pixel_shuffle)
+        return explain(error, pixel_shuffle)
 
 
 def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
@@ -84,7 +84,7 @@ def pixel_unshuffle(x: A, factor: int, /, *, data_format: str = "NHWC") -> A:
         y = xp.permute_dims(xp.reshape(x, (batch, h, r, w, r, channels)), (0, 1, 3, 5, 2, 4))
         return xp.reshape(y, (batch, h, w, channels * r * r))
     except Exception as error:
-        explain(error, pixel_unshuffle)
+        return explain(error, pixel_unshuffle)
 
 
 def _pixels(
@@ -143,7 +143,7 @@ def unfold(
             return xp.reshape(y, (batch, channels * len(parts), count))
         return xp.reshape(y, (batch, count, len(parts) * channels))
     except Exception as error:
-        explain(error, unfold)
+        return explain(error, unfold)
 
 
 def fold(
@@ -217,7 +217,7 @@ def fold(
         inside = [slice(low, low + n) for n, (low, _) in zip(sizes, pairs, strict=True)]
         return total[(*lead, *inside)]
     except Exception as error:
-        explain(error, fold)
+        return explain(error, fold)
 
 
 def _places(windows: Windows) -> list[tuple[slice, ...]]:

@@ -106,7 +106,7 @@ def lstm_update(
             hs = xp.permute_dims(hs, (*range(1, n + 1), 0, n + 1))
         return hs, (h, c)
     except Exception as error:
-        explain(error, lstm_update)
+        return explain(error, lstm_update)
 
 
 def _rows(batch: tuple[Any, ...]) -> int:
@@ -155,7 +155,7 @@ def gru_update(
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
         return _run("gru_update", 3, _gru_step, arrays, time_major, lengths, mask)
     except Exception as error:
-        explain(error, gru_update)
+        return explain(error, gru_update)
 
 
 def _gru_step(xp: Backend, h: Array, a: Array, c: Array) -> Any:
@@ -207,7 +207,7 @@ def rnn_update(
         step = _tanh_step if activation == "tanh" else _relu_step
         return _run("rnn_update", 1, step, arrays, time_major, lengths, mask)
     except Exception as error:
-        explain(error, rnn_update)
+        return explain(error, rnn_update)
 
 
 def _tanh_step(xp: Backend, h: Array, a: Array, c: Array | None) -> Any:

@@ -79,7 +79,7 @@ def roi_align(
         y = xp.moveaxis(y, -1, 1) if first else y
         return xp.astype(y, kind, copy=False)
     except Exception as error:
-        explain(error, roi_align)
+        return explain(error, roi_align)
 
 
 def _check_boxes(x: Array, boxes: Array, batch_indices: Array) -> None:
@@ -241,7 +241,7 @@ def non_max_suppression(
         chosen = _chosen(xp, corners, scores, most, threshold, least)
         return chosen, xp.sum(xp.astype(chosen >= 0, chosen.dtype), axis=-1)
     except Exception as error:
-        explain(error, non_max_suppression)
+        return explain(error, non_max_suppression)
 
 
 def _corners(xp: Backend, boxes: Array, box_format: str) -> list[Any]:

@@ -81,7 +81,7 @@ def resize(
         given = (method, align_corners, coordinates, rounding, cubic_coefficient)
         return _to_size(x, size, scale, data_format, (*given, antialias, exclude_outside))
     except Exception as error:
-        explain(error, resize)
+        return explain(error, resize)
 
 
 def interpolate(
@@ -114,7 +114,7 @@ def interpolate(
         all_given = (*given, antialias, exclude_outside)
         return _by_scale(x, scale, keep_scale, data_format, all_given)
     except Exception as error:
-        explain(error, interpolate)
+        return explain(error, interpolate)
 
 
 def _to_size(x: Array, size: int | Sequence[int], scale: float | Sequence[float] | None,

@@ -42,7 +42,7 @@ def length_mask(lengths: A, length: int | None = None, /) -> A:
         places = xp.arange(length, dtype="int32", device=xp.device(lengths))
         return places < xp.expand_dims(xp.astype(lengths, "int32", copy=False), axis=-1)
     except Exception as error:
-        explain(error, length_mask)
+        return explain(error, length_mask)
 
 
 def pad_sequences(
@@ -112,4 +112,4 @@ def pad_sequences(
         counted = xp.asarray(lengths, dtype="int32", device=xp.device(like))
         return xp.stack(rows, axis=0), counted
     except Exception as error:
-        explain(error, pad_sequences)
+        return explain(error, pad_sequences)

@@ -10,6 +10,7 @@ from math import prod, sqrt
 from typing import Any, NamedTuple
 
 from .._array.creation import full as _full
+from .._core.arrays import plain
 from .._core.dispatch import default_xp, load, xp_of
 from .._core.dtypes import default_dtype
 from .._core.errors import ArgumentError, ShapeError
@@ -90,7 +91,7 @@ class Constant(Initializer):
 
     def __init__(self, value: float):
         check_arguments(Constant, locals())
-        self.value = value
+        self.value = plain(value)
 
     def _filled(self, wanted: _Wanted, key: Seed) -> Array:
         shape, dtype, device, backend, _ = wanted
@@ -187,7 +188,7 @@ class Uniform(_Random):
         check_arguments(Uniform, locals())
         if high < low:
             raise ArgumentError(f"Uniform needs low <= high, got {low} and {high}.")
-        self.low, self.high = low, high
+        self.low, self.high = plain(low), plain(high)
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         return _uniform(xp, key, wanted, self.low, self.high)
@@ -205,7 +206,7 @@ class Normal(_Random):
         check_arguments(Normal, locals())
         if std < 0:
             raise ArgumentError(f"Normal needs std >= 0, got {std}.")
-        self.mean, self.std = mean, std
+        self.mean, self.std = plain(mean), plain(std)
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         return _scaled(
@@ -227,7 +228,7 @@ class TruncatedNormal(_Random):
             raise ArgumentError(
                 f"TruncatedNormal needs std >= 0 and bound > 0, got {std} and {bound}."
             )
-        self.mean, self.std, self.bound = mean, std, bound
+        self.mean, self.std, self.bound = plain(mean), plain(std), plain(bound)
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         cut = _truncated(key, self.bound, wanted)
@@ -261,7 +262,7 @@ class VarianceScaling(_Random):
                 f"VarianceScaling needs scale > 0, a mode of {_MODES} and a distribution of "
                 f"{_DISTRIBUTIONS}, got {scale}, {mode!r}, {distribution!r}."
             )
-        self.scale, self.mode, self.distribution = scale, mode, distribution
+        self.scale, self.mode, self.distribution = plain(scale), mode, distribution
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         fan_in, fan_out = wanted.fans
@@ -361,7 +362,7 @@ class Orthogonal(_Random):
 
     def __init__(self, gain: float = 1.0):
         check_arguments(Orthogonal, locals())
-        self.gain = gain
+        self.gain = plain(gain)
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         shape = wanted.shape
@@ -385,7 +386,7 @@ class Siren(_Random):
         check_arguments(Siren, locals())
         if w0 <= 0:
             raise ArgumentError(f"Siren needs w0 > 0, got {w0}.")
-        self.w0, self.is_first = w0, is_first
+        self.w0, self.is_first = plain(w0), plain(is_first)
 
     def _draw(self, xp: Backend, key: Array, wanted: _Wanted) -> Any:
         fan = max(1, wanted.fans[0])

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from .._core.arrays import plain
 from .._core.errors import ArgumentError, ArgumentTypeError
 from .._core.spelling import meant, misfit
 
@@ -61,6 +62,7 @@ def count(name: str, value: object, least: int = 1) -> int:
 
 def flag(name: str, value: object) -> bool:
     """`value`, if it is True or False."""
+    value = plain(value)
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name} must be True or False, got {_shown(value)}.")
     return value
@@ -68,6 +70,7 @@ def flag(name: str, value: object) -> bool:
 
 def rate(name: str, value: Any) -> Any:
     """A learning rate: a number of at least 0, an array of one number, or a schedule."""
+    value = plain(value)
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     if is_array and not isinstance(value, numbers.Real):
         if len(value.shape) == 0:

@@ -75,7 +75,7 @@ def matrices_only(params: Nest, /) -> Choice:
         chosen: Choice = tree.map(lambda w: len(getattr(w, "shape", ())) > 1, params)
         return chosen
     except Exception as error:
-        explain(error, matrices_only)
+        return explain(error, matrices_only)
 
 
 @explained

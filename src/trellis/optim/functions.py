@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from .._core import tree
+from .._core.arrays import plain
 from .._core.dispatch import xp_of_all
 from .._core.dtypes import COMPLEX, FLOATING, default_dtype, name_of
 from .._core.errors import DtypeError, ShapeError
@@ -32,9 +33,9 @@ def optimizer_update(w: T, effective_grad: Nest, lr: Nest, /, *, stop_gradients:
     array([0.95, 2.05])
     """
     try:
-        return _descended("optimizer_update", w, effective_grad, lr, stop_gradients)
+        return _descended("optimizer_update", w, effective_grad, plain(lr), stop_gradients)
     except Exception as error:
-        explain(error, optimizer_update)
+        return explain(error, optimizer_update)
 
 
 def _descended(who: str, w: T, g: Any, lr: Any, stop_gradients: bool) -> T:
@@ -56,9 +57,9 @@ def gradient_descent_update(w: T, dcdw: Nest, lr: Nest, /, *, stop_gradients: bo
     array([0.95])
     """
     try:
-        return _descended("gradient_descent_update", w, dcdw, lr, stop_gradients)
+        return _descended("gradient_descent_update", w, dcdw, plain(lr), stop_gradients)
     except Exception as error:
-        explain(error, gradient_descent_update)
+        return explain(error, gradient_descent_update)
 
 
 def lars_update(
@@ -85,10 +86,10 @@ def lars_update(
                 ratio = ratio / (length * decay_lambda)
             return w - _cast(xp, ratio, w) * g
 
-        updated: T = tree.map(update, w, dcdw, lr)
+        updated: T = tree.map(update, w, dcdw, plain(lr))
         return stop_gradient(updated) if stop_gradients else updated
     except Exception as error:
-        explain(error, lars_update)
+        return explain(error, lars_update)
 
 
 def adam_step(
@@ -125,7 +126,7 @@ def adam_step(
 
         return _over_lists(over, (dcdw, mw, vw), step)
     except Exception as error:
-        explain(error, adam_step)
+        return explain(error, adam_step)
 
 
 def adam_update(
@@ -167,9 +168,9 @@ def adam_update(
                 new = [_descend("adam_update", w, e, lr) for w, e in rows]
             return [_stopped(new, stop_gradients), *moments]
 
-        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, lr)
+        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, plain(lr))
     except Exception as error:
-        explain(error, adam_update)
+        return explain(error, adam_update)
 
 
 def lamb_update(
@@ -218,9 +219,9 @@ def lamb_update(
             new = [trusted(w, e, lr) for w, e in zip(ws, effective, strict=True)]
             return [_stopped(new, stop_gradients), *moments]
 
-        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, lr)
+        return _over_lists(over, (w, dcdw, mw_tm1, vw_tm1), step, plain(lr))
     except Exception as error:
-        explain(error, lamb_update)
+        return explain(error, lamb_update)
 
 
 # Parts --------------------------------------------------------------------------------------------

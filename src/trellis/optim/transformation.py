@@ -126,4 +126,4 @@ def apply_updates(params: T, updates: Nest, /) -> T:
         new: T = tree.map(lambda w, u: w + u, params, updates)
         return new
     except Exception as error:
-        explain(error, apply_updates)
+        return explain(error, apply_updates)

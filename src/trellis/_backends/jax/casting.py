@@ -68,6 +68,8 @@ def lookup(dtype: Any) -> Any:
     try:
         return _native[dtype]
     except (KeyError, TypeError):
+        if isinstance(dtype, type) and dtype in _NUMBERS:
+            return default_of(dtype)
         raise DtypeError(
             f"{dtype!r} is not a data type of JAX here. Write one of "
             f"{', '.join(('bool', *NUMERIC))}, as a name or as a dtype."

@@ -24,8 +24,6 @@ _native: dict[Any, np.dtype[Any] | None] = {None: None}
 for _name, _dtype in NATIVE.items():
     for _spelling in (_name, _dtype, _dtype.type):
         _native[_spelling] = _dtype
-# Python's own types, as NumPy accepts them.
-_native[builtins.bool], _native[int] = np.dtype("bool"), np.dtype("int64")
 
 
 def as_dtype(dtype: Any, /) -> Any:
@@ -37,10 +35,6 @@ def as_dtype(dtype: Any, /) -> Any:
 
 
 def _uncommon_dtype(dtype: Any) -> Any:
-    if dtype is float:
-        return default_float()
-    if dtype is complex:
-        return default_complex()
     name = dtypes.name_of(dtype)
     if name in NATIVE:
         return NATIVE[name]

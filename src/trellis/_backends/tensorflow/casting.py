@@ -29,6 +29,8 @@ def as_dtype(dtype: Any, /) -> Any:
             raise KeyError(dtype)
         return _native[dtype]
     except (KeyError, TypeError):
+        if isinstance(dtype, type) and dtype in SCALARS:
+            return _native[dtypes.name_of(dtype)]
         raise DtypeError(
             f"{dtype!r} is not a data type of the tensorflow backend. Pass tf.float32 or the like, "
             f"or one of the names {', '.join([d.name for d in _natives])}."

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ..._core.arrays import plain
 from ..._core.errors import ArgumentTypeError
 from ..._core.kinds import parameters_of, wrong_kind
 from ..._core.spelling import meant, misfit
@@ -71,8 +72,12 @@ def unknown_arguments(cls: type, unknown: Iterable[str], known: Iterable[str]) -
     )
 
 
-def check_constructor(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise where an argument of a layer is not of the kind that its signature asks for."""
+def check_constructor(
+    cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a layer, NumPy's scalars as Python numbers; those that are not of the kind
+    that its signature asks for raise."""
+    args, kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
     parameters = parameters_of(cls)
     by_place = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
     given: dict[str, Any] = dict(zip(by_place, args, strict=False))
@@ -81,6 +86,7 @@ def check_constructor(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     found = wrong_kind(cls.__name__, parameters, given)
     if found is not None:
         raise found
+    return args, kwargs
 
 
 def explain(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ class LayerType(_ModuleType):
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             if cls.__module__.startswith("trellis."):
-                check_constructor(cls, args, kwargs)
+                args, kwargs = check_constructor(cls, args, kwargs)
             try:
                 return super().__call__(*args, **kwargs)
             except TypeError:

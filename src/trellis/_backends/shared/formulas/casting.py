@@ -29,9 +29,7 @@ def _named(dtype: Any) -> str:
     for name, native in xp.TYPES.items():
         if native is dtype:
             return name
-    kinds = {bool: "bool", int: "int64", float: dtypes.default_dtype(), complex: "complex64"}
-    found = kinds.get(dtype) if isinstance(dtype, type) else None
-    return str(found) if found is not None else dtypes.name_of(dtype)
+    return dtypes.name_of(dtype)
 
 
 def _name_of(x: Any) -> str:
