@@ -8,7 +8,7 @@ arguments are examined and the mistake is named:
     except Exception as error:
         return explain(error, sum)
 
-NumPy scalars among the arguments are no mistake: the function is called again with Python numbers.
+NumPy scalars among the arguments are allowed: the function is called again with Python numbers.
 """
 
 import re
