@@ -470,7 +470,7 @@ def check_read_back(name, framework):
             return False
         try:
             model = read_back(forward_of(graph.to_source(framework)), framework, arrays)
-        except (errors.TrellisError, TypeError, AttributeError):  # by values, or without a rule
+        except Exception:  # it looks at values, or has an operation without a rule
             return False
         wanted = leaves(program(*arrays))
     inputs = [np.asarray(trellis.to_numpy(x)) for x in arrays]

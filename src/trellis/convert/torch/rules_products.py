@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.errors import NotSupportedError
 from ..._core.typing import Scalar
 from .builder import Tensor, TorchBuilder
 from .table import rule
@@ -120,10 +121,26 @@ def matrix_power(g: TorchBuilder, x: Tensor, n: int) -> Any:
     return g.linalg.matrix_power(x, n)
 
 
-@rule("aten.linalg_qr", "aten.linalg_slogdet", "aten.linalg_eigh")
-def pairs(g: TorchBuilder, x: Tensor, *_: object) -> Any:
-    name = g.source.partition("linalg_")[2].partition(".")[0]
-    found = getattr(g.linalg, name)(x)
+@rule("aten.linalg_slogdet")
+def slogdet(g: TorchBuilder, x: Tensor) -> Any:
+    found = g.linalg.slogdet(x)
+    return g.item(found, 0), g.item(found, 1)
+
+
+@rule("aten.linalg_qr")
+def qr(g: TorchBuilder, x: Tensor, mode: str = "reduced") -> Any:
+    if mode == "r":
+        raise NotSupportedError('qr with mode="r", which gives no Q')
+    found = g.linalg.qr(x, mode=mode)
+    return g.item(found, 0), g.item(found, 1)
+
+
+@rule("aten.linalg_eigh")
+def eigh(g: TorchBuilder, x: Tensor, triangle: str = "L") -> Any:
+    # The triangle that is read counts only where the matrix is not symmetric.
+    part = g.t.tril(x) if triangle == "L" else g.t.triu(x)
+    rest = g.t.tril(x, k=-1) if triangle == "L" else g.t.triu(x, k=1)
+    found = g.linalg.eigh(g.t.add(part, g.t.conj(g.t.matrix_transpose(rest))))
     return g.item(found, 0), g.item(found, 1)
 
 
