@@ -666,3 +666,32 @@ def test_wrong_arguments():
         convert.from_jax(jnp.sin, (normal(3),), variables=2, to="numpy")
     with pytest.raises(errors.ArgumentError, match="dynamic axes"):
         convert.from_jax(jnp.add, (normal(3), normal(3)), dynamic={"z": {0: "n"}}, to="numpy")
+
+
+@pytest.mark.parametrize("shapes", [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 2))])
+def test_solutions_have_the_gradients_of_jax(shapes):
+    """JAX solves with a matrix whose gradient is stopped, and has a rule for the derivative."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=shapes[0]).astype("float32") + 3 * np.eye(3, dtype="float32")
+    b = rng.normal(size=shapes[1]).astype("float32")
+    model = convert.from_jax(jnp.linalg.solve, (jnp.asarray(a), jnp.asarray(b)), to="numpy",
+                             variables=())  # fmt: skip
+    found = trellis.grad(lambda a, b: trellis.sum(model(a, b) ** 2), argnums=(0, 1))(a, b)
+    wanted = jax.grad(lambda a, b: jnp.sum(jnp.linalg.solve(a, b) ** 2), argnums=(0, 1))(a, b)
+    for x, y in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)  # float32, two solvers
+
+
+def test_other_linear_solvers_have_gradients():
+    from jax.scipy.sparse.linalg import cg
+
+    a = np.array([[3.0, 1, 0], [1, 4, 1], [0, 1, 5]], "float32")
+    b = np.array([1.0, -2, 0.5], "float32")
+
+    def solve(a, b):
+        return cg(lambda x: a @ x, b)[0]
+
+    model = convert.from_jax(solve, (jnp.asarray(a), jnp.asarray(b)), to="numpy", variables=())
+    found = trellis.grad(lambda a: trellis.sum(model(a, b) ** 2))(a)
+    wanted = jax.grad(lambda a: jnp.sum(solve(a, b) ** 2))(a)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)  # float32, iterated

@@ -409,3 +409,13 @@ def test_wrong_arguments():
         convert.from_tensorflow(3, to="numpy")
     with pytest.raises(errors.ArgumentError, match="dynamic axes"):
         convert.from_tensorflow(tf.sin, (normal(3),), dynamic={"z": {0: "n"}}, to="numpy")
+
+
+def test_whole_slices_behind_an_ellipsis_count_axes():
+    def cut(x):
+        return x[..., 0, :], x[..., 1:, :], x[:, ..., 0, :], x[1, ..., :]
+
+    x = np.arange(2 * 3 * 4 * 5, dtype="float32").reshape(2, 3, 4, 5)
+    model = convert.from_tensorflow(tf.function(cut), (tf.constant(x),), to="numpy")
+    for found, wanted in zip(model(x), cut(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -148,6 +148,9 @@ def creation(x):
     }
 
 
+EDGES = torch.tensor([-1.0, 0.25, 0.5, 2.0])
+
+
 @family
 def reductions(x, i, b):
     return {
@@ -167,6 +170,13 @@ def reductions(x, i, b):
             torch.histc(i.float(), bins=3, min=0, max=2),
             torch.bucketize(i.float(), torch.tensor([0.5, 1.5])),
         ),
+        "searched": (
+            *[torch.searchsorted(EDGES, x.detach(), side=side) for side in ("left", "right")],
+            torch.searchsorted(EDGES, x.detach(), right=True),
+            torch.searchsorted(EDGES.flip(0), x.detach(), sorter=torch.arange(4).flip(0)),
+            torch.bucketize(x.detach(), EDGES, out_int32=True),
+        ),
+        "matrices": (torch.linalg.matrix_norm(x @ x.T + 1, "nuc"), torch.linalg.matrix_norm(x)),
     }
 
 

@@ -11,8 +11,8 @@ import trellis
 from cases import all_cases
 from cases.case import numbers
 from conftest import BACKENDS
+from trellis import convert, errors, nn
 from trellis import functional as F
-from trellis import nn
 from trellis._ops import TABLE
 from trellis._ops.record import BY_HAND, PRODUCT
 from trellis.errors import ArgumentError, NotSupportedError
@@ -425,3 +425,85 @@ def test_ejected_rows_are_the_backend(backend):
 def test_all_ejected_rows_are_the_backend(backend):
     rows, values, derivatives = compared_rows(backend, 1)
     assert values > 0.93 * rows > 540 and (derivatives > 310 or backend == "numpy")
+
+
+# Read back ----------------------------------------------------------------------------------------
+
+
+def read_back(forward, framework, arrays):
+    """The framework's own program of an ejected function, as a module on NumPy."""
+    if framework == "jax":
+        return convert.from_jax(forward, arrays, to="numpy", variables=(), verify=False)
+    if framework == "tensorflow":
+        import tensorflow as tf
+
+        return convert.from_tensorflow(tf.function(forward), arrays, to="numpy", verify=False)
+    import torch
+
+    class Program(torch.nn.Module):
+        pass
+
+    names = ", ".join([f"x{i}" for i in range(len(arrays))])
+    space = {"fn": forward}
+    exec(f"def forward(self, {names}):\n    return fn({names})\n", space)
+    Program.forward = space["forward"]
+    return convert.from_torch(Program(), tuple(arrays), to="numpy", verify=False)
+
+
+def check_read_back(name, framework):
+    """Whether the row's program could be read; if so, values and derivatives were compared."""
+    row = ROWS[name]
+    dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
+    with trellis.using_backend(framework):
+        args = map_arrays(
+            lambda x: trellis.to_backend(narrowed(x, dtype, framework), framework), row.args
+        )
+        arrays = []
+        map_natives(arrays.append, args)
+
+        def program(*xs):
+            given = iter(xs)
+            return run_row(row, map_natives(lambda _: next(given), args))
+
+        graph = trellis.trace(program, *arrays)
+        if not arrays or not list(values_in(graph.outputs)):
+            return False
+        try:
+            model = read_back(forward_of(graph.to_source(framework)), framework, arrays)
+        except (errors.TrellisError, TypeError, AttributeError):  # by values, or without a rule
+            return False
+        wanted = leaves(program(*arrays))
+    inputs = [np.asarray(trellis.to_numpy(x)) for x in arrays]
+    for x, y in zip(leaves(model(*inputs)), wanted, strict=True):
+        assert x.shape == y.shape, name
+        # float32 on two frameworks; sums in other orders.
+        np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5, err_msg=name)
+    places = [i for i, x in enumerate(inputs) if x.dtype.kind == "f"]
+    if row.gradient is True and places:
+        numbers_ = tuple(range(len(places)))
+        found = trellis.grad(weighted_sum(model, inputs, places, "numpy"), argnums=numbers_)(
+            *[inputs[i] for i in places]
+        )
+        with trellis.using_backend(framework):
+            total = weighted_sum(program, arrays, places, framework)
+            expected = trellis.grad(total, argnums=numbers_)(*[arrays[i] for i in places])
+        for x, y in zip(found, expected, strict=True):
+            y = trellis.to_numpy(y)
+            np.testing.assert_allclose(x, y, rtol=2e-3, atol=2e-4, err_msg=name)  # as above
+    return True
+
+
+# Rows whose programs the readers take; the others look at values, or have operations without a
+# rule, and are refused.
+READ = {"jax": 530, "torch": 520, "tensorflow": 450}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # of frameworks, about types and about tracing
+@pytest.mark.parametrize("framework", READ)
+def test_all_rows_are_read_back(framework):
+    trellis.namespace(framework)
+    names = [name for name in ROWS if not name.startswith(NOT_TRACED)]
+    with np.errstate(all="ignore"):
+        read = [name for name in names if check_read_back(name, framework)]
+    assert len(read) >= READ[framework]

@@ -175,7 +175,7 @@ def max_pool(x, *, window, strides, padding, dilations, channel_first, indices):
     )
     y = jax.lax.reduce_window(
         x,
-        jnp.array(-jnp.inf, x.dtype),
+        -jnp.inf,
         jax.lax.max,
         around(window, 1),
         around(strides, 1),

@@ -31,11 +31,39 @@ def call(g: JaxBuilder, *args: Operand, **attributes: Any) -> Any:
 def custom_linear_solve(
     g: JaxBuilder, *args: Operand, const_lengths: Any, jaxprs: Any, **_: object
 ) -> Any:
-    """How the source solves; its derivative is that of these steps."""
-    lengths = [const_lengths.matvec, const_lengths.vecmat, const_lengths.solve]
-    start = lengths[0] + lengths[1]
-    rest = args[start + lengths[2] + const_lengths.transpose_solve :]
-    return tuple(g.inline(jaxprs.solve, (*args[start : start + lengths[2]], *rest)))
+    """The solution of matvec(x) = b. JAX takes its derivative from `matvec`: the steps of `solve`
+    have none by the matrix.
+    """
+    first = const_lengths.matvec
+    start = first + const_lengths.vecmat
+    end = start + const_lengths.solve
+    rest = args[end + const_lengths.transpose_solve :]
+    if first == 1 and len(rest) == 1 and _multiplies(jaxprs.matvec):
+        dtype = g.out[0].dtype
+        return _solved(g, g.array(args[0], dtype), g.array(rest[0], dtype))
+    found = [g.t.stop_gradient(x) for x in g.inline(jaxprs.solve, (*args[start:end], *rest))]
+    there = g.inline(jaxprs.matvec, (*args[:first], *found))
+    missing = [g.t.subtract(b, y) for b, y in zip(rest, there, strict=True)]
+    more = g.inline(jaxprs.solve, (*args[start:end], *missing))
+    return tuple([g.t.add(x, y) for x, y in zip(found, more, strict=True)])
+
+
+def _multiplies(jaxpr: Any) -> bool:
+    """Whether a function is the product of a matrix and the last axis of its argument."""
+    product = jaxpr.jaxpr.eqns[0]
+    if product.primitive.name != "dot_general" or len(jaxpr.jaxpr.eqns) > 2:
+        return False
+    matrix, x = jaxpr.jaxpr.invars
+    (left, right), _ = product.params["dimension_numbers"]
+    last = (len(matrix.aval.shape) - 1,), (len(x.aval.shape) - 1,)
+    is_same = product.invars[0] is matrix and product.invars[1] is x
+    return is_same and (tuple(left), tuple(right)) == last
+
+
+def _solved(g: JaxBuilder, matrix: Any, b: Any) -> Any:
+    if len(b.shape) == len(matrix.shape):  # many, in rows
+        return g.t.matrix_transpose(g.linalg.solve(matrix, g.t.matrix_transpose(b)))
+    return g.t.squeeze(g.linalg.solve(matrix, g.t.expand_dims(b, axis=-1)), axis=-1)
 
 
 @control_rules("debug_callback", "debug_print", "shape_assertion")

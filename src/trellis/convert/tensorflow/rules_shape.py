@@ -135,7 +135,8 @@ def strided_slice(
     ]  # fmt: skip
     if flipped:  # a slice backwards: not every framework has it
         return g.s.slice_any(x, index)
-    while index and index[-1] == slice(None):
+    # Behind an ellipsis even a whole slice counts axes.
+    while index and index[-1] == slice(None) and Ellipsis not in index:
         index = index[:-1]
     return g.call(operator.getitem, x, index) if index else x
 

@@ -3,7 +3,8 @@
 import operator
 from typing import Any
 
-from .builder import Dims, Size, Tensor, TorchBuilder
+from ...graph import Value
+from .builder import Dims, Operand, Size, Tensor, TorchBuilder
 from .rules_elementwise import as_bool
 from .rules_shapes import axes_of
 from .table import rule
@@ -110,6 +111,9 @@ def norm(g: TorchBuilder, x: Tensor, ord: float | str | None = 2, dim: Dims | No
 @rule("aten.linalg_norm", "aten.linalg_matrix_norm")
 def linalg_norm(g: TorchBuilder, x: Tensor, ord: float | str | None = None,
                 dim: Dims | None = None, keepdim: bool = False) -> Any:  # fmt: skip
+    is_of_matrices = "matrix_norm" in g.source
+    dim = (-2, -1) if dim is None and is_of_matrices else dim
+    ord = "fro" if ord is None and is_of_matrices else ord
     dims = axes_of(dim, len(x.shape)) if dim is not None else tuple(range(len(x.shape)))
     if ord is None or len(dims) == 1:
         return norm(g, x, ord, dim, keepdim)
@@ -207,10 +211,16 @@ def bincount(g: TorchBuilder, x: Tensor, weights: Tensor | None = None, minlengt
 
 @rule("aten.searchsorted", "aten.bucketize")
 def searchsorted(
-    g: TorchBuilder, x: Tensor, y: Tensor, *_: object, right: bool = False, **__: object
-) -> Any:
+    g: TorchBuilder, x: Tensor, y: Operand, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None,
+) -> Any:  # fmt: skip
     edges, values = (y, x) if "bucketize" in g.source else (x, y)
-    return g.t.searchsorted(edges, values, side="right" if right else "left")
+    if isinstance(edges, Value) and not isinstance(values, Value):
+        values = g.t.asarray(values, dtype=g.dtype(edges.dtype), backend=g.to)
+    chosen = side or ("right" if right else "left")
+    options = {} if sorter is None else {"sorter": sorter}
+    found = g.t.searchsorted(edges, values, side=chosen, **options)
+    return g.t.astype(found, g.dtype(g.out.dtype)) if out_int32 else found
 
 
 @rule("aten._unique2")
