@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from dis import get_instructions
 from functools import cache
-from inspect import BoundArguments, Signature
+from inspect import BoundArguments, Signature, signature
 from typing import Any
 
 import numpy as np
@@ -84,20 +84,26 @@ def _with_python_numbers(
 
     Where no other array is among them, a scalar in place of an array stays the array it is.
     """
-    parameters = parameters_of(fn)
-    words = {name: described(parameters[name].annotation) for name in arguments}
+    form, words = _signature_of(fn)
     given = dict(arguments)
     for name, value in arguments.items():
         if holds_scalar(value) and ("an array" not in words[name] or _has_array(arguments)):
             given[name] = plain(value)
-    arrays = [name for name in words if "array" in words[name]]
+    arrays = [name for name in given if "array" in words[name]]
     if len(arrays) == 1 and words[arrays[0]] == "an array" and type(given[arrays[0]]) in NUMBERS:
         from .dispatch import default_xp
 
         given[arrays[0]] = default_xp().asarray(given[arrays[0]])
     if all([given[name] is value for name, value in arguments.items()]):
         return None
-    return BoundArguments(Signature(list(parameters.values())), given)  # type: ignore[arg-type]
+    return BoundArguments(form, given)  # type: ignore[arg-type]
+
+
+@cache
+def _signature_of(fn: Callable[..., Any]) -> tuple[Signature, dict[str, str]]:
+    """The signature of a function, and what each of its parameters asks for in words."""
+    form = signature(fn)
+    return form, {name: described(p.annotation) for name, p in form.parameters.items()}
 
 
 @cache
@@ -108,10 +114,8 @@ def _rebinds_an_array(fn: Callable[..., Any]) -> bool:
     for step in get_instructions(fn):
         if step.opname.startswith(("STORE_FAST", "STORE_DEREF")):
             stored |= {step.argval} if isinstance(step.argval, str) else set(step.argval)
-    parameters = parameters_of(fn)
-    return any(
-        ["array" in described(parameters[name].annotation) for name in stored & set(parameters)]
-    )
+    words = _signature_of(fn)[1]
+    return any(["array" in words[name] for name in stored & set(words)])
 
 
 def _has_array(arguments: Mapping[str, Any]) -> bool:
