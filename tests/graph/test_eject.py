@@ -11,7 +11,7 @@ import trellis
 from cases import all_cases
 from cases.case import numbers
 from conftest import BACKENDS
-from trellis import convert, errors, nn
+from trellis import convert, nn
 from trellis import functional as F
 from trellis._ops import TABLE
 from trellis._ops.record import BY_HAND, PRODUCT

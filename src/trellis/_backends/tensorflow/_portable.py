@@ -478,7 +478,7 @@ def index_set(x, idx, value):
 
 
 def set_last(x, index, value):
-    """At repeated positions every write has the last value, and only the last one has a gradient."""
+    """At repeated positions every write has the last value; only the last has a gradient."""
     order, places = tf.range(tf.shape(index)[0]), index[:, 0]
     winner = tf.gather(tf.math.unsorted_segment_max(order, places, tf.shape(x)[0]), places)
     is_last = tf.reshape(tf.equal(winner, order), [-1] + [1] * (len(value.shape) - 1))

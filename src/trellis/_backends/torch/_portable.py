@@ -196,7 +196,7 @@ def index_set(x, idx, value):
 
 
 def last_values(values, places, size):
-    """At repeated positions every write has the last value, and only the last one has a gradient."""
+    """At repeated positions every write has the last value; only the last has a gradient."""
     order = torch.arange(places.shape[0], device=places.device)
     none = torch.zeros(size, dtype=torch.int64, device=places.device)
     winner = torch.scatter_reduce(none, 0, places, order, "amax")[places]
