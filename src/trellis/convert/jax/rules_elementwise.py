@@ -84,9 +84,8 @@ def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number, **_: object)
 @elementwise("lt_to", "le_to", "eq_to")
 def total_order(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Comparisons in which nan is the largest number."""
-    return getattr(
-        g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan"
-    )(x, y)  # type: ignore[no-any-return]
+    by = {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source]
+    return g.s.compared_with_nan(x, y, by=by)
 
 
 @elementwise("complex")

@@ -163,10 +163,9 @@ def pad(
     flat = g.ints(widths, "A padding")
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
     if g.source == "MirrorPad":
-        mode = attributes["mode"]
-        if mode == "REFLECT":
+        if attributes["mode"] == "REFLECT":
             return g.t.pad(x, pairs, mode="reflect")
-        return g.s.pad_symmetric(x, pairs)
+        return g.s.padded(x, (*flat[::2], *flat[1::2]), mode="symmetric")
     if value is None:
         return g.t.pad(x, pairs)
     return g.t.pad(x, pairs, constant_values=np.asarray(value).item())
