@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import Builder, Node, Value
+from ...graph import Node, Value
 from ...graph.graph import values_in
 from ...graph.passes import is_random
 from ...graph.program import call
-from .. import semantics
-from ..module import has_64_bits
-from ..reading import Notes
+from ..target import TargetBuilder
 
 # A size that is known now, or the value that has it when the model runs.
 Size = int | Value
-_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
-class OnnxBuilder(Builder):
+class OnnxBuilder(TargetBuilder):
     """A `Builder` that remembers the arrays of constants and the numbers of small integer values.
 
     `to` is the framework to convert to, `train` whether the training behaviour is wanted, `opset`
@@ -27,13 +24,11 @@ class OnnxBuilder(Builder):
     """
 
     def __init__(self, to: str, *, train: bool = False, fixed: bool = True) -> None:
-        super().__init__(semantics)
-        self.to, self.train, self.fixed = to, train, fixed
+        super().__init__(to)
+        self.train, self.fixed = train, fixed
         self.opset = 0
-        self.notes = Notes()
         self._arrays: dict[str, Any] = {}
         self._sizes: dict[str, tuple[Size, ...]] = {}
-        self._is_wide = has_64_bits(to)
         self.draws = False  # whether the model draws random numbers
 
     # What is known.
@@ -128,13 +123,6 @@ class OnnxBuilder(Builder):
             if isinstance(y, int) and y == unit:
                 return x
         return self.call(op, x, y)
-
-    def dtype(self, name: str) -> str:
-        """The type to write into a call: the narrower integer where the framework has no other."""
-        if self._is_wide or name not in _NARROW:
-            return name
-        self.notes.narrowed += 1
-        return _NARROW[name]
 
     def cast(self, value: Value, name: str) -> Value:
         """The value in another type, if it is not known to have it."""

@@ -1,6 +1,5 @@
 """Pools."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ def max_pool(
         del options["dilations"]
     if ceil_mode:
         options["ceil_mode"] = True
-    return g.s.max_pool(x, **options), g.call(operator.getitem, pair, 1)
+    return g.s.max_pool(x, **options), g.item(pair, 1)
 
 
 @rules("AveragePool")

@@ -1,6 +1,5 @@
 """Sums, extremes and other reductions; running sums; the places of extremes."""
 
-import operator
 from typing import Any
 
 from ...graph import Value
@@ -115,6 +114,6 @@ rules("ArgMin")(_place("argmin"))
 @rules("TopK")
 def top_k(
     g: OnnxBuilder, x: Value, k: Value, axis: int = -1, largest: int = 1, sorted: int = 1
-) -> tuple[Value, Value]:
+) -> tuple[Value, ...]:
     pair = g.t.topk(x, g.integer(k), axis=axis, largest=bool(largest))
-    return g.call(operator.getitem, pair, 0), g.call(operator.getitem, pair, 1)
+    return g.items(pair, 2)

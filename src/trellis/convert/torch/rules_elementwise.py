@@ -207,7 +207,7 @@ def where(
 ) -> Any:
     if x is None:
         found = g.t.nonzero(condition)
-        return tuple([g.item(found, i) for i in range(len(condition.shape))])
+        return g.items(found, len(condition.shape))
     x, y = as_arrays(g, g.cast(x, g.out.dtype), g.cast(y, g.out.dtype))
     return g.t.where(as_bool(g, condition), x, y)
 

@@ -124,7 +124,7 @@ def matrix_power(g: TorchBuilder, x: Tensor, n: int) -> Any:
 def pairs(g: TorchBuilder, x: Tensor, *_: object) -> Any:
     name = g.source.partition("linalg_")[2].partition(".")[0]
     found = getattr(g.linalg, name)(x)
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.fft_fft", "aten.fft_ifft", "aten.fft_rfft", "aten.fft_irfft", "aten.fft_hfft",

@@ -1,6 +1,5 @@
 """Sums, extremes, orders."""
 
-import operator
 from typing import Any
 
 from .builder import Dims, Size, Tensor, TorchBuilder
@@ -136,7 +135,7 @@ def logcumsumexp(g: TorchBuilder, x: Tensor, dim: int) -> Any:
 @rule("aten.cummax", "aten.cummin")
 def cummax(g: TorchBuilder, x: Tensor, dim: int) -> Any:
     found = g.s.running_extreme(x, axis=dim, is_largest="max" in g.source)
-    return g.call(operator.getitem, found, 0), g.call(operator.getitem, found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.diff")
@@ -170,7 +169,7 @@ def topk(
     g: TorchBuilder, x: Tensor, k: Size, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     found = g.t.topk(x, k, axis=dim, largest=largest)
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.kthvalue", "aten.median.dim")

@@ -166,7 +166,7 @@ def expand(g: TorchBuilder, x: Tensor, sizes: Tensor | Sequence[Size], **_: obje
 @rule("aten.broadcast_tensors")
 def broadcast_tensors(g: TorchBuilder, xs: Sequence[Tensor]) -> Any:
     found = g.t.broadcast_arrays(*xs)
-    return tuple([g.item(found, i) for i in range(len(xs))])
+    return g.items(found, len(xs))
 
 
 @rule("aten.cat", "aten.concat", "aten.concatenate")
@@ -316,7 +316,7 @@ def channel_shuffle(g: TorchBuilder, x: Tensor, groups: int) -> Any:
 @rule("aten.meshgrid")
 def meshgrid(g: TorchBuilder, xs: Sequence[Tensor], indexing: str = "ij") -> Any:
     found = g.t.meshgrid(*xs, indexing=indexing)
-    return tuple([g.item(found, i) for i in range(len(xs))])
+    return g.items(found, len(xs))
 
 
 @rule("aten.atleast_1d", "aten.atleast_2d")

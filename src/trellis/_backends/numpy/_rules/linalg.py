@@ -33,7 +33,7 @@ def _inv_vjp(ans: Any, x: Any) -> Any:
 differentiable(np.linalg.inv, _inv_vjp)
 
 
-_solve = differentiable(
+_solve: Any = differentiable(
     np.linalg.solve,
     lambda ans, a, b: lambda g: unbroadcast(-np.matmul(_solve(_t(a), g), _t(ans)), a),
     lambda ans, a, b: lambda g: unbroadcast(_solve(_t(a), g), b),
