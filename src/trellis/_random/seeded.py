@@ -4,6 +4,7 @@ All are built on the keys of `trellis.random`. An integer seed or a key makes a 
 without one, the next key of the library's stream is taken.
 """
 
+from functools import partial
 from typing import Any
 
 from .._core.dtypes import INTEGER, SIGNED, IntLimits, name_of
@@ -53,15 +54,8 @@ def random_uniform(
     """
     try:
         if has_nest(low, high):
-            options = {
-                "low": low,
-                "high": high,
-                "shape": shape,
-                "dtype": dtype,
-                "seed": seed,
-                "device": device,
-            }
-            return draw_leafwise(random_uniform, (), options)
+            draw = partial(random_uniform, shape=shape, dtype=dtype, device=device)
+            return draw_leafwise(draw, (), {"low": low, "high": high, "seed": seed})
         sizes = result_shape(shape, low, high)
         xp, key = backend_and_key(seed, device, low, high)
         if is_known(xp, low, high):
@@ -127,15 +121,8 @@ def random_normal(
     """
     try:
         if has_nest(mean, std):
-            options = {
-                "mean": mean,
-                "std": std,
-                "shape": shape,
-                "dtype": dtype,
-                "seed": seed,
-                "device": device,
-            }
-            return draw_leafwise(random_normal, (), options)
+            draw = partial(random_normal, shape=shape, dtype=dtype, device=device)
+            return draw_leafwise(draw, (), {"mean": mean, "std": std, "seed": seed})
         sizes = result_shape(shape, mean, std)
         check_number("random_normal", "mean", mean)
         check_number("random_normal", "std", std)
