@@ -4,6 +4,7 @@ All are built on the keys of `trellis.random`. An integer seed or a key makes a 
 without one, the next key of the library's stream is taken.
 """
 
+import math
 from functools import partial
 from typing import Any
 
@@ -195,21 +196,16 @@ def _check_range(xp: Backend, low: Array | int, high: Array | int, limits: IntLi
         return
     if is_any(xp, _less(xp, high, low)) or is_any(xp, low == high):
         raise ArgumentError(f"randint needs low < high everywhere, got low={low!r}, high={high!r}.")
-    least = low if isinstance(low, int) else int(xp.min(low)) if _size(low) else 0
-    most = high - 1 if isinstance(high, int) else int(xp.max(high)) - 1 if _size(high) else 0
+    least = low if isinstance(low, int) else int(xp.min(low)) if math.prod(low.shape) else 0
+    most = (
+        high - 1 if isinstance(high, int) else int(xp.max(high)) - 1 if math.prod(high.shape) else 0
+    )
     if least < int(limits.min) or most > int(limits.max):
         raise ArgumentError(
             f"The range [{least}, {most}] does not fit into the dtype, which holds {limits.min} to "
             f"{limits.max}. "
             "Name a wider dtype."
         )
-
-
-def _size(x: Array) -> int:
-    size = 1
-    for n in x.shape:
-        size *= n
-    return size
 
 
 def multinomial(

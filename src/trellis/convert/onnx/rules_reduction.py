@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...graph import Value
+from ..module import has_64_bits
 from .builder import OnnxBuilder
 from .table import rules
 
@@ -57,7 +58,7 @@ def _reduced(g: OnnxBuilder, name: str, x: Value, options: dict[str, Any]) -> Va
         sizes = g.t.square(x) if name == "square_sum" else g.t.abs(x)
         return _reduced(g, "sum", g.described(sizes, x.shape, x.dtype), options)
     # What follows leaves the integers: computed in float, kept in the type of x.
-    wide = x if is_float else g.cast(x, "float64" if _has_float64(g) else "float32")
+    wide = x if is_float else g.cast(x, "float64" if has_64_bits(g.to) else "float32")
     if name == "norm":
         y = g.t.sqrt(g.t.sum(g.t.square(wide), **options))
     elif name == "log_sum":
@@ -65,10 +66,6 @@ def _reduced(g: OnnxBuilder, name: str, x: Value, options: dict[str, Any]) -> Va
     else:
         y = g.t.logsumexp(wide, **options)
     return y if is_float else g.t.astype(y, g.dtype(x.dtype or "int64"))
-
-
-def _has_float64(g: OnnxBuilder) -> bool:
-    return g.dtype("int64") == "int64"
 
 
 for _op, _name in {

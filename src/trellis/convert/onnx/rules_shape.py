@@ -40,7 +40,9 @@ def reshape(
         return g.s.reshaped(x, sizes, allow_zero=bool(allowzero))
     assert sizes is not None
     if not allowzero:
-        sizes = [g.size_of(x, i) if _is(n, 0) else n for i, n in enumerate(sizes)]
+        sizes = [
+            g.size_of(x, i) if isinstance(n, int) and n == 0 else n for i, n in enumerate(sizes)
+        ]
     return g.t.reshape(x, tuple(sizes))
 
 
@@ -292,10 +294,6 @@ def dropout(
     pair = g.s.dropout(x, prob if not isinstance(prob, Value) else g.s.number(prob),
                        g.s.number(training_mode))  # fmt: skip
     return g.items(pair, 2)
-
-
-def _is(n: Any, number: int) -> bool:
-    return isinstance(n, int) and n == number
 
 
 def _can_guess(g: OnnxBuilder, x: Value) -> bool:

@@ -102,7 +102,8 @@ class CountedLoop:
             for i in self.written:
                 given[i] = TensorList(is_written_by_scan=True)
             for i, first in self.counters.items():
-                given[i] = _shifted(g, items[-1], first) if i in asked else np.asarray(0, "int32")
+                number = g.t.add(items[-1], first) if i in asked and first else items[-1]
+                given[i] = number if i in asked else np.asarray(0, "int32")
             wanted = [body.outputs[i] for i in (*carried, *self.written)]
             new = g.inline(body, given, wanted)
             count = len(carried)
@@ -219,7 +220,3 @@ def _steps(
             bound = int(args[j])
         steps.append(bound - counters[i])
     return True, min(steps) if steps else None
-
-
-def _shifted(g: TensorFlowBuilder, i: Value, first: int) -> Value:
-    return i if first == 0 else g.t.add(i, first)

@@ -22,7 +22,7 @@ from .table import rule
 
 def _named(op: Op) -> Rule:
     """The rule for an operation that is one of ours, by the kind of its types."""
-    return _RULES.get(op.kind, _as_it_is)(op)
+    return _RULES[op.kind](op) if op.kind in _RULES else lambda g, x: g.named(op.name)(x)
 
 
 def _of_one(op: Op) -> Rule:
@@ -31,10 +31,6 @@ def _of_one(op: Op) -> Rule:
         return g.named(op.name)(x if is_kept else g.cast(x, g.out.dtype))
 
     return convert
-
-
-def _as_it_is(op: Op) -> Rule:
-    return lambda g, x: g.named(op.name)(x)
 
 
 def _of_two(op: Op) -> Rule:

@@ -87,11 +87,10 @@ def _size_like(g: TorchBuilder, x: Tensor, size: int | str) -> Any:
 def copy(g: TorchBuilder, x: Tensor, source: Tensor, *_: object) -> Any:
     """`source` in the shape and type of what it is written into."""
     source = g.cast(source, g.out.dtype)
-    return source if source.shape == x.shape else g.t.broadcast_to(source, _shape_of(g, x))
-
-
-def _shape_of(g: TorchBuilder, x: Tensor) -> tuple[Any, ...]:
-    return tuple([n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)])
+    if source.shape == x.shape:
+        return source
+    sizes = [n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)]
+    return g.t.broadcast_to(source, tuple(sizes))
 
 
 @rule("aten.view.dtype")

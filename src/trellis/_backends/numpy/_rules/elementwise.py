@@ -148,10 +148,6 @@ def _same(g: Any) -> Any:
     return g
 
 
-def _negative(g: Any) -> Any:
-    return -g
-
-
 # The four of arithmetic stand in every formula: each keeps only the arrays that it needs.
 differentiable(
     np.add, lambda ans, x, y: back_to(x, ans, _same), lambda ans, x, y: back_to(y, ans, _same)
@@ -159,7 +155,7 @@ differentiable(
 differentiable(
     np.subtract,
     lambda ans, x, y: back_to(x, ans, _same),
-    lambda ans, x, y: back_to(y, ans, _negative),
+    lambda ans, x, y: back_to(y, ans, lambda g: -g),
 )
 differentiable(
     np.multiply,

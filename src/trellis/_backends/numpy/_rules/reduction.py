@@ -359,10 +359,6 @@ def _vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     return np.sum(np.conjugate(x) * y if np.iscomplexobj(x) else x * y, axis=axis)
 
 
-def _einsum_of_values(subscripts: str, *xs: Any) -> Any:
-    return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
-
-
 def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     subscripts, xs = args[0], args[1:]
     inputs, output = subscripts.split("->")
@@ -383,7 +379,9 @@ def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [one(n - 1, g) for n in argnums]
 
 
-_einsum = primitive(_einsum_of_values, _einsum_vjps)
+_einsum = primitive(
+    lambda subscripts, *xs: np.einsum(subscripts, *xs, optimize=len(xs) > 2), _einsum_vjps
+)
 
 
 @composed(np.einsum)

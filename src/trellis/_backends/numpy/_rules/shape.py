@@ -112,10 +112,6 @@ WRITES[np.transpose] = _in_old_order
 WRITES[np.flip] = lambda view, whole, axis: np.flip(view, axis)
 
 
-def _joined(axis: int, *arrays: Any) -> Any:
-    return np.concatenate(arrays, axis=axis)
-
-
 def _join_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     axis, arrays = args[0], args[1:]
     ends = np.cumulative_sum(np.asarray([np.shape(x)[axis] for x in arrays]), include_initial=True)
@@ -125,7 +121,7 @@ def _join_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [unbroadcast(g[piece], x) for piece, x in zip(pieces, like, strict=True)]
 
 
-_join = primitive(_joined, _join_vjps)
+_join = primitive(lambda axis, *xs: np.concatenate(xs, axis=axis), _join_vjps)
 
 
 @composed(np.concatenate)
