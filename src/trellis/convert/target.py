@@ -9,10 +9,8 @@ import numpy as np
 from .._core.typing import Scalar
 from ..graph import Builder, Value
 from . import semantics
-from .module import has_64_bits
+from .module import NARROW, has_64_bits
 from .reading import Notes
-
-_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
 class TargetBuilder(Builder):
@@ -30,9 +28,9 @@ class TargetBuilder(Builder):
     def dtype(self, name: None) -> None: ...
     def dtype(self, name: str | None) -> str | None:
         """A data type as calls for the target name it: integers of 64 bits may become narrower."""
-        if name in _NARROW and not self._wide:
+        if name in NARROW and not self._wide:
             self.notes.narrowed += 1
-            return _NARROW[name]
+            return NARROW[name]
         return name
 
     def cast(self, x: Value, dtype: str) -> Value:

@@ -2,23 +2,15 @@
 
 from typing import Any
 
-from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rule, Rules
+from ..rules import Rules
 from .builder import JaxBuilder, Number, Operand
 
 # The operands of these may be numbers, or smaller than the result: the functions broadcast.
 elementwise = Rules()
 
 
-def _named(op: Op) -> Rule:
-    def same(g: JaxBuilder, *args: Value | Number, **attributes: object) -> Value:
-        return g.named(op.name)(*args)
-
-    return same
-
-
-elementwise.add_named("jax", "{}", _named)
+elementwise.add_named("jax", "{}", lambda op: lambda g, *xs, **_: g.named(op.name)(*xs))
 
 
 for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):

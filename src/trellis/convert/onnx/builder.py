@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.errors import NotSupportedError
 from ...graph import Node, Value
 from ...graph.graph import values_in
-from ...graph.passes import is_random
+from ...graph.passes import is_random, on_numpy
 from ...graph.program import call
 from ..target import TargetBuilder
 
@@ -69,6 +70,12 @@ class OnnxBuilder(TargetBuilder):
     def rank(self, value: Value) -> int | None:
         """How many axes a value has."""
         return None if value.shape is None else len(value.shape)
+
+    def known_rank(self, value: Value) -> int:
+        """The same, for rules that cannot do without."""
+        if value.shape is None:
+            raise NotSupportedError("the number of axes is not known before the model runs")
+        return len(value.shape)
 
     def sizes(self, value: Value) -> tuple[int, ...] | None:
         """The shape of a value if no axis is open."""
@@ -150,7 +157,7 @@ class OnnxBuilder(TargetBuilder):
         known: dict[str, Any] = {}
         try:
             for node in new:
-                known[node.result.name] = call(_on_numpy(node), {**self._used(node, known)})
+                known[node.result.name] = call(on_numpy(node), {**self._used(node, known)})
         except Exception:
             return results  # the program will say what is wrong when it runs
         arrays = [known.get(x.name) if isinstance(x, Value) else None for x in results]
@@ -171,9 +178,3 @@ class OnnxBuilder(TargetBuilder):
             x.name: known[x.name] if x.name in known else self._arrays[x.name]
             for x in values_in((node.args, node.attributes))
         }
-
-
-def _on_numpy(node: Node) -> Node:
-    if "backend" not in node.attributes:
-        return node
-    return Node(node.op, node.args, {**node.attributes, "backend": "numpy"}, node.result)

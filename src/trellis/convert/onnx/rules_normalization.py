@@ -76,9 +76,7 @@ def layer_norm(
     epsilon: float = 1e-5,
     stash_type: int = 1,
 ) -> tuple[Value, ...]:
-    rank = g.rank(x)
-    if rank is None:
-        raise NotSupportedError("the number of axes is not known before the model runs")
+    rank = g.known_rank(x)
     axes = tuple(range(axis % rank, rank))
     where: Any = -1 if axes == (rank - 1,) else axes
     if scale.shape == tuple([(x.shape or ())[i] for i in axes]):
@@ -102,9 +100,7 @@ def rms_norm(
     epsilon: float = 1e-5,
     stash_type: int = 1,
 ) -> Value:
-    rank = g.rank(x)
-    if rank is None:
-        raise NotSupportedError("the number of axes is not known before the model runs")
+    rank = g.known_rank(x)
     axes = tuple(range(axis % rank, rank))
     if scale.shape == tuple([(x.shape or ())[i] for i in axes]):
         where: Any = -1 if axes == (rank - 1,) else axes
