@@ -4,6 +4,8 @@ All are built on the keys of `trellis.random`. An integer seed or a key makes a 
 without one, the next key of the library's stream is taken.
 """
 
+import math
+from functools import partial
 from typing import Any
 
 from .._core.arrays import plain
@@ -55,15 +57,8 @@ def random_uniform(
     """
     try:
         if has_nest(low, high):
-            options = {
-                "low": low,
-                "high": high,
-                "shape": shape,
-                "dtype": dtype,
-                "seed": seed,
-                "device": device,
-            }
-            return draw_leafwise(random_uniform, (), options)
+            draw = partial(random_uniform, shape=shape, dtype=dtype, device=device)
+            return draw_leafwise(draw, (), {"low": low, "high": high, "seed": seed})
         low, high = plain(low), plain(high)
         sizes = result_shape(shape, low, high)
         xp, key = backend_and_key(seed, device, low, high)
@@ -130,15 +125,8 @@ def random_normal(
     """
     try:
         if has_nest(mean, std):
-            options = {
-                "mean": mean,
-                "std": std,
-                "shape": shape,
-                "dtype": dtype,
-                "seed": seed,
-                "device": device,
-            }
-            return draw_leafwise(random_normal, (), options)
+            draw = partial(random_normal, shape=shape, dtype=dtype, device=device)
+            return draw_leafwise(draw, (), {"mean": mean, "std": std, "seed": seed})
         sizes = result_shape(shape, mean, std)
         mean = check_number("random_normal", "mean", mean)
         std = check_number("random_normal", "std", std)
@@ -212,21 +200,16 @@ def _check_range(xp: Backend, low: Array | int, high: Array | int, limits: IntLi
         return
     if is_any(xp, _less(xp, high, low)) or is_any(xp, low == high):
         raise ArgumentError(f"randint needs low < high everywhere, got low={low!r}, high={high!r}.")
-    least = low if isinstance(low, int) else int(xp.min(low)) if _size(low) else 0
-    most = high - 1 if isinstance(high, int) else int(xp.max(high)) - 1 if _size(high) else 0
+    least = low if isinstance(low, int) else int(xp.min(low)) if math.prod(low.shape) else 0
+    most = (
+        high - 1 if isinstance(high, int) else int(xp.max(high)) - 1 if math.prod(high.shape) else 0
+    )
     if least < int(limits.min) or most > int(limits.max):
         raise ArgumentError(
             f"The range [{least}, {most}] does not fit into the dtype, which holds {limits.min} to "
             f"{limits.max}. "
             "Name a wider dtype."
         )
-
-
-def _size(x: Array) -> int:
-    size = 1
-    for n in x.shape:
-        size *= n
-    return size
 
 
 def multinomial(

@@ -4,6 +4,7 @@ table while a recording runs; functions of torch and NumPy are recorded through 
 these frameworks; those of JAX and TensorFlow raise.
 """
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -39,10 +40,7 @@ class RecordedArray:
 
     @property
     def size(self) -> int:
-        count = 1
-        for n in self.native.shape:
-            count *= int(n)
-        return count
+        return math.prod([int(n) for n in self.native.shape])
 
     @property
     def device(self) -> Any:

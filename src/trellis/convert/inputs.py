@@ -46,7 +46,7 @@ class Inputs:
         for path, expected in self.fixed:
             if path[0] in given and not _equal(_at(model, given, path), expected):
                 raise ArgumentError(
-                    f"{model} was converted for {_written(path)}={expected!r}, got "
+                    f"{model} was converted for {written(path)}={expected!r}, got "
                     f"{_at(model, given, path)!r}. Convert it again for another value."
                 )
         found = [_at(model, given, path) for path, _ in self.arrays]
@@ -56,7 +56,7 @@ class Inputs:
     def _check(self, model: str, found: list[Any]) -> None:
         sizes: dict[str, int] = {}
         for x, (path, value) in zip(found, self.arrays):
-            name = _written(path)
+            name = written(path)
             if not hasattr(x, "dtype"):
                 raise ArgumentTypeError(
                     f"{model} expects an array for {name}, got {type(x).__name__}. "
@@ -88,7 +88,7 @@ class Inputs:
                     )
 
     def _listed(self) -> str:
-        return ", ".join([_written(path) for path, _ in self.arrays])
+        return ", ".join([written(path) for path, _ in self.arrays])
 
 
 def _at(model: str, given: Mapping[str, Any], path: Path) -> Any:
@@ -97,7 +97,7 @@ def _at(model: str, given: Mapping[str, Any], path: Path) -> Any:
         try:
             x = x[key]
         except (KeyError, IndexError, TypeError):
-            raise ArgumentTypeError(f"{model} misses its argument {_written(path)}.") from None
+            raise ArgumentTypeError(f"{model} misses its argument {written(path)}.") from None
     return x
 
 
@@ -105,7 +105,8 @@ def _equal(x: object, y: object) -> bool:
     return type(x) is type(y) and bool(x == y)
 
 
-def _written(path: Path) -> str:
+def written(path: Path) -> str:
+    """Where in the arguments: `x['a'][0]`."""
     return str(path[0]) + "".join([f"[{key!r}]" for key in path[1:]])
 
 

@@ -137,15 +137,18 @@ def native(array: Array, backend: str, device: Device) -> Any:
     return asarray(narrowed(array, backend), backend=backend, device=device, copy=True)
 
 
+NARROW = {"int64": "int32", "uint64": "uint32"}  # where a backend has no 64-bit integers
+
+
 def narrowed(array: Array, backend: str) -> Any:
     """The array with 32-bit integers in the place of 64-bit ones, where the backend has no others.
 
     A number that does not fit is clipped: it means "to the end" in slices and masks.
     """
     array = np.asarray(array)
-    if array.dtype.name not in ("int64", "uint64") or has_64_bits(backend):
+    if array.dtype.name not in NARROW or has_64_bits(backend):
         return array
-    narrow = np.int32 if array.dtype.kind == "i" else np.uint32
+    narrow = np.dtype(NARROW[array.dtype.name])
     return np.clip(array, np.iinfo(narrow).min, np.iinfo(narrow).max).astype(narrow)
 
 

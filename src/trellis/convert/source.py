@@ -9,6 +9,7 @@ import numpy as np
 
 from ..graph import Graph, Printer
 from ..graph.graph import all_nodes, values_in
+from .semantics.small_types import numpy_dtype
 
 # Constants up to this many numbers are also written out, in a comment.
 _SMALL = 16
@@ -65,7 +66,7 @@ def source_of(
 
 def unpacked(text: str, shape: tuple[int, ...], dtype: str, /) -> Any:
     """The NumPy array that a printed model holds as text; the inverse of `packed`."""
-    kind = _numpy_dtype(dtype)
+    kind = numpy_dtype(dtype)
     data = zlib.decompress(base64.b85decode(text))
     return np.frombuffer(data, kind).reshape(shape).copy()
 
@@ -73,12 +74,6 @@ def unpacked(text: str, shape: tuple[int, ...], dtype: str, /) -> Any:
 def packed(array: np.ndarray, /) -> str:
     """An array as text: its bytes, compressed."""
     return base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
-
-
-def _numpy_dtype(name: str) -> Any:
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def _imports(needed: set[str], has_constants: bool) -> list[str]:

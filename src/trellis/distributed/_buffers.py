@@ -1,5 +1,6 @@
 """Pytrees as flat buffers: one for each data type, so that one call moves them all."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,7 @@ class Layout:
         for kind, shape in zip(self._kinds, self._shapes):
             carried = _CARRIED.get(kind, kind)
             buffer, begin = buffers[carried], begins[carried]
-            end = begin + _length(shape)
+            end = begin + math.prod(shape)
             begins[carried] = end
             x = xp.reshape(buffer[..., begin:end], (*buffer.shape[:-1], *shape))
             found.append(x if carried == kind else xp.astype(x, xp.as_dtype(kind)))
@@ -68,10 +69,3 @@ def pack(name: str, nest: Any) -> tuple[Any, Buffers, Callable[[Buffers], Any]]:
     """The backend, the buffers by data type, and the function that converts such buffers back."""
     layout = Layout(name, nest)
     return layout.xp, layout.pack(nest), layout.unpack
-
-
-def _length(shape: tuple[int, ...]) -> int:
-    length = 1
-    for n in shape:
-        length *= n
-    return length

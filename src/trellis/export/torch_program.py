@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -89,8 +89,9 @@ def exported(program: Program, variables: str) -> tuple[Any, tuple[Any, ...], An
         # Dynamo's, which has no public name.
         if type(error).__name__ != "UserError" or not program.sizes:
             raise
+        names = ", ".join([repr(name) for name in program.sizes])
         raise ConversionError(
-            f"torch cannot make {_listed(program.sizes)} dynamic in {program.name}: {error}"
+            f"torch cannot make {names} dynamic in {program.name}: {error}"
         ) from error
     for part in made.graph_module.modules():
         for node in part.graph.nodes if hasattr(part, "graph") else ():
@@ -126,7 +127,3 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-def _listed(sizes: Sequence[str] | dict[str, int]) -> str:
-    return ", ".join([repr(name) for name in sizes])

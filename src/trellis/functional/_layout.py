@@ -80,5 +80,5 @@ def along(xp: Backend, x: Array, axes: tuple[int, ...], ndim: int) -> Any:
     """`x`, one axis for each of `axes`, in the shape that broadcasts against `ndim` axes."""
     shape = [1] * ndim
     for axis, size in zip(axes, x.shape, strict=True):
-        shape[axis] = size
+        shape[axis] = -1 if size is None else size  # open: it is known when the program runs
     return xp.reshape(x, tuple(shape))

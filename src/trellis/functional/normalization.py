@@ -1,5 +1,6 @@
 """Normalisation. Sums run in float32 at least; the mean is subtracted before squaring."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -206,9 +207,7 @@ def _count(name: str, xp: Backend, x: Array, channel: int, least: int = 2) -> An
     sizes = [size for axis, size in enumerate(x.shape) if axis != channel]
     if any([size is None for size in sizes]):
         return xp.sum(xp.ones_like(x)) / x.shape[channel]
-    count = 1
-    for size in sizes:
-        count *= size
+    count = math.prod(sizes)
     if count < least:
         raise ShapeError(
             f"{name}() while training needs more than one value per channel, got x of shape "

@@ -1,5 +1,7 @@
 """Pooling over all positions: one number for each channel."""
 
+import math
+
 from .._core.dispatch import xp_of
 from .._core.errors import ShapeError
 from .._core.explain import explain
@@ -52,9 +54,7 @@ def global_max_pool(x: A, /, *, data_format: str = "channel_last", keepdims: boo
         axes = _spatial_axes("global_max_pool", x, data_format)
         # Not `max`, whose gradient is divided among equal maxima by some frameworks.
         first, shape = axes[0] == 2, tuple([-1 if size is None else size for size in x.shape])
-        count = 1
-        for size in spatial_sizes("global_max_pool", x, first):
-            count *= size
+        count = math.prod(spatial_sizes("global_max_pool", x, first))
         flat = xp.reshape(x, (*shape[:2], count) if first else (shape[0], count, shape[-1]))
         axis = 2 if first else 1
         y = xp.take_along_axis(flat, xp.argmax(flat, axis=axis, keepdims=True), axis=axis)

@@ -1,5 +1,6 @@
 """Recurrent layers over a whole sequence: LSTM, GRU and the plain RNN."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -88,10 +89,10 @@ def lstm_update(
                 x = xp.permute_dims(x, (n, *range(n), n + 1))
             h, c = init_h, init_c
             if n > 1:
-                x = xp.reshape(x, (-1 if steps is None else steps, _rows(batch), x.shape[-1]))
-                h, c = [xp.reshape(state, (_rows(batch), width)) for state in (h, c)]
+                x = xp.reshape(x, (-1 if steps is None else steps, math.prod(batch), x.shape[-1]))
+                h, c = [xp.reshape(state, (math.prod(batch), width)) for state in (h, c)]
             if keep is not None and n > 1:
-                keep = xp.reshape(keep, (-1 if steps is None else steps, _rows(batch)))
+                keep = xp.reshape(keep, (-1 if steps is None else steps, math.prod(batch)))
         if keep is None:
             hs, (h, c) = xp.lstm(x, h, c, kernel, recurrent_kernel, bias)
         else:
@@ -107,13 +108,6 @@ def lstm_update(
         return hs, (h, c)
     except Exception as error:
         return explain(error, lstm_update)
-
-
-def _rows(batch: tuple[Any, ...]) -> int:
-    rows = 1
-    for size in batch:
-        rows *= size
-    return rows
 
 
 def gru_update(
@@ -204,18 +198,13 @@ def rnn_update(
             )
         one_of("rnn_update", "activation", activation, ("tanh", "relu"))
         arrays = (x, init_h, kernel, recurrent_kernel, bias, recurrent_bias)
-        step = _tanh_step if activation == "tanh" else _relu_step
+
+        def step(xp: Backend, h: Array, a: Array, c: Array) -> Any:
+            return xp.tanh(a + c) if activation == "tanh" else xp.relu(a + c)
+
         return _run("rnn_update", 1, step, arrays, time_major, lengths, mask)
     except Exception as error:
         return explain(error, rnn_update)
-
-
-def _tanh_step(xp: Backend, h: Array, a: Array, c: Array | None) -> Any:
-    return xp.tanh(a + c)
-
-
-def _relu_step(xp: Backend, h: Array, a: Array, c: Array | None) -> Any:
-    return xp.relu(a + c)
 
 
 def _run(

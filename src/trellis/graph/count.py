@@ -128,7 +128,7 @@ def flops_of(node: Node, key: str) -> int:
         return 2 * steps * batch * 4 * width * (inner + width)
     if key == "max_pool":
         fields = dict(zip(SPECS[key], bound["spec"], strict=True))
-        return _largest(node) * prod(fields["window"])
+        return max([_size(x) for x in values_in(node.args)] + [0]) * prod(fields["window"])
     if key in _REDUCTIONS:
         return _size(bound["x"])
     steps_of_one = _STEPS.get(key, 1)
@@ -164,10 +164,6 @@ def _results(node: Node, nodes: list[Node]) -> list[Value]:
 
 def _is_part(node: Node) -> bool:
     return key_of(node) == "getitem" and getattr(node.args[0], "dtype", "") is None
-
-
-def _largest(node: Node) -> int:
-    return max([_size(x) for x in values_in(node.args)] + [0])
 
 
 def _size(x: object) -> int:

@@ -34,14 +34,10 @@ class Kernel:
         arrays = [x for x in tree.leaves(list(args)) if hasattr(x, "dtype")]
         if self.__name__ in _SPECS:
             # The specification comes right after the arrays.
-            args = tuple([_SPECS[self.__name__](*x) if _is_spec(x) else x for x in args])
+            args = tuple([_SPECS[self.__name__](*x) if isinstance(x, tuple) else x for x in args])
         owner: Any = xp_of_any(*arrays)
         owner = owner.random if self.__module__.endswith(".random") else owner
         return getattr(owner, self.__name__)(*args, **options)
-
-
-def _is_spec(x: object) -> bool:
-    return isinstance(x, tuple)
 
 
 _kernels = {name: Kernel(name) for name in NAMES}

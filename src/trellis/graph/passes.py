@@ -27,7 +27,7 @@ def fold_constants(graph: Graph) -> int:
         if not _is_foldable(node, known):
             kept.append(node)
             continue
-        result = call(_on_numpy(node), known)
+        result = call(on_numpy(node), known)
         given = sum([np.asarray(known[x.name]).nbytes for x in values_in(node.args)])
         if not _can_keep(result, given):
             kept.append(node)
@@ -118,7 +118,8 @@ def is_random(node: Node) -> bool:
     return ".random" in home or "._random" in home or "dropout" in node.op.__name__
 
 
-def _on_numpy(node: Node) -> Node:
+def on_numpy(node: Node) -> Node:
+    """The call with NumPy as its target, where it names one."""
     if "backend" not in node.attributes:
         return node
     return Node(node.op, node.args, {**node.attributes, "backend": "numpy"}, node.result)

@@ -13,14 +13,13 @@ from .._array.manipulation import expand_dims
 from .._array.reduction import mean
 from .._array.reduction import sum as sum_
 from .._core.typing import Array, Device, DTypeLike
-from ..functional.attention import scaled_dot_product_attention
 from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration, with_num_labels
-from .layers import activation, dense, from_heads, table, to_heads
+from .layers import SeparateAttention, activation, dense, table
 from .masks import real_keys
 from .pretrained import Encoded, Pretrained
 
@@ -61,7 +60,7 @@ class BertConfig(Configuration):
         return with_num_labels(given)
 
 
-class Attention(Module):
+class Attention(SeparateAttention):
     """Every token sees every real token."""
 
     def __init__(self, config: BertConfig):
@@ -73,13 +72,6 @@ class Attention(Module):
         self.value = dense(width, width, std)
         self.out = dense(width, width, std)
         super().__init__()
-
-    def _forward(self, x: Array, mask: Array | None) -> Any:
-        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
-        y = scaled_dot_product_attention(
-            q, k, v, mask=mask, dropout_p=self._dropout, training=self.training
-        )
-        return self.out(from_heads(y))
 
 
 class Block(Module):

@@ -15,14 +15,13 @@ from .._array.reduction import sum as sum_
 from .._array.searching import argmax, where
 from .._core.dispatch import backend_of
 from .._core.typing import Array, Device, DTypeLike
-from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.layer import Options
 from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_2D, image_patches
-from .layers import activation, dense, from_heads, normal, table, to_heads
+from .layers import SeparateAttention, activation, dense, normal, table
 from .masks import causal_mask, check_length
 from .pretrained import Pretrained
 
@@ -106,7 +105,7 @@ class CLIPConfig(Configuration):
         return {**super().to_dict(), "text_config": text, "vision_config": vision}
 
 
-class Attention(Module):
+class Attention(SeparateAttention):
     """Attention with a bias in each of its layers."""
 
     def __init__(self, config: CLIPTowerConfig):
@@ -120,19 +119,6 @@ class Attention(Module):
         self.value = dense(width, width, narrow)
         self.out = dense(width, width, std)
         super().__init__()
-
-    def _forward(self, x: Array, mask: Array | None, is_causal: bool) -> Any:
-        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
-        y = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            is_causal=is_causal,
-            dropout_p=self._dropout,
-            training=self.training,
-        )
-        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -150,7 +136,7 @@ class Block(Module):
         super().__init__()
 
     def _forward(self, x: Array, mask: Array | None, is_causal: bool) -> Any:
-        x = x + self.attention(self.attention_norm(x), mask, is_causal)
+        x = x + self.attention(self.attention_norm(x), mask, is_causal=is_causal)
         return x + self.outer(self._activation(self.inner(self.norm(x))))
 
 

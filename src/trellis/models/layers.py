@@ -10,9 +10,11 @@ from .._core.errors import NotSupportedError
 from .._core.settings import Setting
 from .._core.typing import Array
 from ..functional import activation as functions
+from ..functional.attention import scaled_dot_product_attention
 from ..nn import init
 from ..nn.layers.embedding import Embedding
 from ..nn.layers.linear import Linear
+from ..nn.module.module import Module
 
 # A model whose weights come from a file begins with zeros, which take neither time nor memory.
 _is_blank: Setting[bool] = Setting("trellis_models_blank", False)
@@ -57,6 +59,36 @@ def from_heads(x: Array) -> Any:
     batch, heads, length, width = x.shape
     sizes = (-1 if batch is None else batch, -1 if length is None else length)
     return reshape(permute_dims(x, (0, 2, 1, 3)), (*sizes, heads * width))
+
+
+class SeparateAttention(Module):
+    """Attention whose queries, keys and values come from a dense layer each.
+
+    A model's own class assigns `query`, `key`, `value` and `out`, `_heads` and `_dropout`.
+    """
+
+    query: Linear
+    key: Linear
+    value: Linear
+    out: Linear
+    _heads: int
+    _dropout: float
+    _scale: float | None = None  # of the products; None is one over the root of a head's width
+
+    def keys_values(self, x: Array) -> tuple[Any, Any]:
+        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
+
+    def _forward(
+        self, x: Array, mask: Array | None = None, *, is_causal: bool = False, memory: Any = None
+    ) -> Any:
+        """`memory` is the pair of keys and values, where they are not those of x."""
+        q = to_heads(self.query(x), self._heads)
+        k, v = self.keys_values(x) if memory is None else memory
+        options: dict[str, Any] = {"dropout_p": self._dropout, "training": self.training}
+        y = scaled_dot_product_attention(
+            q, k, v, mask=mask, is_causal=is_causal, scale=self._scale, **options
+        )
+        return self.out(from_heads(y))
 
 
 def _gelu_new(x: Array) -> Any:

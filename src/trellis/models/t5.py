@@ -16,7 +16,6 @@ from .._array.manipulation import expand_dims, moveaxis
 from .._core.dispatch import backend_of
 from .._core.errors import ArgumentError
 from .._core.typing import Array
-from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
 from ..nn.layers.dropout import Dropout
@@ -24,7 +23,7 @@ from ..nn.layers.layer import Options
 from ..nn.layers.norm import RMSNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
-from .layers import activation, dense, from_heads, table, to_heads
+from .layers import SeparateAttention, activation, dense, table
 from .masks import cache_for, masked, real_keys
 from .pretrained import Pretrained
 from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
@@ -85,8 +84,10 @@ class T5Config(Configuration):
         return {key: value for key, value in super().to_dict().items() if value is not None}
 
 
-class Attention(Module):
+class Attention(SeparateAttention):
     """Attention without biases; its products are not scaled, the initial weights are."""
+
+    _scale = 1.0
 
     def __init__(self, config: T5Config):
         width, inner = config.d_model, config.num_heads * config.d_kv
@@ -97,21 +98,6 @@ class Attention(Module):
         self.value = dense(width, inner, factor * width**-0.5, with_bias=False)
         self.out = dense(inner, width, factor * inner**-0.5, with_bias=False)
         super().__init__()
-
-    def keys_values(self, x: Array) -> tuple[Any, Any]:
-        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
-
-    def _forward(self, x: Array, keys: Array, values: Array, mask: Array | None) -> Any:
-        y = scaled_dot_product_attention(
-            to_heads(self.query(x), self._heads),
-            keys,
-            values,
-            mask=mask,
-            scale=1.0,
-            dropout_p=self._dropout,
-            training=self.training,
-        )
-        return self.out(from_heads(y))
 
 
 class FeedForward(Module):
@@ -156,9 +142,9 @@ class Block(Module):
         if cache is not None:
             cache = extend_cache(cache, keys, values)
             keys, values = cache.keys, cache.values
-        x = x + self.dropout(self.attention(y, keys, values, mask))
+        x = x + self.dropout(self.attention(y, mask, memory=(keys, values)))
         if self.cross is not None:
-            y = self.cross(self.cross_norm(x), memory[0], memory[1], memory_mask)
+            y = self.cross(self.cross_norm(x), memory_mask, memory=memory)
             x = x + self.dropout(y)
         return x + self.dropout(self.dense(self.norm(x))), cache
 

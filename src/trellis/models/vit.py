@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Unpack
 from .._array.elementwise import tanh
 from .._array.manipulation import broadcast_to, concat
 from .._core.typing import Array, Device, DTypeLike
-from ..functional.attention import scaled_dot_product_attention
 from ..nn.layers.conv import Conv2D
 from ..nn.layers.dropout import Dropout
 from ..nn.layers.layer import Options
@@ -15,7 +14,7 @@ from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration, with_num_labels
 from .images import FILTERS_2D, image_patches
-from .layers import activation, dense, from_heads, normal, to_heads
+from .layers import SeparateAttention, activation, dense, normal
 from .pretrained import Encoded, Pretrained
 
 
@@ -53,7 +52,7 @@ class ViTConfig(Configuration):
         return with_num_labels(given)
 
 
-class Attention(Module):
+class Attention(SeparateAttention):
     """Every patch sees every patch."""
 
     def __init__(self, config: ViTConfig):
@@ -65,11 +64,6 @@ class Attention(Module):
         self.value = dense(width, width, std, with_bias=config.qkv_bias)
         self.out = dense(width, width, std)
         super().__init__()
-
-    def _forward(self, x: Array) -> Any:
-        q, k, v = [to_heads(f(x), self._heads) for f in (self.query, self.key, self.value)]
-        y = scaled_dot_product_attention(q, k, v, dropout_p=self._dropout, training=self.training)
-        return self.out(from_heads(y))
 
 
 class Block(Module):

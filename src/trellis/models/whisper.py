@@ -8,7 +8,6 @@ from .._array.manipulation import permute_dims
 from .._core.errors import ShapeError
 from .._core.typing import Array
 from ..functional.activation import gelu
-from ..functional.attention import scaled_dot_product_attention
 from ..functional.cache import cache_mask, cache_positions, extend_cache
 from ..functional.dense import linear
 from ..nn.layers.conv import Conv1D
@@ -18,7 +17,7 @@ from ..nn.layers.norm import LayerNorm
 from ..nn.module.module import Module
 from .configuration import Configuration
 from .images import FILTERS_1D
-from .layers import activation, dense, from_heads, normal, table, to_heads
+from .layers import SeparateAttention, activation, dense, normal, table
 from .masks import cache_for, check_length
 from .pretrained import Pretrained
 from .seq2seq import Memory, Seq2SeqCache, checked_decoder_tokens, checked_memory
@@ -61,7 +60,7 @@ class WhisperConfig(Configuration):
     tie_word_embeddings: bool = True
 
 
-class Attention(Module):
+class Attention(SeparateAttention):
     """Attention; the layer of the keys has no bias."""
 
     def __init__(self, config: WhisperConfig, heads: int):
@@ -73,23 +72,6 @@ class Attention(Module):
         self.value = dense(width, width, std)
         self.out = dense(width, width, std)
         super().__init__()
-
-    def keys_values(self, x: Array) -> tuple[Any, Any]:
-        return to_heads(self.key(x), self._heads), to_heads(self.value(x), self._heads)
-
-    def _forward(
-        self, x: Array, keys: Array, values: Array, mask: Array | None, is_causal: bool
-    ) -> Any:
-        y = scaled_dot_product_attention(
-            to_heads(self.query(x), self._heads),
-            keys,
-            values,
-            mask=mask,
-            is_causal=is_causal,
-            dropout_p=self._dropout,
-            training=self.training,
-        )
-        return self.out(from_heads(y))
 
 
 class Block(Module):
@@ -118,9 +100,10 @@ class Block(Module):
             cache = extend_cache(cache, keys, values)
             keys, values = cache.keys, cache.values
         is_causal = self.cross is not None and mask is None
-        x = x + self.dropout(self.attention(y, keys, values, mask, is_causal))
+        y = self.attention(y, mask, is_causal=is_causal, memory=(keys, values))
+        x = x + self.dropout(y)
         if self.cross is not None:
-            y = self.cross(self.cross_norm(x), memory[0], memory[1], None, False)
+            y = self.cross(self.cross_norm(x), memory=memory)
             x = x + self.dropout(y)
         y = self.inner_dropout(self._activation(self.inner(self.norm(x))))
         return x + self.dropout(self.outer(y)), cache

@@ -6,9 +6,9 @@ from typing import Any
 from .._core import tree
 from .._core.container import Container
 from .._core.dispatch import xp_of
-from .._core.typing import Array, Backend, Nest, T
+from .._core.typing import Nest, T
 from .arguments import count, explained
-from .engine import RuleChain
+from .engine import RuleChain, cast_like
 from .moments import ema
 from .transformation import Transformation, checked_transformation
 
@@ -56,7 +56,7 @@ class Accumulated:
     def update(self, grads: Any, state: Any, params: Any = None) -> tuple[Any, Container]:
         count = state["count"] + 1
         xp = xp_of(count)
-        total = tree.map(lambda s, g: s + _like(xp, g, s), state["gradients"], grads)
+        total = tree.map(lambda s, g: s + cast_like(xp, g, s), state["gradients"], grads)
         zeros = tree.map(xp.zeros_like, total)
         if xp.is_concrete(count) and int(count) < self.every:
             return zeros, Container(count=count, gradients=total, inner=state["inner"])
@@ -76,10 +76,6 @@ class Accumulated:
             inner=chosen(new_inner, state["inner"]),
         )
         return chosen(updates, zeros), new_state
-
-
-def _like(xp: Backend, g: Array, s: Array) -> Any:
-    return g if g.dtype == s.dtype else xp.astype(g, s.dtype)
 
 
 class ParameterAverage:

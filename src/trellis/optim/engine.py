@@ -216,6 +216,11 @@ def slot_names(rules: tuple[Rule[Any], ...]) -> list[list[str]]:
     return names
 
 
+def cast_like(xp: Backend, x: Array, like: Array) -> Any:
+    """An array in the dtype of another."""
+    return x if x.dtype == like.dtype else xp.astype(x, like.dtype)
+
+
 def first_step(xp: Backend, leaves: Leaves) -> Any:
     """The step counter: an array, so that a compiled step does not depend on its value."""
     if not leaves:

@@ -16,7 +16,7 @@ from .._core.explain import explain
 from .._core.guards import check_numbers
 from .._core.typing import Array, Backend, Nest, T
 from .._gradients.transforms import stop_gradient
-from .engine import HALF, Leaves, Now
+from .engine import HALF, Leaves, Now, cast_like
 from .moments import AdamStep, Moments
 
 Columns = list[Leaves]
@@ -84,7 +84,7 @@ def lars_update(
             ratio = length * lr / (_norm(xp, g) + 1e-12)
             if decay_lambda > 0:
                 ratio = ratio / (length * decay_lambda)
-            return w - _cast(xp, ratio, w) * g
+            return w - cast_like(xp, ratio, w) * g
 
         updated: T = tree.map(update, w, dcdw, plain(lr))
         return stop_gradient(updated) if stop_gradients else updated
@@ -209,7 +209,7 @@ def lamb_update(
             w, effective, lr = _floats(xp, "lamb_update", w, effective, lr)
             other = _norm(xp, effective + decay_lambda * w if decay_lambda > 0 else effective)
             ratio = xp.minimum(_norm(xp, w) / (other + 1e-12), max_trust_ratio)
-            return w - _cast(xp, ratio * lr, w) * effective
+            return w - cast_like(xp, ratio * lr, w) * effective
 
         def over(
             ws: Leaves, gs: Leaves, ms: Leaves, vs: Leaves, step: Array | float, lr: Array | float
@@ -320,7 +320,3 @@ def _norm(xp: Backend, x: Array) -> Any:
     if name_of(x.dtype) in HALF:
         x = xp.astype(x, "float32")
     return xp.linalg.vector_norm(x)
-
-
-def _cast(xp: Backend, x: Array, like: Array) -> Any:
-    return x if x.dtype == like.dtype else xp.astype(x, like.dtype)

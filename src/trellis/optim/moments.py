@@ -8,7 +8,7 @@ from .._core.dtypes import name_of
 from .._core.typing import Array, Backend
 from .arguments import explained, flag, fraction, non_negative, zero_to_one
 from .decay import DecayedWeights
-from .engine import HALF, Kernel, Leaves, Now, Rule
+from .engine import HALF, Kernel, Leaves, Now, Rule, cast_like
 from .scaling import step_kernel
 from .transformation import Transformation, from_rules
 
@@ -281,9 +281,9 @@ class NAdamDirection(Rule[NesterovMoments]):
             t = xp.astype(now.step, product.dtype)
             here, ahead = self.mu(xp, t), self.mu(xp, t + 1)
             product = product * here
-            root = xp.sqrt(v_i / _like(xp, one_minus_power(xp, beta2, t), g_i)) + self.epsilon
-            of_m = _like(xp, ahead / (1 - product * ahead), g_i)
-            of_g = _like(xp, (1 - here) / (1 - product), g_i)
+            root = xp.sqrt(v_i / cast_like(xp, one_minus_power(xp, beta2, t), g_i)) + self.epsilon
+            of_m = cast_like(xp, ahead / (1 - product * ahead), g_i)
+            of_g = cast_like(xp, (1 - here) / (1 - product), g_i)
             directions.append((of_m * m_i + of_g * g_i) / root)
             products.append(product)
         return directions, NesterovMoments(m, v, products)
@@ -317,10 +317,6 @@ def scale_by_nadam(
     """
     numbers = _checked(beta1, beta2, epsilon)
     return from_rules(NAdamDirection(*numbers, non_negative("momentum_decay", momentum_decay)))
-
-
-def _like(xp: Any, value: Any, x: Any) -> Any:
-    return value if value.dtype == x.dtype else xp.astype(value, x.dtype)
 
 
 def _one(xp: Backend, x: Array) -> Any:

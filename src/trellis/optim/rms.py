@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .._core.dtypes import name_of
 from .._core.typing import Array, Backend
 from .arguments import count, explained, flag, fraction, non_negative
-from .engine import HALF, Kernel, Leaves, Now, Rule
+from .engine import HALF, Kernel, Leaves, Now, Rule, cast_like
 from .moments import averaged_squares
 from .scaling import step_kernel
 from .transformation import Transformation, from_rules
@@ -270,7 +270,7 @@ class FactoredRmsDirection(Rule[FactoredSquares]):
         xp = now.xp
         t = xp.astype(now.step, "float32" if name_of(g_i.dtype) in HALF else g_i.dtype)
         b = 1 - xp.pow(t, -self.decay_rate)
-        return b if b.dtype == g_i.dtype else xp.astype(b, g_i.dtype)
+        return cast_like(xp, b, g_i)
 
 
 @explained

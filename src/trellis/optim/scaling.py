@@ -1,5 +1,6 @@
 """Scaling: by a number, by a learning rate that may be a schedule, by norms of the parameters."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -248,10 +249,7 @@ def root_mean_squares(xp: Backend, xs: Leaves) -> Leaves:
 
 
 def _count(x: Array) -> int:
-    count = 1
-    for n in x.shape:
-        count *= int(n)
-    return max(count, 1)
+    return max(math.prod([int(n) for n in x.shape]), 1)
 
 
 def times(xp: Backend, g: Leaves, factors: Leaves) -> Leaves:

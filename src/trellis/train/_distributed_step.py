@@ -12,12 +12,12 @@ from .._array.casting import dtype as dtype_of
 from .._array.compilation import compile as compiled
 from .._core import tree
 from .._core.dispatch import load
-from .._core.dtypes import FLOATING
-from .._core.typing import Array, Nest
+from .._core.typing import Nest
 from ..distributed import all_reduce
 from ..distributed._buffers import Layout
 from ..distributed._group import group
 from ..functional._statistics import joined
+from ._precision import is_float
 from ._step import Parts, halves
 
 _NAME = "fit"
@@ -94,16 +94,12 @@ class DistributedStep:
         return x if hasattr(x, "dtype") else self._xp.asarray(x, dtype=self._kind_of_values(v))
 
 
-def _is_float(x: Array) -> bool:
-    return hasattr(x, "dtype") and str(dtype_of(x)) in FLOATING
-
-
 def _apart(buffers: Nest) -> tuple[list[Any], list[Any]]:
     leaves = tree.leaves(buffers)
-    return [x for x in leaves if _is_float(x)], [x for x in leaves if not _is_float(x)]
+    return [x for x in leaves if is_float(x)], [x for x in leaves if not is_float(x)]
 
 
 def _together(like: Nest, floats: list[Any], rest: list[Any]) -> Any:
     leaves, spec = tree.flatten(like)
     floats, rest = list(floats), list(rest)
-    return tree.unflatten(spec, [(floats if _is_float(x) else rest).pop(0) for x in leaves])
+    return tree.unflatten(spec, [(floats if is_float(x) else rest).pop(0) for x in leaves])

@@ -42,10 +42,11 @@ def checked_precision(name: str | None, backend: str) -> str | None:
 
 def cast_floats(nest: Nest, name: str) -> Any:
     """Every float array of a pytree in another type; gradients flow back through the cast."""
-    return tree.map(lambda x: astype(x, name) if _is_float(x) else x, nest)
+    return tree.map(lambda x: astype(x, name) if is_float(x) else x, nest)
 
 
-def _is_float(x: Array) -> bool:
+def is_float(x: Array) -> bool:
+    """Whether it is an array of floats."""
     return hasattr(x, "dtype") and str(dtype_of(x)) in FLOATING
 
 

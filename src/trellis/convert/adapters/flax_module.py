@@ -5,7 +5,7 @@ from typing import Any
 from flax import nnx
 
 from ...nn import Module
-from .hollow import Hollow, HostStream, is_stream_open
+from .hollow import Hollow
 from .jax_function import in_jax, nested
 
 
@@ -23,16 +23,12 @@ class FlaxModule(nnx.Module):
         self.rngs = nnx.data(None if rngs is None else rngs["dropout"].fork())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        hollow, args, kwargs = self._hollow, in_jax(args), in_jax(kwargs)
-        model = hollow.evaluating if self.deterministic else hollow.training
+        args, kwargs = in_jax(args), in_jax(kwargs)
         v, kept = [_leaves(part) for part in (self.v, self.buffers)]
         before = [variable[...] for variable in kept]
         values = [variable[...] for variable in v]
-        if self.rngs is None or is_stream_open():
-            result, after = hollow.apply(model, values, before, args, kwargs)
-        else:
-            with HostStream(self.rngs):
-                result, after = hollow.apply(model, values, before, args, kwargs)
+        is_training = not self.deterministic
+        result, after = self._hollow.run(is_training, values, before, args, kwargs, self.rngs)
         for variable, old, new in zip(kept, before, after, strict=True):
             if new is not old:
                 variable[...] = new

@@ -17,10 +17,8 @@ from ..._random.stream import _current, _while_followed, key_words, stream
 from ...nn import Module
 from ...nn.module.queries import below
 from ...nn.module.variables import keep
-from ..module import ConvertedModule, has_64_bits
+from ..module import NARROW, ConvertedModule, has_64_bits
 from ..weights.given import check_model
-
-_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
 class Hollow:
@@ -69,6 +67,17 @@ class Hollow:
             )
         return result, [new[chain] for chain in new.key_chains()]
 
+    def run(self, is_training: bool, v: Sequence[Any], buffers: Sequence[Any],
+            args: tuple[Any, ...], kwargs: dict[str, Any],
+            draw: Callable[[], Any] | None) -> tuple[Any, list[Any]]:  # fmt: skip
+        """`apply`, in training or not; where the caller has opened no stream, `draw` gives the key
+        that draws begin with."""
+        model = self.training if is_training else self.evaluating
+        if draw is None or is_stream_open():
+            return self.apply(model, v, buffers, args, kwargs)
+        with HostStream(draw):
+            return self.apply(model, v, buffers, args, kwargs)
+
     def map_constants(self, fn: Callable[[Any], Any]) -> None:
         """Replace the arrays that modules keep besides their variables: another device, say."""
         for model in (self.training, self.evaluating):
@@ -106,16 +115,16 @@ def _flat(nest: Container, backend: str) -> dict[str, Any]:
 def _moved(x: Any, backend: str) -> Any:
     """A copy in another framework; wide integers become narrow where it has no others, if they
     fit."""
-    if str(dtype(x)) in _NARROW and not has_64_bits(backend):
+    if str(dtype(x)) in NARROW and not has_64_bits(backend):
         wide = to_backend(x, "numpy")
-        narrow = astype(wide, _NARROW[str(dtype(x))])
+        narrow = astype(wide, NARROW[str(dtype(x))])
         x = narrow if bool((narrow == wide).all()) else wide
     return to_backend(x, backend, copy=True)
 
 
 def _widened(x: Any, wanted: str, backend: str) -> Any:
     """The type that an integer had before it was moved, where the framework has that type."""
-    if wanted in _NARROW and str(dtype(x)) == _NARROW[wanted] and has_64_bits(backend):
+    if wanted in NARROW and str(dtype(x)) == NARROW[wanted] and has_64_bits(backend):
         return astype(x, wanted)
     return x
 

@@ -7,7 +7,7 @@ import keras
 from ..._array.casting import astype
 from ..._core.errors import NotSupportedError
 from ...nn import Module
-from .hollow import Hollow, HostStream, is_stream_open
+from .hollow import Hollow
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 
@@ -45,15 +45,9 @@ class KerasLayer(keras.layers.Layer):
         return weight
 
     def call(self, x: Any, *more: Any, training: bool | None = None, **kwargs: Any) -> Any:
-        hollow, args = self._hollow, (x, *more)
-        model = hollow.training if training else hollow.evaluating
         v = [keras.ops.convert_to_tensor(weight.value) for weight in self._v]
         before = [keras.ops.convert_to_tensor(weight.value) for weight in self._kept]
-        if is_stream_open():
-            result, after = hollow.apply(model, v, before, args, kwargs)
-        else:
-            with HostStream(self._key):
-                result, after = hollow.apply(model, v, before, args, kwargs)
+        result, after = self._hollow.run(bool(training), v, before, (x, *more), kwargs, self._key)
         for weight, old, new in zip(self._kept, before, after, strict=True):
             if new is not old:
                 weight.assign(new)

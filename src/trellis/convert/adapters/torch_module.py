@@ -6,7 +6,7 @@ import torch
 
 from ..._core.errors import ArgumentError
 from ...nn import Module
-from .hollow import Hollow, HostStream, is_stream_open
+from .hollow import Hollow
 
 
 class TorchModule(torch.nn.Module):
@@ -36,12 +36,7 @@ class TorchModule(torch.nn.Module):
         if self.training:
             # The backward pass may need them as they were, and they are written below.
             before = [x.clone() for x in before]
-        model = self._hollow.training if self.training else self._hollow.evaluating
-        if is_stream_open():
-            result, after = self._hollow.apply(model, v, before, args, kwargs)
-        else:
-            with HostStream(_key):
-                result, after = self._hollow.apply(model, v, before, args, kwargs)
+        result, after = self._hollow.run(self.training, v, before, args, kwargs, _key)
         if self._kept:
             # In place: DistributedDataParallel holds on to these tensors.
             with torch.no_grad():

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._core.errors import ConversionError
 from ...graph import Value
+from ..semantics.small_types import numpy_dtype
 from ..target import TargetBuilder
 
 Number = bool | int | float | complex
@@ -75,7 +76,7 @@ class JaxBuilder(TargetBuilder):
         if isinstance(x, Value):
             return x
         if not isinstance(x, Spread):
-            return self.constant(np.asarray(x, _numpy_dtype(dtype or "float32")), "number")
+            return self.constant(np.asarray(x, numpy_dtype(dtype or "float32")), "number")
         if isinstance(x.small, Value):
             if x.small.shape == x.shape:
                 return x.small
@@ -182,11 +183,3 @@ def broadcast(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
             return None
         out.append(large.pop() if large else 1)
     return tuple(out)
-
-
-def _numpy_dtype(name: str) -> Any:
-    if name == "bfloat16" or name.startswith("float8"):
-        import ml_dtypes
-
-        return getattr(ml_dtypes, name)
-    return name

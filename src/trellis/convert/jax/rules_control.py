@@ -5,6 +5,7 @@ from typing import Any
 
 from ...graph import Function, Value
 from ..rules import Rules
+from ..target import packed
 from .builder import JaxBuilder, Jaxpr, Operand
 
 control_rules = Rules()
@@ -96,7 +97,7 @@ def cond(
         with g.function(f"branch_{i}") as made:
             results = g.inline(branches[i], operands)
             whole = [g.array(x, out.dtype) for x, out in zip(results, outs)]
-            made.outputs = whole[0] if count == 1 else tuple(whole)
+            made.outputs = packed(whole)
         return made
 
     def otherwise(i: int) -> Function:
@@ -113,7 +114,7 @@ def cond(
         result = g.t.cond(holds, branch(1), branch(0))
     else:
         result = g.t.cond(g.t.less_equal(index, 0), branch(0), otherwise(1))
-    return (result,) if count == 1 else g.items(result, count)
+    return g.unpacked(result, count)
 
 
 @control_rules("while")
@@ -133,18 +134,18 @@ def while_(
 
     def part(name: str, jaxpr: Jaxpr, consts: Sequence[Any]) -> Function:
         with g.function(name) as made:
-            given = _inputs(g, "state", outs)
+            given = g.packed_inputs("state", outs)
             results = g.inline(jaxpr, (*consts, *given))
             if name == "goes_on":
                 made.outputs = results[0]
             else:
-                made.outputs = _packed([g.array(x, o.dtype) for x, o in zip(results, outs)])
+                made.outputs = packed([g.array(x, o.dtype) for x, o in zip(results, outs)])
         return made
 
     goes_on = part("goes_on", cond_jaxpr, args[:cond_nconsts])
     body = part("body", body_jaxpr, args[cond_nconsts:start])
-    result = g.t.while_loop(goes_on, body, _packed(state))
-    return (result,) if len(outs) == 1 else g.items(result, len(outs))
+    result = g.t.while_loop(goes_on, body, packed(state))
+    return g.unpacked(result, len(outs))
 
 
 @control_rules("scan")
@@ -167,37 +168,25 @@ def scan(
         xs = [g.described(g.t.flip(x, axis=0), x.shape, x.dtype) for x in xs]
     carried = outs[:num_carry]
     made_ys = outs[num_carry:]
-    steps: Any = _packed(xs)
+    steps: Any = packed(xs)
     if not xs:
         steps = g.t.arange(g.size(length), dtype="int32", backend=g.to)
     if not init:
         init = [g.full((), 0.0, "float32")]
     with g.function("step") as step:
-        inputs = _inputs(g, "carry", carried) if carried else [g.input("carry")]
+        inputs = g.packed_inputs("carry", carried) if carried else [g.input("carry")]
         rows = [type(r)(r.shape[1:], r.dtype) for r in x_results]
-        row = _inputs(g, "x", rows) if rows else [g.input("i")]
+        row = g.packed_inputs("x", rows) if rows else [g.input("i")]
         results = g.inline(jaxpr, (*consts, *(inputs if carried else ()), *(row if rows else ())))
         new = [g.array(x, out.dtype) for x, out in zip(results, outs)]
         carry = new[:num_carry] if carried else inputs
-        step.outputs = (_packed(carry), _packed(new[num_carry:]))
-    result = g.t.scan(step, _packed(init), steps)
+        step.outputs = (packed(carry), packed(new[num_carry:]))
+    result = g.t.scan(step, packed(init), steps)
     last, ys = g.items(result, 2)
     found: list[Value] = []
     if carried:
-        found += [last] if num_carry == 1 else list(g.items(last, num_carry))
+        found += g.unpacked(last, num_carry)
     if made_ys:
-        columns = [ys] if len(made_ys) == 1 else list(g.items(ys, len(made_ys)))
+        columns = g.unpacked(ys, len(made_ys))
         found += [g.t.flip(y, axis=0) for y in columns] if reverse else columns
     return tuple(found)
-
-
-def _inputs(g: JaxBuilder, name: str, results: Sequence[Any]) -> list[Value]:
-    """One input of a function that is a tuple of these, or one of them alone; and its items."""
-    if len(results) == 1:
-        return [g.input(name, results[0].shape, results[0].dtype)]
-    items = g.items(g.input(name), len(results))
-    return [g.described(x, r.shape, r.dtype) for x, r in zip(items, results)]
-
-
-def _packed(values: Sequence[Any]) -> Any:
-    return values[0] if len(values) == 1 else tuple(values)

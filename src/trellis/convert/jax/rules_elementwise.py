@@ -2,23 +2,15 @@
 
 from typing import Any
 
-from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rule, Rules
+from ..rules import Rules
 from .builder import JaxBuilder, Number, Operand
 
 # The operands of these may be numbers, or smaller than the result: the functions broadcast.
 elementwise = Rules()
 
 
-def _named(op: Op) -> Rule:
-    def same(g: JaxBuilder, *args: Value | Number, **attributes: object) -> Value:
-        return g.named(op.name)(*args)
-
-    return same
-
-
-elementwise.add_named("jax", "{}", _named)
+elementwise.add_named("jax", "{}", lambda op: lambda g, *xs, **_: g.named(op.name)(*xs))
 
 
 for _special in ("lgamma", "digamma", "polygamma", "regularized_incomplete_beta"):
@@ -79,9 +71,8 @@ def shift_right_logical(g: JaxBuilder, x: Value, y: Value | Number, **_: object)
 @elementwise("lt_to", "le_to", "eq_to")
 def total_order(g: JaxBuilder, x: Value | Number, y: Value | Number, **_: object) -> Value:
     """Comparisons in which nan is the largest number."""
-    return getattr(
-        g.s, {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source] + "_with_nan"
-    )(x, y)  # type: ignore[no-any-return]
+    by = {"lt_to": "less", "le_to": "less_equal", "eq_to": "equal"}[g.source]
+    return g.s.compared_with_nan(x, y, by=by)
 
 
 @elementwise("complex")

@@ -5,13 +5,10 @@ from typing import Any
 
 from ...graph import Value
 from ..rules import Rules
+from ..target import packed
 from .builder import JaxBuilder
 
 reduction_rules = Rules()
-
-
-def _axes(axes: Sequence[int]) -> Any:
-    return axes[0] if len(axes) == 1 else tuple(axes)
 
 
 @reduction_rules("reduce_sum", "reduce_prod")
@@ -22,8 +19,8 @@ def reduce_sum(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> 
     fn = g.t.sum if g.source == "reduce_sum" else g.t.prod
     kind = g.out[0].dtype
     if "int" in kind:
-        return fn(x, axis=_axes(axes), dtype=g.dtype(kind))
-    return fn(x, axis=_axes(axes))
+        return fn(x, axis=packed(axes), dtype=g.dtype(kind))
+    return fn(x, axis=packed(axes))
 
 
 @reduction_rules("reduce_max", "reduce_min", "reduce_and", "reduce_or")
@@ -34,13 +31,13 @@ def reduce_max(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> 
         name = {"reduce_max": "any", "reduce_or": "any"}.get(g.source, "all")
     else:
         name = {"reduce_max": "max", "reduce_min": "min"}[g.source]
-    return getattr(g.t, name)(x, axis=_axes(axes))  # type: ignore[no-any-return]
+    return getattr(g.t, name)(x, axis=packed(axes))  # type: ignore[no-any-return]
 
 
 @reduction_rules("reduce_xor")
 def reduce_xor(g: JaxBuilder, x: Value, *, axes: Sequence[int], **_: object) -> Value:
     """Of truth values: whether an odd number of them holds."""
-    counts = g.t.sum(g.t.astype(x, "int32"), axis=_axes(axes), dtype="int32")
+    counts = g.t.sum(g.t.astype(x, "int32"), axis=packed(axes), dtype="int32")
     return g.t.equal(g.t.bitwise_and(counts, 1), 1)
 
 

@@ -1,6 +1,5 @@
 """Primitives of JAX that move, cut and join arrays, and those that make them."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,12 +118,7 @@ def rev(g: JaxBuilder, x: Value, *, dimensions: Sequence[int], **_: object) -> V
 
 @shape_rules("split")
 def split(g: JaxBuilder, x: Value, *, sizes: Sequence[int], axis: int, **_: object) -> Any:
-    parts, start = [], 0
-    for size in sizes:
-        index = (slice(None),) * axis + (slice(start, start + size),)
-        parts.append(g.call(operator.getitem, x, index))
-        start += size
-    return tuple(parts)
+    return g.pieces(x, sizes, axis)
 
 
 @shape_rules("slice")
@@ -145,7 +139,7 @@ def slice_(
         index.append(slice(first, last, None if step == 1 else step))
     while index and index[-1] == slice(None):
         index.pop()
-    return g.call(operator.getitem, x, tuple(index)) if index else x
+    return g.item(x, tuple(index)) if index else x
 
 
 @shape_rules("pad")

@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import Builder, Node, Value
+from ..._core.errors import NotSupportedError
+from ...graph import Node, Value
 from ...graph.graph import values_in
-from ...graph.passes import is_random
+from ...graph.passes import is_random, on_numpy
 from ...graph.program import call
-from .. import semantics
-from ..module import has_64_bits
-from ..reading import Notes
+from ..target import TargetBuilder
 
 # A size that is known now, or the value that has it when the model runs.
 Size = int | Value
-_NARROW = {"int64": "int32", "uint64": "uint32"}
 
 
-class OnnxBuilder(Builder):
+class OnnxBuilder(TargetBuilder):
     """A `Builder` that remembers the arrays of constants and the numbers of small integer values.
 
     `to` is the framework to convert to, `train` whether the training behaviour is wanted, `opset`
@@ -27,13 +25,11 @@ class OnnxBuilder(Builder):
     """
 
     def __init__(self, to: str, *, train: bool = False, fixed: bool = True) -> None:
-        super().__init__(semantics)
-        self.to, self.train, self.fixed = to, train, fixed
+        super().__init__(to)
+        self.train, self.fixed = train, fixed
         self.opset = 0
-        self.notes = Notes()
         self._arrays: dict[str, Any] = {}
         self._sizes: dict[str, tuple[Size, ...]] = {}
-        self._is_wide = has_64_bits(to)
         self.draws = False  # whether the model draws random numbers
 
     # What is known.
@@ -74,6 +70,12 @@ class OnnxBuilder(Builder):
     def rank(self, value: Value) -> int | None:
         """How many axes a value has."""
         return None if value.shape is None else len(value.shape)
+
+    def known_rank(self, value: Value) -> int:
+        """The same, for rules that cannot do without."""
+        if value.shape is None:
+            raise NotSupportedError("the number of axes is not known before the model runs")
+        return len(value.shape)
 
     def sizes(self, value: Value) -> tuple[int, ...] | None:
         """The shape of a value if no axis is open."""
@@ -129,13 +131,6 @@ class OnnxBuilder(Builder):
                 return x
         return self.call(op, x, y)
 
-    def dtype(self, name: str) -> str:
-        """The type to write into a call: the narrower integer where the framework has no other."""
-        if self._is_wide or name not in _NARROW:
-            return name
-        self.notes.narrowed += 1
-        return _NARROW[name]
-
     def cast(self, value: Value, name: str) -> Value:
         """The value in another type, if it is not known to have it."""
         if value.dtype == name:
@@ -162,7 +157,7 @@ class OnnxBuilder(Builder):
         known: dict[str, Any] = {}
         try:
             for node in new:
-                known[node.result.name] = call(_on_numpy(node), {**self._used(node, known)})
+                known[node.result.name] = call(on_numpy(node), {**self._used(node, known)})
         except Exception:
             return results  # the program will say what is wrong when it runs
         arrays = [known.get(x.name) if isinstance(x, Value) else None for x in results]
@@ -183,9 +178,3 @@ class OnnxBuilder(Builder):
             x.name: known[x.name] if x.name in known else self._arrays[x.name]
             for x in values_in((node.args, node.attributes))
         }
-
-
-def _on_numpy(node: Node) -> Node:
-    if "backend" not in node.attributes:
-        return node
-    return Node(node.op, node.args, {**node.attributes, "backend": "numpy"}, node.result)

@@ -9,6 +9,7 @@ import onnx
 
 from ..._array.interchange import to_numpy
 from ..._core.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..semantics.small_types import numpy_dtype
 from .tensors import dtype_name, shape_of
 
 _OPEN = 2  # the size of an axis that the file leaves open
@@ -110,13 +111,7 @@ def _made_up(infos: list[onnx.ValueInfoProto]) -> dict[str, Any] | None:
         if kind == "str":
             return None
         if kind == "bool" or "int" in kind:
-            found[info.name] = draws.integers(0, 2, known).astype(_numpy(kind))
+            found[info.name] = draws.integers(0, 2, known).astype(numpy_dtype(kind))
         else:
-            found[info.name] = draws.standard_normal(known).astype(_numpy(kind))
+            found[info.name] = draws.standard_normal(known).astype(numpy_dtype(kind))
     return found
-
-
-def _numpy(name: str) -> Any:
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, name, name))

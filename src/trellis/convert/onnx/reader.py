@@ -21,6 +21,7 @@ from ..inputs import Inputs
 from ..module import ConvertedModule, native
 from ..reading import Reading
 from ..rules import refuse_missing
+from ..target import packed
 from . import (  # noqa: F401 - each file fills the table
     rules_activation,
     rules_control,
@@ -122,7 +123,7 @@ def from_onnx(
     if expected is None:
         g.notes.verified = f"not verified: {oracle.why}"
         return finish(reading, to=to, with_verification=False)
-    reading.outputs = lambda: _structured(expected)
+    reading.outputs = lambda: packed(expected)
     reading.values = lambda: reader.by_value(oracle.values(example))
     try:
         return finish(reading, to=to)
@@ -133,10 +134,6 @@ def from_onnx(
         if not g.notes.verified:
             raise
         return converted
-
-
-def _structured(outputs: list[Any]) -> Any:
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:

@@ -3,6 +3,7 @@
 import math
 
 from ...graph import Value
+from ..rules import Rule
 from .builder import OnnxBuilder
 from .table import rules
 
@@ -73,29 +74,22 @@ def shrink(g: OnnxBuilder, x: Value, bias: float = 0.0, lambd: float = 0.5) -> V
     return g.t.where(g.t.greater(x, lambd), g.t.subtract(x, bias), low)
 
 
-def _along(g: OnnxBuilder, x: Value, axis: int | None, name: str) -> Value:
-    """Before version 13 the axes from `axis` on are taken together."""
-    fn = g.s.hardmax if name == "hardmax" else getattr(g.F, name)
-    if g.opset >= 13:
-        return fn(x, axis=-1 if axis is None else axis)
-    first = 1 if axis is None else axis
-    rank = g.rank(x)
-    if rank is not None and first % max(rank, 1) == rank - 1:
-        return fn(x, axis=-1)
-    rows = g.described(g.s.flattened(x, first), None, x.dtype)
-    return g.s.reshaped_like(fn(rows, axis=-1), x)
+def _along(name: str) -> Rule:
+    def convert(g: OnnxBuilder, x: Value, axis: int | None = None) -> Value:
+        """Before version 13 the axes from `axis` on are taken together."""
+        fn = g.s.hardmax if name == "hardmax" else getattr(g.F, name)
+        if g.opset >= 13:
+            return fn(x, axis=-1 if axis is None else axis)
+        first = 1 if axis is None else axis
+        rank = g.rank(x)
+        if rank is not None and first % max(rank, 1) == rank - 1:
+            return fn(x, axis=-1)
+        rows = g.described(g.s.flattened(x, first), None, x.dtype)
+        return g.s.reshaped_like(fn(rows, axis=-1), x)
+
+    return convert
 
 
-@rules("Softmax")
-def softmax(g: OnnxBuilder, x: Value, axis: int | None = None) -> Value:
-    return _along(g, x, axis, "softmax")
-
-
-@rules("LogSoftmax")
-def log_softmax(g: OnnxBuilder, x: Value, axis: int | None = None) -> Value:
-    return _along(g, x, axis, "log_softmax")
-
-
-@rules("Hardmax")
-def hardmax(g: OnnxBuilder, x: Value, axis: int | None = None) -> Value:
-    return _along(g, x, axis, "hardmax")
+rules("Softmax")(_along("softmax"))
+rules("LogSoftmax")(_along("log_softmax"))
+rules("Hardmax")(_along("hardmax"))

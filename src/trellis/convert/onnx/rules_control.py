@@ -1,6 +1,5 @@
 """Branches and loops: those whose course is known are written out, others run as they are."""
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,7 @@ def choose(
     if known is not None:
         return tuple((then_branch if bool(np.ravel(known)[0]) else else_branch)())
     sides = [_function(g, branch, []) for branch in (then_branch, else_branch)]
-    found = g.s.choose(condition, *sides)
-    return _parts(g, found, outputs)
+    return g.unpacked(g.s.choose(condition, *sides), outputs)
 
 
 @rules("Loop")
@@ -58,7 +56,7 @@ def loop(
     found = g.s.loop(
         limit, start, step, tuple(carried), collected, dtype=g.dtype("int64"), backend=g.to
     )
-    return tuple([g.call(operator.getitem, found, i) for i in range(outputs)])
+    return g.items(found, outputs)
 
 
 def _unrolled(
@@ -120,17 +118,17 @@ def _scan(
         types = [body.input_type(i) for i in range(len(body.inputs))]
         state = g.input("state")
         row = g.input("row")
-        values = [g.call(operator.getitem, state, i) for i in range(count)]
-        values += [g.call(operator.getitem, row, i) for i in range(len(rows))]
+        values = list(g.items(state, count))
+        values += list(g.items(row, len(rows)))
         values = [g.described(x, *kind) for x, kind in zip(values, types)]
         results = body(*values)
         step.outputs = (tuple(results[:count]), tuple(results[count:]))
     # A state may be given in another type than the body keeps it in; shapes stay.
     found = g.t.scan(step, tuple(states), tuple(rows))
-    last, ys = g.call(operator.getitem, found, 0), g.call(operator.getitem, found, 1)
-    results = [g.call(operator.getitem, last, i) for i in range(count)]
+    last, ys = g.items(found, 2)
+    results = list(g.items(last, count))
     for i in range(len(body.outputs) - count):
-        y = g.call(operator.getitem, ys, i)
+        y = g.item(ys, i)
         y = g.t.flip(y, axis=0) if out_turned and out_turned[i] else y
         axis = out_axes[i] if out_axes else 0
         results.append(g.t.moveaxis(y, 0, axis) if axis else y)
@@ -150,7 +148,7 @@ def _batched_scan(
     split = len(arrays) - count
     parts = []
     for i in range(sizes):
-        each = [g.call(operator.getitem, x, i) for x in arrays]
+        each = [g.item(x, i) for x in arrays]
         parts.append(_scan(g, each[:split], each[split:], body, None, directions, None, None))
     return tuple([g.t.stack([part[i] for part in parts], axis=0) for i in range(outputs)])
 
@@ -164,12 +162,6 @@ def _function(g: OnnxBuilder, branch: Branch, inputs: list[Value]) -> Function:
                        for x in results]  # fmt: skip
         made.outputs = results[0] if len(results) == 1 else tuple(results)
     return made
-
-
-def _parts(g: OnnxBuilder, found: Value, count: int) -> Any:
-    if count == 1:
-        return found
-    return tuple([g.call(operator.getitem, found, i) for i in range(count)])
 
 
 @rules("Optional", "OptionalGetElement")

@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..._core.errors import NotSupportedError
-from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rule
 from .builder import OnnxBuilder
 from .table import SMALL, TYPES, rules
 
-
-def _named(op: Op) -> Rule:
-    return lambda g, *xs: g.named(op.name)(*xs)
-
-
-rules.add_named("onnx", "{}", _named)
+rules.add_named("onnx", "{}", lambda op: lambda g, *xs: g.named(op.name)(*xs))
 
 
 @rules("Identity")

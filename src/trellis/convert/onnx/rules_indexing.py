@@ -1,6 +1,5 @@
 """Reading and writing by index."""
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +17,7 @@ def gather(g: OnnxBuilder, x: Value, indices: Value, axis: int = 0) -> Value:
     if known is not None and np.ndim(known) == 0 and x.shape is not None:
         place = int(known)
         before = (slice(None),) * (axis % len(x.shape))
-        return g.call(operator.getitem, x, (*before, place))
+        return g.item(x, (*before, place))
     if known is not None and known.size and known.min() >= 0 and np.ndim(known) == 1:
         return g.t.take(x, indices, axis=axis)
     return g.s.gathered(x, indices, axis=axis)
@@ -83,7 +82,7 @@ def compress(g: OnnxBuilder, x: Value, condition: Value, axis: int | None = None
 @rules("Unique")
 def unique(g: OnnxBuilder, x: Value, axis: int | None = None, sorted: int = 1) -> tuple[Value, ...]:
     found = g.s.unique(x, axis=axis, in_order=bool(sorted), dtype=g.dtype("int64"))
-    return tuple([g.call(operator.getitem, found, i) for i in range(4)])
+    return g.items(found, 4)
 
 
 @rules("TfIdfVectorizer")

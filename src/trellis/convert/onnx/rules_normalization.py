@@ -1,6 +1,5 @@
 """Normalizations."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ def batch_norm(
     options = {"weight": scale, "bias": bias, "epsilon": epsilon, "channel_axis": 1}
     if training_mode:
         found = g.s.batch_norm_training(x, scale, bias, mean, variance, epsilon, momentum)
-        return tuple([g.call(operator.getitem, found, i) for i in range(3)])
+        return g.items(found, 3)
     if g.train:
         found = g.F.batch_norm(
             x, mean, variance, training=Value("training"), momentum=round(1 - momentum, 7),
@@ -35,10 +34,10 @@ def batch_norm(
         chains = {value.name: chain for chain, value in g.graph.buffers.items()}
         for i, statistic in ((1, mean), (2, variance)):
             if statistic.name in chains:
-                g.graph.updates[chains[statistic.name]] = g.call(operator.getitem, found, i)
+                g.graph.updates[chains[statistic.name]] = g.item(found, i)
     else:
         found = g.F.batch_norm(x, mean, variance, **options)
-    return g.call(operator.getitem, found, 0)
+    return g.item(found, 0)
 
 
 @rules("InstanceNormalization")
@@ -77,9 +76,7 @@ def layer_norm(
     epsilon: float = 1e-5,
     stash_type: int = 1,
 ) -> tuple[Value, ...]:
-    rank = g.rank(x)
-    if rank is None:
-        raise NotSupportedError("the number of axes is not known before the model runs")
+    rank = g.known_rank(x)
     axes = tuple(range(axis % rank, rank))
     where: Any = -1 if axes == (rank - 1,) else axes
     if scale.shape == tuple([(x.shape or ())[i] for i in axes]):
@@ -103,9 +100,7 @@ def rms_norm(
     epsilon: float = 1e-5,
     stash_type: int = 1,
 ) -> Value:
-    rank = g.rank(x)
-    if rank is None:
-        raise NotSupportedError("the number of axes is not known before the model runs")
+    rank = g.known_rank(x)
     axes = tuple(range(axis % rank, rank))
     if scale.shape == tuple([(x.shape or ())[i] for i in axes]):
         where: Any = -1 if axes == (rank - 1,) else axes

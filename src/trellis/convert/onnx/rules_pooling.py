@@ -1,10 +1,8 @@
 """Pools."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ..._core.errors import NotSupportedError
 from ...graph import Value
 from .builder import OnnxBuilder
 from .table import rules
@@ -30,7 +28,7 @@ def max_pool(
         del options["dilations"]
     if ceil_mode:
         options["ceil_mode"] = True
-    return g.s.max_pool(x, **options), g.call(operator.getitem, pair, 1)
+    return g.s.max_pool(x, **options), g.item(pair, 1)
 
 
 @rules("AveragePool")
@@ -51,26 +49,20 @@ def lp_pool(g: OnnxBuilder, x: Value, ceil_mode: int = 0, p: int = 2, **attribut
     return g.t.pow(total, 1.0 / p)
 
 
-def _spatial(g: OnnxBuilder, x: Value) -> Any:
-    rank = g.rank(x)
-    if rank is None:
-        raise NotSupportedError("the number of axes is not known before the model runs")
-    return tuple(range(2, rank))
-
-
 @rules("GlobalAveragePool")
 def global_avg_pool(g: OnnxBuilder, x: Value) -> Value:
-    return g.t.mean(x, axis=_spatial(g, x), keepdims=True)
+    return g.t.mean(x, axis=tuple(range(2, g.known_rank(x))), keepdims=True)
 
 
 @rules("GlobalMaxPool")
 def global_max_pool(g: OnnxBuilder, x: Value) -> Value:
-    return g.t.max(x, axis=_spatial(g, x), keepdims=True)
+    return g.t.max(x, axis=tuple(range(2, g.known_rank(x))), keepdims=True)
 
 
 @rules("GlobalLpPool")
 def global_lp_pool(g: OnnxBuilder, x: Value, p: int = 2) -> Value:
-    total = g.t.sum(g.t.pow(g.t.abs(x), float(p)), axis=_spatial(g, x), keepdims=True)
+    axes = tuple(range(2, g.known_rank(x)))
+    total = g.t.sum(g.t.pow(g.t.abs(x), float(p)), axis=axes, keepdims=True)
     return g.t.pow(total, 1.0 / p)
 
 

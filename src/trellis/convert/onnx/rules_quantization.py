@@ -1,6 +1,5 @@
 """Quantized numbers and products of small integers."""
 
-import operator
 from typing import Any
 
 from ...graph import Value
@@ -55,7 +54,7 @@ def dequantize(
 @rules("DynamicQuantizeLinear")
 def dynamic_quantize(g: OnnxBuilder, x: Value) -> tuple[Value, ...]:
     found = g.s.quantized_by_range(x)
-    return tuple([g.call(operator.getitem, found, i) for i in range(3)])
+    return g.items(found, 3)
 
 
 @rules("MatMulInteger")

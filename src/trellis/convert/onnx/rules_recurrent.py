@@ -1,6 +1,5 @@
 """Recurrent layers."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -54,7 +53,7 @@ def _layer(g: OnnxBuilder, kind: str, args: list[Any], layout: int, options: dic
     while args[-1] is None:
         args.pop()
     found = getattr(g.s, kind)(*args, **options)
-    parts = [g.call(operator.getitem, found, i) for i in range(3 if kind == "lstm" else 2)]
+    parts = list(g.items(found, 3 if kind == "lstm" else 2))
     if layout:
         parts[0] = g.t.permute_dims(parts[0], (2, 0, 1, 3))
         parts[1:] = [g.t.permute_dims(part, (1, 0, 2)) for part in parts[1:]]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...graph import Value
+from ..module import has_64_bits
 from .builder import OnnxBuilder
 from .table import rules
 
@@ -47,18 +48,17 @@ def _reduced(g: OnnxBuilder, name: str, x: Value, options: dict[str, Any]) -> Va
         if x.dtype == "bool":
             return (g.t.any if name == "max" else g.t.all)(x, **options)
         if g.sizes(x) is None or 0 in (g.sizes(x) or ()):
-            return getattr(g.s, f"{name}_or_limit")(x, **options)
+            return g.s.extreme_or_limit(x, is_largest=name == "max", **options)
         return getattr(g.t, name)(x, **options)
     if name == "mean":
         if is_float:
             return g.t.mean(x, **options)
         return g.s.integer_mean(x, **options)
-    if name == "square_sum":
-        return _reduced(g, "sum", g.described(g.t.square(x), x.shape, x.dtype), options)
-    if name == "abs_sum":
-        return _reduced(g, "sum", g.described(g.t.abs(x), x.shape, x.dtype), options)
+    if name in ("square_sum", "abs_sum"):
+        sizes = g.t.square(x) if name == "square_sum" else g.t.abs(x)
+        return _reduced(g, "sum", g.described(sizes, x.shape, x.dtype), options)
     # What follows leaves the integers: computed in float, kept in the type of x.
-    wide = x if is_float else g.cast(x, "float64" if _has_float64(g) else "float32")
+    wide = x if is_float else g.cast(x, "float64" if has_64_bits(g.to) else "float32")
     if name == "norm":
         y = g.t.sqrt(g.t.sum(g.t.square(wide), **options))
     elif name == "log_sum":
@@ -66,10 +66,6 @@ def _reduced(g: OnnxBuilder, name: str, x: Value, options: dict[str, Any]) -> Va
     else:
         y = g.t.logsumexp(wide, **options)
     return y if is_float else g.t.astype(y, g.dtype(x.dtype or "int64"))
-
-
-def _has_float64(g: OnnxBuilder) -> bool:
-    return g.dtype("int64") == "int64"
 
 
 for _op, _name in {
@@ -85,7 +81,7 @@ def _running(name: str) -> Any:
         where = g.integer(axis)
         options = {"axis": where, "exclusive": bool(exclusive), "reverse": bool(reverse)}
         if exclusive or reverse:
-            return getattr(g.s, f"running_{name}")(x, **options)
+            return g.s.running(x, by=name, **options)
         kind = None if g.is_float(x) else g.dtype(x.dtype or "int64")
         return getattr(g.t, f"cumulative_{name}")(x, axis=where, dtype=kind)
 
@@ -102,7 +98,7 @@ def _place(name: str) -> Any:
     ) -> Value:
         options = {"axis": axis, "keepdims": bool(keepdims)}
         if select_last_index:
-            return getattr(g.s, f"last_{name}")(x, **options)
+            return g.s.last_place(x, is_largest=name == "argmax", **options)
         return g.t.astype(getattr(g.t, name)(x, **options), g.dtype("int64"), copy=False)
 
     return rule
@@ -115,12 +111,6 @@ rules("ArgMin")(_place("argmin"))
 @rules("TopK")
 def top_k(
     g: OnnxBuilder, x: Value, k: Value, axis: int = -1, largest: int = 1, sorted: int = 1
-) -> tuple[Value, Value]:
-    pair = g.s.top_k(x, g.integer(k), axis=axis, largest=bool(largest))
-    return _pair(g, pair)
-
-
-def _pair(g: OnnxBuilder, pair: Value) -> tuple[Value, Value]:
-    import operator
-
-    return g.call(operator.getitem, pair, 0), g.call(operator.getitem, pair, 1)
+) -> tuple[Value, ...]:
+    pair = g.t.topk(x, g.integer(k), axis=axis, largest=bool(largest))
+    return g.items(pair, 2)

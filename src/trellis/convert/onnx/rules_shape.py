@@ -40,7 +40,9 @@ def reshape(
         return g.s.reshaped(x, sizes, allow_zero=bool(allowzero))
     assert sizes is not None
     if not allowzero:
-        sizes = [g.size_of(x, i) if _is(n, 0) else n for i, n in enumerate(sizes)]
+        sizes = [
+            g.size_of(x, i) if isinstance(n, int) and n == 0 else n for i, n in enumerate(sizes)
+        ]
     return g.t.reshape(x, tuple(sizes))
 
 
@@ -110,13 +112,8 @@ def split(
         sizes = [min(each, whole - i * each) for i in range(outputs)]
     if sizes is None or isinstance(sizes, Value) or x.shape is None:
         parts = g.s.split_into(x, outputs if sizes is None else sizes, axis=axis)
-        return tuple([g.call(operator.getitem, parts, i) for i in range(outputs)])
-    before = (slice(None),) * (axis % len(x.shape))
-    results, start = [], 0
-    for n in sizes:
-        results.append(g.call(operator.getitem, x, (*before, slice(start, start + n))))
-        start += n
-    return tuple(results)
+        return g.items(parts, outputs)
+    return g.pieces(x, sizes, axis % len(x.shape))
 
 
 @rules("Slice")
@@ -149,7 +146,7 @@ def slices(
     while len(index) > 1 and index[-1] == slice(None):
         index.pop()
     if step > 0 if len(begin) == 1 else all([s > 0 for s in steps]):
-        return g.call(operator.getitem, x, tuple(index))
+        return g.item(x, tuple(index))
     return g.s.sliced(x, tuple(begin), tuple(end), tuple(where), tuple(steps))
 
 
@@ -296,11 +293,7 @@ def dropout(
     g.draws = True
     pair = g.s.dropout(x, prob if not isinstance(prob, Value) else g.s.number(prob),
                        g.s.number(training_mode))  # fmt: skip
-    return g.call(operator.getitem, pair, 0), g.call(operator.getitem, pair, 1)
-
-
-def _is(n: Any, number: int) -> bool:
-    return isinstance(n, int) and n == number
+    return g.items(pair, 2)
 
 
 def _can_guess(g: OnnxBuilder, x: Value) -> bool:

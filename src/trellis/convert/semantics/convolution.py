@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import functional as F
-from ..._array.manipulation import expand_dims, pad, reshape, squeeze
+from ..._array.manipulation import pad, reshape
 from ..._core.typing import Array
 
 Pairs = Sequence[tuple[int, int]]
@@ -25,7 +25,7 @@ def convolution(
     dilations: Sequence[int],
     groups: int = 1,
 ) -> Any:
-    """Convolution along one to three axes; an `x` without a batch axis is a batch of one.
+    """Convolution along one to three axes.
 
     Negative padding cuts elements off.
 
@@ -35,14 +35,11 @@ def convolution(
     array([0., 3.])
     """
     dims = len(strides)
-    alone = len(x.shape) == dims + 1
-    if alone:
-        x = expand_dims(x, 0)
-    cut = [min(size, 0) for pair in padding for size in pair]
-    if any(cut):
-        x = cropped(x, [(-cut[2 * i], -cut[2 * i + 1]) for i in range(dims)])
+    if any([size < 0 for pair in padding for size in pair]):
+        cuts = [slice(max(-low, 0), min(high, 0) or None) for low, high in padding]
+        x = x[(slice(None), slice(None), *cuts)]
         padding = [(max(low, 0), max(high, 0)) for low, high in padding]
-    y = F.conv_general_dilated(
+    return F.conv_general_dilated(
         x,
         filters,
         tuple(strides),
@@ -54,7 +51,6 @@ def convolution(
         dilations=tuple(dilations),
         bias=bias,
     )
-    return squeeze(y, 0) if alone else y
 
 
 def transposed_convolution(
@@ -81,9 +77,6 @@ def transposed_convolution(
     array([ 10., 102.,  20., 200.])
     """
     dims = len(strides)
-    alone = len(x.shape) == dims + 1
-    if alone:
-        x = expand_dims(x, 0)
     extra = tuple(output_padding) if output_padding else (0,) * dims
     ends = [(low, high - more) for (low, high), more in zip(padding, extra, strict=True)]
     inside = tuple([(max(low, 0), max(high, 0)) for low, high in ends])
@@ -101,12 +94,4 @@ def transposed_convolution(
     beyond = [(max(-low, 0), max(-high, 0)) for low, high in ends]
     if any([size for pair in beyond for size in pair]):
         y = pad(y, [(0, 0), (0, 0), *beyond])
-    if bias is not None:
-        y = y + reshape(bias, (-1,) + (1,) * dims)
-    return squeeze(y, 0) if alone else y
-
-
-def cropped(x: Array, pairs: Pairs) -> Any:
-    """`x` (N, C, *spatial) without so many elements at the begin and end of each spatial axis."""
-    cuts = [slice(low, -high if high else None) for low, high in pairs]
-    return x[(slice(None), slice(None), *cuts)]
+    return y if bias is None else y + reshape(bias, (-1,) + (1,) * dims)

@@ -1,5 +1,6 @@
 """Reading and writing by arrays of indices, as torch and ONNX mean it."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ def index(x: Array, indices: Sequence[Array | None], /) -> Any:
     flat = _flat_index([items[axis] for axis in axes], sizes)
     order = (*axes, *rest)
     moved = x if order == tuple(range(ndim)) else trellis.permute_dims(x, order)
-    table = trellis.reshape(moved, (_product(sizes), *[x.shape[axis] for axis in rest]))
+    table = trellis.reshape(moved, (math.prod(sizes), *[x.shape[axis] for axis in rest]))
     found = trellis.take(table, flat, axis=0)
     if first == 0:
         return found
@@ -35,27 +36,8 @@ def with_indexed(
 ) -> Any:
     """`x` with `values` at `x[indices]`, or added there, where repeated indices add up."""
     items = _without_masks(x, indices)
-    axes = [axis for axis, item in enumerate(items) if item is not None]
-    rest = [axis for axis in range(len(x.shape)) if axis not in axes]
-    sizes = [x.shape[axis] for axis in axes]
-    flat = _flat_index([items[axis] for axis in axes], sizes)
-    shape, count = tuple(flat.shape), len(flat.shape)
-    tail = [x.shape[axis] for axis in rest]
-    first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
-    lead, after = tail[:first], tail[first:]
-    values = trellis.broadcast_to(values, (*lead, *shape, *after))
-    if first:
-        values = trellis.moveaxis(values, tuple(range(first, first + count)), tuple(range(count)))
-    order = (*axes, *rest)
-    moved = trellis.permute_dims(x, order)
-    table = trellis.reshape(moved, (_product(sizes), *tail))
-    rows = trellis.reshape(values, (-1, *tail)) if shape != () else values[None]
-    changed = trellis.scatter(
-        table, trellis.reshape(flat, (-1,)), rows, axis=0, reduce="add" if add else "set"
-    )
-    changed = trellis.reshape(changed, tuple(moved.shape))
-    back = tuple([order.index(axis) for axis in range(len(order))])
-    return trellis.permute_dims(changed, back)
+    place = trellis.at(x, tuple([slice(None) if item is None else item for item in items]))
+    return place.add(values) if add else place.set(values)
 
 
 def with_slice(x: Array, key: int | slice | tuple[Any, ...], values: Array, /) -> Any:
@@ -67,18 +49,13 @@ def reduced_along_axis(x: Array, indices: Array, values: Array, /, *, axis: int,
                        include_self: bool) -> Any:  # fmt: skip
     """Like `trellis.put_along_axis`, where `x` itself counts as a value only if `include_self`;
     "mean" is known too."""
-    names: dict[str, Any] = {
-        "sum": "add",
-        "mean": "add",
-        "prod": "multiply",
-        "amax": "max",
-        "amin": "min",
-    }
-    neutral = {"add": 0, "multiply": 1, "max": float("-inf"), "min": float("inf")}[names[reduce]]
+    names: dict[str, Any] = {"prod": "multiply", "amax": "max", "amin": "min"}
+    how = names.get(reduce, "add")
+    neutral = {"add": 0, "multiply": 1, "max": float("-inf"), "min": float("inf")}[how]
     put = trellis.put_along_axis
     touched = trellis.not_equal(put(trellis.zeros_like(x), indices, 1, axis=axis), 0)
     start = x if include_self else trellis.where(touched, neutral, x)
-    found = put(start, indices, values, axis=axis, reduce=names[reduce])
+    found = put(start, indices, values, axis=axis, reduce=how)
     if reduce != "mean":
         return found
     ones = trellis.ones_like(x)
@@ -113,16 +90,16 @@ def with_diagonal(
 ) -> Any:
     """`x` with `values` on a diagonal of the matrices that two of its axes form."""
     moved = trellis.moveaxis(x, axes, (-2, -1))
-    rows, cols = moved.shape[-2], moved.shape[-1]
-    count = values.shape[-1]
-    key = (..., list(range(max(-offset, 0), max(-offset, 0) + count)),
-           list(range(max(offset, 0), max(offset, 0) + count)))  # fmt: skip
-    backend = trellis.backend_of(x)
-    flat = [r * cols + c for r, c in zip(key[1], key[2])]
-    lines = trellis.reshape(moved, (*moved.shape[:-2], rows * cols))
-    where = trellis.asarray(flat, dtype="int32", backend=backend)
-    lines = trellis.scatter(lines, where, values, axis=-1)
-    return trellis.moveaxis(trellis.reshape(lines, moved.shape), (-2, -1), axes)
+    places = [
+        trellis.asarray(
+            [max(shift, 0) + i for i in range(values.shape[-1])],
+            dtype="int32",
+            backend=trellis.backend_of(x),
+        )
+        for shift in (-offset, offset)
+    ]
+    key = (*[slice(None)] * (len(x.shape) - 2), *places)
+    return trellis.moveaxis(trellis.at(moved, key).set(values), (-2, -1), axes)
 
 
 def bincount(
@@ -152,10 +129,3 @@ def _flat_index(items: list[Any], sizes: list[Any]) -> Any:
         item = trellis.where(trellis.less(item, 0), trellis.add(item, n), item)
         flat = item if flat is None else trellis.add(trellis.multiply(flat, n), item)
     return flat
-
-
-def _product(sizes: list[Any]) -> Any:
-    total = 1
-    for n in sizes:
-        total = total * n
-    return total

@@ -13,6 +13,7 @@ from ..._array.indexing import scatter
 from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.dtypes import name_of
 from ..._core.typing import Array, Backend
+from .numbers import limits_of
 
 
 def take_within(
@@ -267,12 +268,9 @@ def _fill(x: Array, fill: float | None) -> Any:
     name = name_of(x.dtype)
     if fill is not None:
         return int(fill) if "int" in name else fill
-    if name == "bool":
-        return True
-    if "int" not in name:
+    if "float" in name or "complex" in name:
         return float("nan")
-    bits = int(name.lstrip("uint"))
-    return 2**bits - 1 if name.startswith("u") else -(2 ** (bits - 1))
+    return limits_of(name)[0 if name.startswith("int") else 1]
 
 
 def _sizes(x: Array) -> tuple[int, ...]:

@@ -25,44 +25,36 @@ def complex_of(real: Array | float, imag: Array | float, /) -> Any:
     return xp.astype(real, kind) + xp.astype(imag, kind) * 1j
 
 
-def less_with_nan(x: Array, y: Array, /) -> Any:
-    """`x < y`, where nan is larger than all other numbers.
+def compared_with_nan(x: Array, y: Array, /, *, by: str) -> Any:
+    """`x < y`, `x <= y` or `x == y` (by "less", "less_equal" or "equal"), where nan is larger than
+    all other numbers and equal to itself.
 
     >>> import numpy as np
-    >>> bool(less_with_nan(np.array(1.0), np.array(np.nan)))
+    >>> bool(compared_with_nan(np.array(1.0), np.array(np.nan), by="less"))
     True
     """
     xp = xp_of_all(x, y)
-    if not _is_float(x, y):
-        return xp.less(x, y)
-    return xp.logical_or(
-        xp.less(x, y), xp.logical_and(_isnan(xp, y), xp.logical_not(_isnan(xp, x)))
-    )
+    plain = {"less": xp.less, "less_equal": xp.less_equal, "equal": xp.equal}[by](x, y)
+    if "float" not in name_of((x if hasattr(x, "dtype") else y).dtype):
+        return plain
+    is_nan, other = [xp.isnan(z) if hasattr(z, "dtype") else z != z for z in (y, x)]
+    if by != "less_equal":
+        is_nan = xp.logical_and(is_nan, other if by == "equal" else xp.logical_not(other))
+    return xp.logical_or(plain, is_nan)
 
 
-def less_equal_with_nan(x: Array, y: Array, /) -> Any:
-    """`x <= y`, where nan is larger than all other numbers and equal to itself."""
-    xp = xp_of_all(x, y)
-    if not _is_float(x, y):
-        return xp.less_equal(x, y)
-    return xp.logical_or(xp.less_equal(x, y), _isnan(xp, y))
+def limits_of(dtype: str) -> tuple[Any, Any]:
+    """The lowest and the highest number of a type, which change no maximum and no minimum.
 
-
-def equal_with_nan(x: Array, y: Array, /) -> Any:
-    """`x == y`, where nan is equal to itself."""
-    xp = xp_of_all(x, y)
-    if not _is_float(x, y):
-        return xp.equal(x, y)
-    return xp.logical_or(xp.equal(x, y), xp.logical_and(_isnan(xp, x), _isnan(xp, y)))
-
-
-def _isnan(xp: Backend, x: Array) -> Any:
-    return xp.isnan(x) if hasattr(x, "dtype") else x != x
-
-
-def _is_float(x: Array, y: Array) -> bool:
-    array = x if hasattr(x, "dtype") else y
-    return "float" in name_of(array.dtype)
+    >>> limits_of("int8"), limits_of("float32")
+    ((-128, 127), (-inf, inf))
+    """
+    if dtype == "bool":
+        return False, True
+    if "int" not in dtype:
+        return float("-inf"), float("inf")
+    bits = int(dtype.lstrip("uint"))
+    return (0, 2**bits - 1) if dtype[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def accumulate(x: Array, /, *, axis: int, by: str) -> Any:

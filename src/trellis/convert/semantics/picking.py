@@ -10,6 +10,7 @@ from ..._array.interchange import to_numpy
 from ..._core.dispatch import xp_of
 from ..._core.shapes import normal_axis
 from ..._core.typing import Array
+from ...functional._layout import along
 
 
 def gathered(x: Array, indices: Array, /, *, axis: int = 0) -> Any:
@@ -20,10 +21,7 @@ def gathered(x: Array, indices: Array, /, *, axis: int = 0) -> Any:
     array([[5, 7]])
     """
     axis = normal_axis(axis, len(x.shape))
-    places = _from_begin(indices, x.shape[axis])
-    shape = tuple(indices.shape)
-    rows = t.take(x, t.reshape(places, (-1,)), axis=axis)
-    return t.reshape(rows, (*x.shape[:axis], *shape, *x.shape[axis + 1 :]))
+    return t.take(x, _from_begin(indices, x.shape[axis]), axis=axis)
 
 
 def gathered_elements(x: Array, indices: Array, /, *, axis: int = 0) -> Any:
@@ -53,8 +51,7 @@ def gathered_points(
     for i in range(1, len(index)):
         place = place * sizes[i] + index[i]
     rows = t.reshape(x, (math.prod(sizes), *rest))
-    found = t.take(rows, t.reshape(place, (-1,)), axis=0)
-    return t.reshape(found, (*indices.shape[:-1], *rest))
+    return t.take(rows, place, axis=0)
 
 
 def scattered_points(
@@ -86,9 +83,7 @@ def written_at(x: Array, update: Array, places: Array | None = None, /, *, axis:
     rows = t.expand_dims(starts, 1) + t.expand_dims(steps, 0)
     if circular:
         rows = t.remainder(rows, x.shape[axis])
-    shape = [1] * len(x.shape)
-    shape[0], shape[axis] = batch, count
-    index = t.broadcast_to(t.reshape(rows, tuple(shape)), tuple(update.shape))
+    index = t.broadcast_to(along(xp, rows, (0, axis), len(x.shape)), tuple(update.shape))
     return t.put_along_axis(x, index, update, axis=axis)
 
 
@@ -99,18 +94,15 @@ def one_hot(indices: Array, depth: int, values: Array, /, *, axis: int = -1) -> 
     axis = normal_axis(axis, len(indices.shape) + 1)
     whole = t.astype(indices, "int32")
     whole = t.where(whole < 0, whole + depth, whole)
-    shape = [1] * (len(indices.shape) + 1)
-    shape[axis] = depth
-    row = t.reshape(xp.arange(depth, dtype="int32", device=xp.device(values)), tuple(shape))
+    row = xp.arange(depth, dtype="int32", device=xp.device(values))
+    row = along(xp, row, (axis,), len(indices.shape) + 1)
     return t.where(t.expand_dims(whole, axis=axis) == row, values[1], values[0])
 
 
 def nonzero(x: Array, /, *, dtype: str = "int64") -> Any:
     """The places of elements that are not zero: one row per axis."""
-    if len(x.shape) == 0:
-        x = t.reshape(x, (1,))
-        return t.astype(t.stack(list(t.nonzero(x)), axis=0)[:0], dtype)
-    return t.astype(t.stack(list(t.nonzero(x)), axis=0), dtype, copy=False)
+    found = t.stack(list(t.nonzero(x if len(x.shape) else t.reshape(x, (1,)))), axis=0)
+    return t.astype(found if len(x.shape) else found[:0], dtype, copy=False)
 
 
 def compressed(x: Array, condition: Array, /, *, axis: int | None = None) -> Any:
@@ -200,10 +192,8 @@ def _point_index(x: Array, indices: Array, batch_dims: int, from_end: bool) -> t
     rank = len(indices.shape) - 1
     index = []
     for i in range(batch_dims):
-        shape = [1] * rank
-        shape[i] = indices.shape[i]
         row = xp.arange(indices.shape[i], dtype=indices.dtype, device=xp.device(x))
-        index.append(t.broadcast_to(t.reshape(row, tuple(shape)), tuple(indices.shape[:-1])))
+        index.append(t.broadcast_to(along(xp, row, (i,), rank), tuple(indices.shape[:-1])))
     for i in range(count):
         places = indices[..., i]
         index.append(_from_begin(places, x.shape[batch_dims + i]) if from_end else places)

@@ -1,7 +1,7 @@
 """Pools as torch and ONNX mean them: channels first, padding for each end, sizes rounded up.
 
-`x` is (N, C, *spatial); without a batch axis it is a batch of one. With `ceil_mode` a last window
-that begins inside the input or its begin padding counts, even if it reaches beyond the end.
+`x` is (N, C, *spatial). With `ceil_mode` a last window that begins inside the input or its begin
+padding counts, even if it reaches beyond the end.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 from ... import functional as F
 from ..._array.casting import astype, dtype
 from ..._array.indexing import scatter
-from ..._array.manipulation import expand_dims, pad, squeeze
+from ..._array.manipulation import pad
 from ..._core.dispatch import xp_of
 from ..._core.typing import Array
 from ...functional._precision import precise
@@ -42,11 +42,7 @@ def max_pool(
     >>> max_pool(x, window=(2,), strides=(2,), padding=[(0, 0)], ceil_mode=True).ravel()
     array([3., 5., 4.])
     """
-    dims = len(window)
-    alone = len(x.shape) == dims + 1
-    if alone:
-        x = expand_dims(x, 0)
-    kind = dtype(x)
+    dims, kind = len(window), dtype(x)
     y: Any = _MAX_POOLS[dims](
         x,
         tuple(window),
@@ -57,12 +53,9 @@ def max_pool(
         return_indices=return_indices,
         ceil_mode=ceil_mode,
     )
-    y, places = y if return_indices else (y, None)
-    y = astype(y, kind, copy=False)
-    if alone:
-        y = squeeze(y, 0)
-        places = None if places is None else squeeze(places, 0)
-    return (y, places) if return_indices else y
+    if return_indices:
+        return astype(y[0], kind, copy=False), y[1]
+    return astype(y, kind, copy=False)
 
 
 def avg_pool(
@@ -86,9 +79,6 @@ def avg_pool(
     array([2. , 3.5, 4. ])
     """
     dims = len(window)
-    alone = len(x.shape) == dims + 1
-    if alone:
-        x = expand_dims(x, 0)
     sizes = tuple(x.shape[2:])
     windows = windows_on(
         "avg_pool", sizes, tuple(window), tuple(strides), tuple(padding),
@@ -97,8 +87,7 @@ def avg_pool(
     xp = xp_of(x)
     y, kind = precise("avg_pool", xp, x)
     y = averaged(xp, y, True, sizes, windows, count_include_pad, divisor)
-    y = astype(y, kind, copy=False)
-    return squeeze(y, 0) if alone else y
+    return astype(y, kind, copy=False)
 
 
 def max_pool_with_places(

@@ -7,6 +7,7 @@ import trellis as t
 from ..._core.dispatch import xp_of
 from ..._core.shapes import normal_axis
 from ..._core.typing import Array
+from ...functional._layout import along
 from .convolution import convolution
 
 
@@ -129,6 +130,4 @@ def _spread(row: Array, x: Array, axis: int, block: int) -> Any:
     if block:
         index = xp_of(row).arange(x.shape[axis], dtype="int32") // block
         return t.take(row, index, axis=axis)
-    shape = [1] * len(x.shape)
-    shape[axis] = -1
-    return t.reshape(row, tuple(shape))
+    return along(xp_of(row), row, (axis,), len(x.shape))

@@ -10,6 +10,7 @@ from ..._core.dispatch import xp_of
 from ..._core.errors import ArgumentError, ShapeError
 from ..._core.shapes import normal_axis
 from ..._core.typing import Array
+from ...functional._layout import along
 
 Ints = Sequence[int]
 
@@ -142,7 +143,7 @@ def padded(
         return t.pad(x, pairs, constant_values=value)
     for axis, (low, high) in enumerate(pairs):
         if low or high:
-            x = _picked(x, axis, _padded_places(x.shape[axis], low, high, mode))
+            x = picked(x, axis, _padded_places(x.shape[axis], low, high, mode))
     return x
 
 
@@ -188,16 +189,10 @@ def reversed_starts(x: Any, lengths: Any, /, *, batch_axis: int, time_axis: int)
     xp = xp_of(x)
     steps = x.shape[time_axis]
     rank = len(x.shape)
-    time = _along(xp.arange(steps, dtype=lengths.dtype, device=xp.device(x)), time_axis, rank)
-    length = _along(lengths, batch_axis, rank)
+    time = xp.arange(steps, dtype=lengths.dtype, device=xp.device(x))
+    time, length = along(xp, time, (time_axis,), rank), along(xp, lengths, (batch_axis,), rank)
     places = t.where(time < length, length - 1 - time, time)
     return t.take_along_axis(x, t.broadcast_to(places, tuple(x.shape)), axis=time_axis)
-
-
-def _along(row: Any, axis: int, rank: int) -> Any:
-    shape = [1] * rank
-    shape[axis] = -1
-    return t.reshape(row, tuple(shape))
 
 
 def _places(start: int, end: int, step: int, n: int) -> range:
@@ -218,14 +213,18 @@ def _padded_places(n: int, low: int, high: int, mode: str) -> list[int]:
         return [min(max(i, 0), n - 1) for i in places]
     if mode == "wrap":
         return [i % n for i in places]
+    if mode == "symmetric":
+        return [min(i % (2 * n), 2 * n - 1 - i % (2 * n)) for i in places]
     if mode != "reflect":
         raise ArgumentError(
-            f"Padding has the modes 'constant', 'edge', 'reflect' and 'wrap', got {mode!r}."
+            "Padding has the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap', got "
+            f"{mode!r}."
         )
     period = max(2 * (n - 1), 1)
     return [min(i % period, period - i % period) if n > 1 else 0 for i in places]
 
 
-def _picked(x: Array, axis: int, places: list[int]) -> Any:
+def picked(x: Array, axis: int, places: list[int]) -> Any:
+    """The elements at these places of an axis."""
     xp = xp_of(x)
     return t.take(x, xp.asarray(places, dtype="int32", device=xp.device(x)), axis=axis)

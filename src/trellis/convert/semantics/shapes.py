@@ -1,5 +1,6 @@
 """Sizes and shapes that are known only when a model runs."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +16,7 @@ def size(x: Array, axis: int, /) -> int:
 
 def count(x: Array, /) -> int:
     """How many elements an array has."""
-    total = 1
-    for n in x.shape:
-        total = total * n
-    return total
+    return math.prod(x.shape)
 
 
 def strided(x: Array, shape: Sequence[int], strides: Sequence[int], /, *, offset: int = 0) -> Any:

@@ -16,20 +16,25 @@ _CANONICAL = frozenset(
 )
 
 
+def numpy_dtype(name: str) -> Any:
+    """NumPy's type of that name, with those of ml_dtypes among them."""
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
 def cast_small(x: Array, dtype: str, /, *, saturate: bool = True, round_mode: str = "up") -> Any:
     """`x` in a type of a few bits, or from one.
 
     Numbers beyond the largest become it if `saturate`, else what the type has for overflow.
     """
-    import ml_dtypes
-
     if not isinstance(x, (np.ndarray, np.generic)):
         name = t.backend_of(x)
         raise NotSupportedError(
             f"{name} does not compute with {dtype}; convert this model to='numpy', or keep its "
             "numbers in float16 or int8."
         )
-    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    kind = numpy_dtype(dtype)
     x = np.asarray(x)
     if dtype in _CANONICAL:
         return _from_small(x, kind)
@@ -41,9 +46,7 @@ def cast_small(x: Array, dtype: str, /, *, saturate: bool = True, round_mode: st
 
 def bit_cast(x: Array, dtype: str, /) -> Any:
     """The bits of each element read as another type of the same size."""
-    import ml_dtypes
-
-    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    kind = numpy_dtype(dtype)
     found = np.ascontiguousarray(t.to_numpy(x)).view(kind).reshape(tuple(x.shape))
     xp = xp_of(x)
     return found if isinstance(x, np.ndarray) else xp.from_numpy(found)

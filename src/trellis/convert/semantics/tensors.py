@@ -1,4 +1,4 @@
-"""What TensorFlow means: lookups of points, rows of lists, blocks of images, symmetric padding."""
+"""What TensorFlow means: lookups of points, rows of lists, blocks of images, slices backwards."""
 
 from collections.abc import Sequence
 from math import prod
@@ -9,6 +9,7 @@ from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.typing import Array
 from ...functional._sampling import Sampling
 from ...functional.resizing import resized_axis
+from .rearranging import picked
 
 
 def slice_any(x: Array, index: tuple[Any, ...], /) -> Any:
@@ -18,39 +19,19 @@ def slice_any(x: Array, index: tuple[Any, ...], /) -> Any:
     >>> slice_any(np.arange(5), (slice(3, None, -2),))
     array([3, 1])
     """
-    xp = xp_of(x)
     axis = 0
     for part in index:
         if part is Ellipsis:
             axis = len(x.shape) - len([i for i in index if i is not None and i is not ...])
         elif part is not None:
             if isinstance(part, slice) and part.step is not None and part.step < 0:
-                places = list(range(x.shape[axis]))[part]
-                line = xp.asarray(places, dtype=xp.as_dtype("int32"), device=xp.device(x))
-                x = xp.take(x, line, axis=axis)
+                x = picked(x, axis, list(range(x.shape[axis]))[part])
             axis += 1
     forward = [
         slice(None) if isinstance(i, slice) and i.step is not None and i.step < 0 else i
         for i in index
     ]
     return x[tuple(forward)]
-
-
-def pad_symmetric(x: Array, pairs: Sequence[tuple[int, int]], /) -> Any:
-    """`x` mirrored at its edges, the edge itself included.
-
-    >>> import numpy as np
-    >>> pad_symmetric(np.array([1, 2, 3]), [(2, 1)])
-    array([2, 1, 1, 2, 3, 3])
-    """
-    xp = xp_of(x)
-    for axis, (low, high) in enumerate(pairs):
-        n = x.shape[axis]
-        places = [*range(low - 1, -1, -1), *range(n), *range(n - 1, n - 1 - high, -1)]
-        if low or high:
-            line = xp.asarray(places, dtype=xp.as_dtype("int32"), device=xp.device(x))
-            x = xp.take(x, line, axis=axis)
-    return x
 
 
 def take_in_batches(x: Array, indices: Array, /, *, axis: int, batch_axes: int) -> Any:

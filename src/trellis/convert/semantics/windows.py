@@ -8,6 +8,7 @@ from typing import Any
 from ..._core.dispatch import xp_of, xp_of_all
 from ..._core.dtypes import name_of
 from ..._core.typing import Array, Scalar
+from .numbers import limits_of
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -151,13 +152,7 @@ def _zero(x: Array) -> Any:
 
 def _neutral(x: Array, by: str) -> Any:
     """The number that changes no result."""
-    name = name_of(x.dtype)
     if by in ("sum", "mul"):
         return 0 if by == "sum" else 1
-    if name == "bool":
-        return by == "min"
-    if "int" not in name:
-        return float("-inf") if by == "max" else float("inf")
-    bits = int(name.lstrip("uint"))
-    low, high = (0, 2**bits - 1) if name[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    low, high = limits_of(name_of(x.dtype))
     return low if by == "max" else high

@@ -36,7 +36,7 @@ def from_keras_on_tensorflow(
             f"from_keras() got dynamic axes for {sorted(unknown)}; the inputs are {names}."
         )
     specs = [_spec(x, axes.get(name, {})) for name, x in zip(names, example)]
-    options = {"training": train} if _takes_training(model) else {}
+    options = {"training": train} if "training" in inspect.signature(model.call).parameters else {}
 
     def call(*xs: tf.Tensor) -> Any:
         return model(*xs, **options)
@@ -61,10 +61,6 @@ def _variable_names(model: "keras.Model") -> dict[int, tuple[str, bool]]:
         # A frozen layer's weights are still weights: only statistics are buffers.
         found[id(native.handle)] = (path, id(v) not in trained and id(v) in statistics)
     return found
-
-
-def _takes_training(model: "keras.Model") -> bool:
-    return "training" in inspect.signature(model.call).parameters
 
 
 def _names(model: "keras.Model", example: tuple[Any, ...], inputs: list[Any]) -> list[str]:

@@ -1,7 +1,6 @@
 """Loops that count: `for i in range(n)` with lists of rows, as TensorFlow's `while` writes them."""
 
-import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import tensorflow as tf
 
 from ..._core.errors import ConversionError
 from ...graph import Value
+from ..target import packed
 from .builder import TensorFlowBuilder
 
 
@@ -56,7 +56,7 @@ class CountedLoop:
     def found_in(cond: tf.Graph, body: tf.Graph, args: tuple[Any, ...]) -> "CountedLoop | None":
         """The loop as one that counts, or None if it is another."""
         names = [x.name for x in body.inputs]
-        origins = [_origin(x) for x in body.outputs]
+        origins = [origin(x) for x in body.outputs]
         invariant = {i for i, x in enumerate(origins) if x.name == names[i]}
         counters = {
             i: int(args[i])
@@ -91,8 +91,9 @@ class CountedLoop:
         if not init:
             init = [g.full((), 0.0, "float32")]
         with g.function("step") as step:
-            states = _unpacked(g, "carry", init)
-            items = _unpacked(g, "x", xs, is_row=True)
+            states = g.packed_inputs("carry", init)
+            rows_of = [replace(x, shape=x.shape and x.shape[1:]) for x in xs]
+            items = g.packed_inputs("x", rows_of)
             given = list(args)
             for i, x in zip(carried, states):
                 given[i] = x
@@ -101,21 +102,20 @@ class CountedLoop:
             for i in self.written:
                 given[i] = TensorList(is_written_by_scan=True)
             for i, first in self.counters.items():
-                given[i] = _shifted(g, items[-1], first) if i in asked else np.asarray(0, "int32")
+                number = g.t.add(items[-1], first) if i in asked and first else items[-1]
+                given[i] = number if i in asked else np.asarray(0, "int32")
             wanted = [body.outputs[i] for i in (*carried, *self.written)]
             new = g.inline(body, given, wanted)
             count = len(carried)
             carry = [g.array(x) for x in new[:count]] or states
-            step.outputs = (_packed(carry), _packed([x.row for x in new[count:]]))
-        last, ys = g.items(g.t.scan(step, _packed(init), _packed(xs)), 2)
+            step.outputs = (packed(carry), packed([x.row for x in new[count:]]))
+        last, ys = g.items(g.t.scan(step, packed(init), packed(xs)), 2)
         after = list(args)
-        finals = [last] if len(carried) == 1 else g.items(last, len(carried))
-        for i, x, before in zip(carried, finals, init):
+        for i, x, before in zip(carried, g.unpacked(last, len(carried)), init):
             after[i] = g.described(x, before.shape, before.dtype)
-        columns = [ys] if len(self.written) == 1 else g.items(ys, len(self.written))
-        for i, x in zip(self.written, columns):
+        for i, x in zip(self.written, g.unpacked(ys, len(self.written))):
             if i in self.last_only:
-                x = g.call(operator.getitem, x, slice(-1, None))
+                x = g.item(x, slice(-1, None))
             after[i] = TensorList(x)
         for i, first in self.counters.items():
             after[i] = np.asarray(first + (self.steps or 0), "int32")
@@ -138,14 +138,15 @@ class CountedLoop:
         size = None if rows.shape is None else rows.shape[0]
         if self.steps is None or size == self.steps or not isinstance(size, int):
             return rows
-        cut = g.call(operator.getitem, rows, slice(None, self.steps))
+        cut = g.item(rows, slice(None, self.steps))
         return g.described(cut, (self.steps, *(rows.shape or ())[1:]), rows.dtype)
 
     def _length(self, g: TensorFlowBuilder, rows: list[Value]) -> Any:
         return self.steps if self.steps is not None else g.size(rows[0], 0)
 
 
-def _origin(x: tf.Tensor) -> Any:
+def origin(x: tf.Tensor) -> Any:
+    """The tensor that this one is the same as."""
     while x.op.type == "Identity":
         x = x.op.inputs[0]
     return x
@@ -157,7 +158,7 @@ def _is_static(x: object) -> bool:
 
 def _constant(x: tf.Tensor) -> Any:
     """The number that a tensor of a graph always is, or None."""
-    x = _origin(x)
+    x = origin(x)
     if x.op.type != "Const":
         return None
     proto = x.op.get_attr("value")
@@ -168,7 +169,7 @@ def _constant(x: tf.Tensor) -> Any:
 def _counts_up(x: tf.Tensor, name: str) -> bool:
     if x.op.type not in ("AddV2", "Add"):
         return False
-    first, second = [_origin(y) for y in x.op.inputs]
+    first, second = [origin(y) for y in x.op.inputs]
     if first.name != name:
         first, second = second, first
     return first.name == name and _constant(second) == 1
@@ -178,7 +179,7 @@ def _is_read_at(x: tf.Tensor, counters: set[str]) -> bool:
     return all(
         [
             op.type == "Identity"
-            or (op.type == "TensorListGetItem" and _origin(op.inputs[1]).name in counters)
+            or (op.type == "TensorListGetItem" and origin(op.inputs[1]).name in counters)
             for op in x.consumers()
         ]
     )
@@ -187,9 +188,9 @@ def _is_read_at(x: tf.Tensor, counters: set[str]) -> bool:
 def _is_written_at(x: tf.Tensor, name: str, counters: set[str]) -> bool:
     if x.op.type != "TensorListSetItem":
         return False
-    if _origin(x.op.inputs[0]).name != name:
+    if origin(x.op.inputs[0]).name != name:
         return False
-    return _origin(x.op.inputs[1]).name in counters or _constant(x.op.inputs[1]) == 0
+    return origin(x.op.inputs[1]).name in counters or _constant(x.op.inputs[1]) == 0
 
 
 def _steps(
@@ -197,15 +198,15 @@ def _steps(
 ) -> tuple[bool, int | None]:
     """Whether the condition only counts, and how many steps that makes, if that is known."""
     places = {x.name: i for i, x in enumerate(cond.inputs)}
-    waiting, steps = [_origin(cond.outputs[0])], []
+    waiting, steps = [origin(cond.outputs[0])], []
     while waiting:
         x = waiting.pop()
         if x.op.type == "LogicalAnd":
-            waiting += [_origin(y) for y in x.op.inputs]
+            waiting += [origin(y) for y in x.op.inputs]
             continue
         if x.op.type != "Less":
             return False, None
-        counter, limit = [_origin(y) for y in x.op.inputs]
+        counter, limit = [origin(y) for y in x.op.inputs]
         i = places.get(counter.name)
         if i not in counters:
             return False, None
@@ -219,22 +220,3 @@ def _steps(
             bound = int(args[j])
         steps.append(bound - counters[i])
     return True, min(steps) if steps else None
-
-
-def _unpacked(
-    g: TensorFlowBuilder, name: str, values: list[Value], is_row: bool = False
-) -> list[Value]:
-    """One input of a function that is a tuple of these, or one of them alone; and its items."""
-    shapes = [x.shape[1:] if is_row and x.shape else x.shape for x in values]
-    if len(values) == 1:
-        return [g.input(name, shapes[0], values[0].dtype)]
-    items = g.items(g.input(name), len(values))
-    return [g.described(x, s, v.dtype) for x, s, v in zip(items, shapes, values)]
-
-
-def _shifted(g: TensorFlowBuilder, i: Value, first: int) -> Value:
-    return i if first == 0 else g.t.add(i, first)
-
-
-def _packed(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else tuple(values)

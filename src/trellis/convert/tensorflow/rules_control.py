@@ -1,7 +1,6 @@
 """Functions inside TensorFlow's graphs: calls are inlined, branches become `cond`, loops `scan` or
 `while_loop`."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +10,9 @@ import tensorflow as tf
 from ..._core.errors import ConversionError
 from ...graph import Function, Value
 from ..rules import Rules
+from ..target import packed
 from .builder import Operand, TensorFlowBuilder
-from .loops import CountedLoop, TensorList
+from .loops import CountedLoop, TensorList, origin
 
 control_rules = Rules()
 
@@ -61,14 +61,13 @@ def case(
 def _branch(g: TensorFlowBuilder, name: str, args: Sequence[Any]) -> Function:
     with g.function("branch") as made:
         found = [g.array(x) for x in g.inline(g.graph_of(name), args)]
-        made.outputs = found[0] if len(found) == 1 else tuple(found)
+        made.outputs = packed(found)
     return made
 
 
 def _chosen(g: TensorFlowBuilder, holds: Value, first: Function, second: Function) -> Any:
     count = len(g.out)
-    result = g.t.cond(holds, first, second)
-    return (result,) if count == 1 else g.items(result, count)
+    return g.unpacked(g.t.cond(holds, first, second), count)
 
 
 @control_rules("While", "StatelessWhile")
@@ -85,7 +84,7 @@ def _while_loop(
     g: TensorFlowBuilder, cond: tf.Graph, body: tf.Graph, args: Sequence[Any]
 ) -> list[Any]:
     names = [x.name for x in body.inputs]
-    same = [_origin(x).name == name for x, name in zip(body.outputs, names)]
+    same = [origin(x).name == name for x, name in zip(body.outputs, names)]
     state = [i for i in range(len(args)) if not same[i]]
     before = [
         args[i].stacked(g) if isinstance(args[i], TensorList) else g.array(args[i]) for i in state
@@ -94,33 +93,24 @@ def _while_loop(
 
     def part(name: str, graph: tf.Graph) -> Function:
         with g.function(name) as made:
-            packed = g.input("state")
-            items = g.items(packed, len(state)) if len(state) > 1 else (packed,)
+            # One alone may grow from step to step: nothing is said of its shape.
+            items = g.packed_inputs("state", before) if len(state) > 1 else [g.input("state")]
             given = list(args)
-            for i, x, first, lists in zip(state, items, before, is_list):
-                x = g.described(x, first.shape, first.dtype) if len(state) > 1 else x
+            for i, x, lists in zip(state, items, is_list):
                 given[i] = TensorList(x) if lists else x
             if name == "goes_on":
                 made.outputs = g.array(g.inline(graph, given)[0])
             else:
                 new = g.inline(graph, given, [graph.outputs[i] for i in state])
                 arrays = [x.stacked(g) if isinstance(x, TensorList) else g.array(x) for x in new]
-                made.outputs = arrays[0] if len(arrays) == 1 else tuple(arrays)
+                made.outputs = packed(arrays)
         return made
 
-    init = before[0] if len(before) == 1 else tuple(before)
-    result = g.t.while_loop(part("goes_on", cond), part("body", body), init)
-    found = (result,) if len(state) == 1 else g.items(result, len(state))
+    result = g.t.while_loop(part("goes_on", cond), part("body", body), packed(before))
     after = list(args)
-    for i, x, lists in zip(state, found, is_list):
+    for i, x, lists in zip(state, g.unpacked(result, len(state)), is_list):
         after[i] = TensorList(x) if lists else x
     return after
-
-
-def _origin(x: tf.Tensor) -> Any:
-    while x.op.type == "Identity":
-        x = x.op.inputs[0]
-    return x
 
 
 @control_rules("TensorListFromTensor")
@@ -156,7 +146,7 @@ def get_item(g: TensorFlowBuilder, xs: TensorList, i: Operand, *_: object, **__:
         return xs.row
     if isinstance(i, Value):
         return g.t.take(xs.stacked(g), i, axis=0)
-    return g.call(operator.getitem, xs.stacked(g), g.axis(i))
+    return g.item(xs.stacked(g), g.axis(i))
 
 
 @control_rules("TensorListSetItem")

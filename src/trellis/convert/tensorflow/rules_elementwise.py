@@ -3,9 +3,8 @@
 from typing import Any
 
 from ..._core.typing import Scalar
-from ..._ops.record import Op
 from ...graph import Value
-from ..rules import Rule, Rules
+from ..rules import Rules
 from .builder import TensorFlowBuilder
 
 elementwise = Rules()
@@ -14,14 +13,7 @@ _SPECIAL = {"Lgamma": "lgamma", "Digamma": "digamma",
             "Polygamma": "polygamma", "Betainc": "regularized_incomplete_beta"}  # fmt: skip
 
 
-def _named(op: Op) -> Rule:
-    def same(g: TensorFlowBuilder, *args: Value | Scalar, **attributes: object) -> Value:
-        return g.named(op.name)(*args)
-
-    return same
-
-
-elementwise.add_named("tensorflow", "{}", _named)
+elementwise.add_named("tensorflow", "{}", lambda op: lambda g, *xs, **_: g.named(op.name)(*xs))
 
 
 def _add_special(operation: str, function: str) -> None:

@@ -240,18 +240,11 @@ def cumulative(
         x = g.t.flip(x, axis=along) if reverse else x
         made = g.s.accumulate(x, axis=along, by="logsumexp")
         return g.t.flip(made, axis=along) if reverse else made
-    fn = g.t.cumulative_sum if g.source == "Cumsum" else g.t.cumulative_prod
+    word = g.source[3:]
+    if exclusive or reverse:
+        return g.s.running(x, axis=along, by=word, exclusive=exclusive, reverse=reverse)
     options = {"dtype": g.dtype(g.out[0].dtype)} if "int" in g.out[0].dtype else {}
-    if reverse:
-        x = g.t.flip(x, axis=along)
-    if exclusive:
-        whole = fn(x, axis=along, include_initial=True, **options)
-        import operator
-
-        made = g.call(operator.getitem, whole, (slice(None),) * along + (slice(None, -1),))
-    else:
-        made = fn(x, axis=along, **options)
-    return g.t.flip(made, axis=along) if reverse else made
+    return getattr(g.t, f"cumulative_{word}")(x, axis=along, **options)  # type: ignore[no-any-return]
 
 
 @layer_rules("TopKV2", "TopK")

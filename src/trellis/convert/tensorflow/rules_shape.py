@@ -101,7 +101,7 @@ def split(g: TensorFlowBuilder, axis: Operand, x: Value, *, num_split: int, **_:
     n = (x.shape or ())[along]
     if not isinstance(n, int):
         return g.items(g.s.split_into(x, num_split, axis=along), num_split)
-    return _parts(g, x, [n // num_split] * num_split, along)
+    return g.pieces(x, [n // num_split] * num_split, along % len(x.shape or ()))
 
 
 @shape_rules("SplitV")
@@ -110,17 +110,7 @@ def split_v(g: TensorFlowBuilder, x: Value, sizes: Operand, axis: Operand, **_: 
     if -1 in counts:
         rest = (x.shape or ())[along] - sum([n for n in counts if n != -1])  # type: ignore[operator]
         counts[counts.index(-1)] = rest
-    return _parts(g, x, counts, along)
-
-
-def _parts(g: TensorFlowBuilder, x: Value, sizes: list[int], axis: int) -> Any:
-    parts, start = [], 0
-    axis = axis + len(x.shape or ()) if axis < 0 else axis
-    for n in sizes:
-        index = (slice(None),) * axis + (slice(start, start + n),)
-        parts.append(g.call(operator.getitem, x, index))
-        start += n
-    return tuple(parts)
+    return g.pieces(x, counts, along % len(x.shape or ()))
 
 
 @shape_rules("StridedSlice")
@@ -138,13 +128,13 @@ def strided_slice(
     # Behind an ellipsis even a whole slice counts axes.
     while index and index[-1] == slice(None) and Ellipsis not in index:
         index = index[:-1]
-    return g.call(operator.getitem, x, index) if index else x
+    return g.item(x, index) if index else x
 
 
 @shape_rules("Slice")
 def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand, **_: object) -> Value:
     if isinstance(begin, Value):
-        starts = [g.call(operator.getitem, begin, i) for i in range(len(x.shape or ()))]
+        starts = [g.item(begin, i) for i in range(len(x.shape or ()))]
         counts = [(x.shape or ())[i] if n == -1 else n for i, n in enumerate(g.ints(size))]
         return g.s.dynamic_slice(x, starts, tuple(counts))
     index = []
@@ -154,7 +144,7 @@ def slice_(g: TensorFlowBuilder, x: Value, begin: Operand, size: Operand, **_: o
         else:
             stop = None if count == -1 else start + count
         index.append(slice(start or None, stop))
-    return g.call(operator.getitem, x, tuple(index))
+    return g.item(x, tuple(index))
 
 
 @shape_rules("Pad", "PadV2", "MirrorPad")
@@ -164,10 +154,9 @@ def pad(
     flat = g.ints(widths, "A padding")
     pairs = [(flat[2 * i], flat[2 * i + 1]) for i in range(len(flat) // 2)]
     if g.source == "MirrorPad":
-        mode = attributes["mode"]
-        if mode == "REFLECT":
+        if attributes["mode"] == "REFLECT":
             return g.t.pad(x, pairs, mode="reflect")
-        return g.s.pad_symmetric(x, pairs)
+        return g.s.padded(x, (*flat[::2], *flat[1::2]), mode="symmetric")
     if value is None:
         return g.t.pad(x, pairs)
     return g.t.pad(x, pairs, constant_values=np.asarray(value).item())

@@ -1,17 +1,15 @@
 """The builder that the rules for torch get: it knows the target, and the types torch recorded."""
 
-import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..._core.dtypes import COMPLEX, FLOATING, PROMOTION
 from ..._core.typing import Scalar
-from ...graph import Builder, Value
+from ...graph import Value
 from ...graph.graph import Shape
-from .. import semantics
-from ..module import has_64_bits
 from ..reading import Notes
+from ..target import TargetBuilder
 
 if TYPE_CHECKING:
 
@@ -33,10 +31,8 @@ Operand: TypeAlias = Value | Scalar
 # One number, or one for each axis.
 Dims: TypeAlias = int | Sequence[int]
 
-_NARROW = {"int64": "int32", "uint64": "uint32"}
 
-
-class TorchBuilder(Builder):
+class TorchBuilder(TargetBuilder):
     """A builder with what every rule may ask for.
 
     `out` is what the operation that is being read gives in torch (its shape and data type), `outs`
@@ -45,25 +41,17 @@ class TorchBuilder(Builder):
     """
 
     def __init__(self, to: str, train: bool, notes: Notes):
-        super().__init__(semantics)
-        self.to, self.train, self.notes = to, train, notes
+        super().__init__(to)
+        self.train, self.notes = train, notes
         self.outs: tuple[Any, ...] = ()
         self.training = Value("training")
         self.latest: dict[str, Value] = {}  # what buffers have become, by their names
         self._chains: dict[str, str] = {}
-        self._is_wide = has_64_bits(to)
 
     @property
     def out(self) -> Any:
         """What the operation gives in torch: a value with its shape and type."""
         return self.outs[0]
-
-    def dtype(self, name: str | None) -> str | None:
-        """A data type as the target has it: without 64-bit integers where there are none."""
-        if self._is_wide or name not in _NARROW:
-            return name
-        self.notes.narrowed += 1
-        return _NARROW[name]
 
     def cast(self, x: T, dtype: str | None) -> Any:
         """An array in that type; plain numbers, and arrays that have it, stay as they are."""
@@ -79,10 +67,6 @@ class TorchBuilder(Builder):
         if nodes and nodes[-1].result == value:
             nodes[-1].result = value
         return value
-
-    def item(self, x: Value, key: int | slice | tuple[Any, ...]) -> Value:
-        """`x[key]`: an element of a tuple, or a plain slice of an array."""
-        return self.call(operator.getitem, x, key)
 
     def alike(self, *xs: Operand, dtype: str | None = None) -> tuple[Any, ...]:
         """The arguments of an elementwise operation, cast where torch's promotion to `dtype`

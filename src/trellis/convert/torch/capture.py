@@ -13,6 +13,7 @@ import torch
 
 from ..._core.errors import ArgumentError, ConversionError
 from ..._core.frames import is_in
+from ..inputs import written
 from .nests import Path, plain_in, simplified, tensors_in, with_tensors
 
 
@@ -148,7 +149,7 @@ def _open_axes(
     paths: Sequence[tuple[Path, torch.Tensor]], dynamic: Mapping[str, Mapping[int, str]]
 ) -> tuple[Any, dict[str, str]]:
     """What `torch.export` calls dynamic_shapes, for each tensor; axes of one name are one size."""
-    names = {_written(path) for path, _ in paths}
+    names = {written(path) for path, _ in paths}
     for name in dynamic:
         if name not in names:
             raise ArgumentError(
@@ -158,16 +159,12 @@ def _open_axes(
     shapes = []
     for path, x in paths:
         axes = {
-            axis % max(x.ndim, 1): word for axis, word in dynamic.get(_written(path), {}).items()
+            axis % max(x.ndim, 1): word for axis, word in dynamic.get(written(path), {}).items()
         }
         shapes.append(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None)
     if not dynamic:
         return None, {}
     return (tuple(shapes),), {}
-
-
-def _written(path: Path) -> str:
-    return str(path[0]) + "".join([f"[{key!r}]" for key in path[1:]])
 
 
 def _exported(flat: Flat, tensors: tuple[torch.Tensor, ...], shapes: tuple[Any, ...] | None) -> Any:

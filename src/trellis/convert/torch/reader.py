@@ -238,7 +238,7 @@ class _Reader:
                     f"from_torch() cannot make axis {axis} ({word}) of {path[0]} dynamic: the "
                     f"model works for size {shape[axis]} only."
                 )
-        value = self._g.input(_hint(path), shape, recorded.dtype)
+        value = self._g.input("_".join([str(key) for key in path]), shape, recorded.dtype)
         self._inputs.append(value)
         # Inside the program the sizes have torch's names, under which results mention them.
         return Value(value.name, recorded.shape, recorded.dtype)
@@ -301,10 +301,6 @@ def _identity(tensor: torch.Tensor) -> Any:
     if tensor.numel() == 0:
         return id(tensor)
     return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
-
-
-def _hint(path: Path) -> str:
-    return "_".join([str(key) for key in path])
 
 
 def _placed(structure: object, values: list[Any]) -> Any:

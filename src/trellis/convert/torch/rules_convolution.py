@@ -1,6 +1,6 @@
 """Convolution."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._core.errors import NotSupportedError
@@ -33,28 +33,32 @@ def padding_of(
     return pads[0] if len(set(pads)) == 1 else tuple([(p, p) for p in pads])
 
 
+def batched(g: TorchBuilder, x: Tensor, dims: int, fn: Callable[[Any], Any]) -> Any:
+    """`fn(x)`; an `x` without a batch axis is a batch of one."""
+    if len(x.shape) == dims + 2:
+        return fn(x)
+    found = fn(g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype))
+    if isinstance(found, tuple):
+        return tuple([g.t.squeeze(y, axis=0) for y in found])
+    return g.t.squeeze(found, axis=0)
+
+
 @rule("aten.conv1d", "aten.conv2d", "aten.conv3d")
 def conv(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Dims = 1,
          padding: Dims | str = 0, dilation: Dims = 1, groups: int = 1) -> Any:  # fmt: skip
     dims = len(weight.shape) - 2
-    if len(x.shape) == dims + 1:  # without a batch axis
-        y = conv(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight, bias,
-                 stride, padding, dilation, groups)  # fmt: skip
-        return g.t.squeeze(y, axis=0)
     strides, dilations = each(stride, dims), each(dilation, dims)
     pads = padding_of(padding, dims, weight.shape[2:], dilations)
     options: dict[str, Any] = {} if bias is None else {"bias": bias}
     if set(dilations) != {1}:
         options["dilations"] = short(dilations)
     if groups == 1:
-        return getattr(g.F, f"conv{dims}d")(
-            x, weight, short(strides), pads, data_format=LETTERS[dims],
-            filter_format="channel_first", **options,
-        )  # fmt: skip
-    return g.F.conv_general_dilated(
-        x, weight, short(strides), pads, dims=dims, data_format="channel_first",
-        filter_format="channel_first", feature_group_count=groups, **options,
-    )  # fmt: skip
+        fn, options["data_format"] = getattr(g.F, f"conv{dims}d"), LETTERS[dims]
+    else:
+        fn, options["data_format"] = g.F.conv_general_dilated, "channel_first"
+        options |= {"dims": dims, "feature_group_count": groups}
+    options["filter_format"] = "channel_first"
+    return batched(g, x, dims, lambda x: fn(x, weight, short(strides), pads, **options))
 
 
 @rule("aten.convolution", "aten._convolution")
@@ -83,13 +87,9 @@ def conv_transpose(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | No
                    stride: Dims = 1, padding: Dims = 0, output_padding: Dims = 0, groups: int = 1,
                    dilation: Dims = 1) -> Any:  # fmt: skip
     dims = len(weight.shape) - 2
-    if len(x.shape) == dims + 1:  # without a batch axis
-        y = conv_transpose(g, g.noted(g.t.expand_dims(x, axis=0), (1, *x.shape), x.dtype), weight,
-                           bias, stride, padding, output_padding, groups, dilation)  # fmt: skip
-        return g.t.squeeze(y, axis=0)
     strides, dilations, pads = [each(i, dims) for i in (stride, dilation, padding)]
     extra = each(output_padding, dims)
-    sizes = x.shape[2:]
+    sizes = x.shape[-dims:]
     options: dict[str, Any] = {} if bias is None else {"bias": bias}
     if set(extra) != {0}:
         if not all([isinstance(n, int) for n in sizes]):
@@ -104,7 +104,7 @@ def conv_transpose(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | No
     if set(dilations) != {1}:
         options["dilations"] = short(dilations)
     pairs = pads[0] if len(set(pads)) == 1 else tuple([(p, p) for p in pads])
-    return g.F.conv_general_transpose(
+    return batched(g, x, dims, lambda x: g.F.conv_general_transpose(
         x, weight, short(strides), pairs, dims=dims, data_format="channel_first",
         filter_format="channel_first", feature_group_count=groups, **options,
-    )  # fmt: skip
+    ))  # fmt: skip

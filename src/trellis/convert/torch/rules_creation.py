@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..rules import Rule
 from .builder import Operand, Size, Tensor, TorchBuilder
 from .table import rule
 
@@ -27,59 +28,36 @@ def linspace(
     return g.t.linspace(start, end, steps, **g.created())
 
 
-@rule("aten.zeros", "aten.empty", "aten.empty_permuted", "aten.empty_strided")
-def zeros(g: TorchBuilder, size: Sequence[Size], *_: object, **__: object) -> Any:
-    return g.t.zeros(_shape(g, size), **g.created())
+def _filled(name: str) -> Rule:
+    """`zeros(size)`, `full(size, value)`; and `new_zeros(x, size)`, where only the type is x's."""
+
+    def convert(g: TorchBuilder, *args: Any, **_: object) -> Any:
+        size, *rest = args[1:] if "new_" in g.source else args
+        value = rest[:1] if name == "full" else ()
+        return getattr(g.t, name)(_shape(g, size), *value, **g.created())
+
+    return convert
 
 
-@rule("aten.ones")
-def ones(g: TorchBuilder, size: Sequence[Size], **_: object) -> Any:
-    return g.t.ones(_shape(g, size), **g.created())
-
-
-@rule("aten.full")
-def full(g: TorchBuilder, size: Sequence[Size], value: Operand, **_: object) -> Any:
-    return g.t.full(_shape(g, size), value, **g.created())
-
-
-@rule("aten.new_zeros", "aten.new_empty", "aten.new_empty_strided")
-def new_zeros(g: TorchBuilder, x: Tensor, size: Sequence[Size], *_: object, **__: object) -> Any:
-    return g.t.zeros(_shape(g, size), **g.created())
-
-
-@rule("aten.new_ones")
-def new_ones(g: TorchBuilder, x: Tensor, size: Sequence[Size], **_: object) -> Any:
-    return g.t.ones(_shape(g, size), **g.created())
-
-
-@rule("aten.new_full")
-def new_full(g: TorchBuilder, x: Tensor, size: Sequence[Size], value: Operand, **_: object) -> Any:
-    return g.t.full(_shape(g, size), value, **g.created())
-
-
-@rule("aten.zeros_like", "aten.empty_like")
-def zeros_like(g: TorchBuilder, x: Tensor, **_: object) -> Any:
-    return _like(g, x, 0, "zeros")
-
-
-@rule("aten.ones_like")
-def ones_like(g: TorchBuilder, x: Tensor, **_: object) -> Any:
-    return _like(g, x, 1, "ones")
-
-
-@rule("aten.full_like")
-def full_like(g: TorchBuilder, x: Tensor, value: Operand, **_: object) -> Any:
-    return _like(g, x, value, "full")
-
-
-def _like(g: TorchBuilder, x: Tensor, value: Operand, name: str) -> Any:
+def _filled_like(name: str) -> Rule:
     """Of a known shape: a constant, which does not have to wait for `x`."""
-    if all([isinstance(size, int) for size in g.out.shape]):
-        given = (value,) if name == "full" else ()
-        return getattr(g.t, name)(g.out.shape, *given, **g.created())
-    dtype = {} if x.dtype == g.out.dtype else {"dtype": g.dtype(g.out.dtype)}
-    given = (value,) if name == "full" else ()
-    return getattr(g.t, f"{name}_like")(x, *given, **dtype)
+
+    def convert(g: TorchBuilder, x: Tensor, *value: Operand, **_: object) -> Any:
+        if all([isinstance(size, int) for size in g.out.shape]):
+            return getattr(g.t, name)(g.out.shape, *value, **g.created())
+        dtype = {} if x.dtype == g.out.dtype else {"dtype": g.dtype(g.out.dtype)}
+        return getattr(g.t, f"{name}_like")(x, *value, **dtype)
+
+    return convert
+
+
+rule("aten.zeros", "aten.empty", "aten.empty_permuted", "aten.empty_strided", "aten.new_zeros",
+     "aten.new_empty", "aten.new_empty_strided")(_filled("zeros"))  # fmt: skip
+rule("aten.ones", "aten.new_ones")(_filled("ones"))
+rule("aten.full", "aten.new_full")(_filled("full"))
+rule("aten.zeros_like", "aten.empty_like")(_filled_like("zeros"))
+rule("aten.ones_like")(_filled_like("ones"))
+rule("aten.full_like")(_filled_like("full"))
 
 
 @rule("aten.scalar_tensor")

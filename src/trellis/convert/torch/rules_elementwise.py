@@ -22,7 +22,7 @@ from .table import rule
 
 def _named(op: Op) -> Rule:
     """The rule for an operation that is one of ours, by the kind of its types."""
-    return _RULES.get(op.kind, _as_it_is)(op)
+    return _RULES[op.kind](op) if op.kind in _RULES else lambda g, x: g.named(op.name)(x)
 
 
 def _of_one(op: Op) -> Rule:
@@ -31,10 +31,6 @@ def _of_one(op: Op) -> Rule:
         return g.named(op.name)(x if is_kept else g.cast(x, g.out.dtype))
 
     return convert
-
-
-def _as_it_is(op: Op) -> Rule:
-    return lambda g, x: g.named(op.name)(x)
 
 
 def _of_two(op: Op) -> Rule:
@@ -202,7 +198,7 @@ def where(
 ) -> Any:
     if x is None:
         found = g.t.nonzero(condition)
-        return tuple([g.item(found, i) for i in range(len(condition.shape))])
+        return g.items(found, len(condition.shape))
     x, y = as_arrays(g, g.cast(x, g.out.dtype), g.cast(y, g.out.dtype))
     return g.t.where(as_bool(g, condition), x, y)
 

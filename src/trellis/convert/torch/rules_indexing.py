@@ -167,13 +167,13 @@ def masked_select(g: TorchBuilder, x: Tensor, mask: Tensor) -> Any:
 @rule("aten.nonzero", "aten.argwhere")
 def nonzero(g: TorchBuilder, x: Tensor) -> Any:
     found = g.t.nonzero(x)
-    return g.t.stack([g.item(found, i) for i in range(len(x.shape))], axis=1)
+    return g.t.stack(list(g.items(found, len(x.shape))), axis=1)
 
 
 @rule("aten.nonzero_numpy")
 def nonzero_numpy(g: TorchBuilder, x: Tensor) -> Any:
     found = g.t.nonzero(x)
-    return tuple([g.item(found, i) for i in range(len(x.shape))])
+    return g.items(found, len(x.shape))
 
 
 @rule("aten.embedding")

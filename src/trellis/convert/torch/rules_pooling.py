@@ -1,10 +1,11 @@
 """Pooling."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .builder import Dims, Tensor, TorchBuilder
-from .rules_convolution import LETTERS, each, padding_of, short
+from .rules_convolution import LETTERS, batched, each, padding_of, short
 from .table import rule
 
 
@@ -24,14 +25,12 @@ def max_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), paddin
     if with_indices:
         options["return_indices"] = True
     pads = padding_of(padding, dims, window, (1,) * dims)
-    batched = len(x.shape) == dims + 2
-    y = getattr(g.F, f"max_pool{dims}d")(
-        x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
-        **options,
-    )  # fmt: skip
-    found: tuple[Any, ...] = (g.item(y, 0), g.item(y, 1)) if with_indices else (y,)
-    found = found if batched else tuple([g.t.squeeze(i, axis=0) for i in found])
-    return found if with_indices else found[0]
+
+    def pooled(x: Tensor) -> Any:
+        y = getattr(g.F, f"max_pool{dims}d")(x, short(window), short(strides), pads, **options)
+        return g.items(y, 2) if with_indices else y
+
+    return batched(g, x, dims, pooled)
 
 
 @rule("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
@@ -47,17 +46,9 @@ def avg_pool(g: TorchBuilder, x: Tensor, kernel: Dims, stride: Dims = (), paddin
         options["count_include_pad"] = True
     if ceil_mode:
         options["ceil_mode"] = True
-    batched = len(x.shape) == dims + 2
-    y = getattr(g.F, f"avg_pool{dims}d")(
-        x if batched else g.t.expand_dims(x, axis=0), short(window), short(strides), pads,
-        **options,
-    )  # fmt: skip
-    if divisor_override:
-        count = 1
-        for size in window:
-            count *= size
-        y = g.t.multiply(y, count / divisor_override)
-    return y if batched else g.t.squeeze(y, axis=0)
+    fn = getattr(g.F, f"avg_pool{dims}d")
+    y = batched(g, x, dims, lambda x: fn(x, short(window), short(strides), pads, **options))
+    return g.t.multiply(y, math.prod(window) / divisor_override) if divisor_override else y
 
 
 @rule("aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d",
@@ -66,21 +57,14 @@ def adaptive_avg_pool(g: TorchBuilder, x: Tensor, output_size: Sequence[int]) ->
     dims = len(output_size)
     if set(output_size) == {1}:
         return g.t.mean(x, axis=tuple(range(-dims, 0)), keepdims=True)
-    batched = len(x.shape) == dims + 2
-    y = g.F.adaptive_avg_pool(
-        x if batched else g.t.expand_dims(x, axis=0), g.out.shape[-dims:],
-        data_format="channel_first",
-    )  # fmt: skip
-    return y if batched else g.t.squeeze(y, axis=0)
+    sizes = g.out.shape[-dims:]
+    fn = g.F.adaptive_avg_pool
+    return batched(g, x, dims, lambda x: fn(x, sizes, data_format="channel_first"))
 
 
 @rule("aten.adaptive_max_pool1d", "aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
 def adaptive_max_pool(g: TorchBuilder, x: Tensor, output_size: Sequence[int]) -> Any:
     dims = len(output_size)
-    batched = len(x.shape) == dims + 2
-    found = g.F.adaptive_max_pool(
-        x if batched else g.t.expand_dims(x, axis=0), g.out.shape[-dims:],
-        data_format="channel_first", return_indices=True,
-    )  # fmt: skip
-    pair = g.item(found, 0), g.item(found, 1)
-    return pair if batched else tuple([g.t.squeeze(i, axis=0) for i in pair])
+    sizes, options = g.out.shape[-dims:], {"data_format": "channel_first", "return_indices": True}
+    fn = g.F.adaptive_max_pool
+    return batched(g, x, dims, lambda x: g.items(fn(x, sizes, **options), 2))

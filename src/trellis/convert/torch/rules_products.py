@@ -124,7 +124,7 @@ def matrix_power(g: TorchBuilder, x: Tensor, n: int) -> Any:
 @rule("aten.linalg_slogdet")
 def slogdet(g: TorchBuilder, x: Tensor) -> Any:
     found = g.linalg.slogdet(x)
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.linalg_qr")
@@ -132,7 +132,7 @@ def qr(g: TorchBuilder, x: Tensor, mode: str = "reduced") -> Any:
     if mode == "r":
         raise NotSupportedError('qr with mode="r", which gives no Q')
     found = g.linalg.qr(x, mode=mode)
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.linalg_eigh")
@@ -141,7 +141,7 @@ def eigh(g: TorchBuilder, x: Tensor, triangle: str = "L") -> Any:
     part = g.t.tril(x) if triangle == "L" else g.t.triu(x)
     rest = g.t.tril(x, k=-1) if triangle == "L" else g.t.triu(x, k=1)
     found = g.linalg.eigh(g.t.add(part, g.t.conj(g.t.matrix_transpose(rest))))
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.fft_fft", "aten.fft_ifft", "aten.fft_rfft", "aten.fft_irfft", "aten.fft_hfft",

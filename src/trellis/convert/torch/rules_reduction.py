@@ -1,6 +1,5 @@
 """Sums, extremes, orders."""
 
-import operator
 from typing import Any
 
 from ...graph import Value
@@ -140,7 +139,7 @@ def logcumsumexp(g: TorchBuilder, x: Tensor, dim: int) -> Any:
 @rule("aten.cummax", "aten.cummin")
 def cummax(g: TorchBuilder, x: Tensor, dim: int) -> Any:
     found = g.s.running_extreme(x, axis=dim, is_largest="max" in g.source)
-    return g.call(operator.getitem, found, 0), g.call(operator.getitem, found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.diff")
@@ -174,7 +173,7 @@ def topk(
     g: TorchBuilder, x: Tensor, k: Size, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     found = g.t.topk(x, k, axis=dim, largest=largest)
-    return g.item(found, 0), g.item(found, 1)
+    return g.items(found, 2)
 
 
 @rule("aten.kthvalue", "aten.median.dim")

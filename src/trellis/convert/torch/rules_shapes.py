@@ -87,11 +87,10 @@ def _size_like(g: TorchBuilder, x: Tensor, size: int | str) -> Any:
 def copy(g: TorchBuilder, x: Tensor, source: Tensor, *_: object) -> Any:
     """`source` in the shape and type of what it is written into."""
     source = g.cast(source, g.out.dtype)
-    return source if source.shape == x.shape else g.t.broadcast_to(source, _shape_of(g, x))
-
-
-def _shape_of(g: TorchBuilder, x: Tensor) -> tuple[Any, ...]:
-    return tuple([n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)])
+    if source.shape == x.shape:
+        return source
+    sizes = [n if isinstance(n, int) else g.s.size(x, i) for i, n in enumerate(x.shape)]
+    return g.t.broadcast_to(source, tuple(sizes))
 
 
 @rule("aten.view.dtype")
@@ -166,7 +165,7 @@ def expand(g: TorchBuilder, x: Tensor, sizes: Tensor | Sequence[Size], **_: obje
 @rule("aten.broadcast_tensors")
 def broadcast_tensors(g: TorchBuilder, xs: Sequence[Tensor]) -> Any:
     found = g.t.broadcast_arrays(*xs)
-    return tuple([g.item(found, i) for i in range(len(xs))])
+    return g.items(found, len(xs))
 
 
 @rule("aten.cat", "aten.concat", "aten.concatenate")
@@ -316,7 +315,7 @@ def channel_shuffle(g: TorchBuilder, x: Tensor, groups: int) -> Any:
 @rule("aten.meshgrid")
 def meshgrid(g: TorchBuilder, xs: Sequence[Tensor], indexing: str = "ij") -> Any:
     found = g.t.meshgrid(*xs, indexing=indexing)
-    return tuple([g.item(found, i) for i in range(len(xs))])
+    return g.items(found, len(xs))
 
 
 @rule("aten.atleast_1d", "aten.atleast_2d")

@@ -69,10 +69,6 @@ def _swapped(x: np.ndarray) -> Any:
     return np.concatenate([reset, update, new], axis=-1)
 
 
-def _swapped_alone(x: np.ndarray) -> tuple[Any, ...]:
-    return (_swapped(x),)
-
-
 def _both_rows(b: np.ndarray) -> tuple[Any, ...]:
     return (np.stack([_swapped(b), _swapped(b)]),)
 
@@ -87,7 +83,7 @@ def _gru(layer: Module, own: Mapping[str, Any]) -> Layout:
                 load = _row_loader(i)
                 entries.append(Entry(chain, entry.names, load, _both_rows))
         else:
-            entries.append(Entry(entry.chain, entry.names, _swapped, _swapped_alone))
+            entries.append(Entry(entry.chain, entry.names, _swapped, lambda x: (_swapped(x),)))
     return Layout(entries)
 
 

@@ -1,5 +1,6 @@
 """Modules that hold others, or only pass on."""
 
+import math
 from typing import Any, Unpack
 
 from ..._array.manipulation import reshape
@@ -71,7 +72,5 @@ class Flatten(Layer):
         kept = tuple(x.shape[: self._start])
         if None in kept[1:]:
             return reshape(x, (*kept, -1))
-        size = 1
-        for n in x.shape[self._start :]:
-            size *= n
+        size = math.prod(x.shape[self._start :])
         return reshape(x, (*[-1 if n is None else n for n in kept], size))

@@ -21,41 +21,36 @@ constant(
 )  # fmt: skip
 
 
-def _unary(ufunc: Any, vjp: Any) -> None:
-    differentiable(ufunc, vjp)
-
-
-_unary(np.negative, lambda ans, x: lambda g: -g)
-_unary(np.positive, lambda ans, x: lambda g: g)
-_unary(np.exp, lambda ans, x: lambda g: g * ans)
-_unary(np.exp2, lambda ans, x: lambda g: g * ans * math.log(2))
-_unary(np.exp2, lambda ans, x: lambda g: g * ans * np.log(2))
-_unary(np.expm1, lambda ans, x: lambda g: g * (ans + 1))
-_unary(np.log, lambda ans, x: lambda g: g / x)
-_unary(np.log2, lambda ans, x: lambda g: g / (x * math.log(2)))
-_unary(np.log10, lambda ans, x: lambda g: g / (x * math.log(10)))
-_unary(np.log1p, lambda ans, x: lambda g: g / (x + 1))
-_unary(np.sqrt, lambda ans, x: lambda g: g * 0.5 / ans)
-_unary(np.cbrt, lambda ans, x: lambda g: g / (3 * ans * ans))
-_unary(np.square, lambda ans, x: lambda g: g * 2 * x)
-_unary(np.reciprocal, lambda ans, x: lambda g: -g * ans * ans)
-_unary(np.sin, lambda ans, x: lambda g: g * np.cos(x))
-_unary(np.cos, lambda ans, x: lambda g: -g * np.sin(x))
-_unary(np.tan, lambda ans, x: lambda g: g * (1 + ans * ans))
-_unary(np.arcsin, lambda ans, x: lambda g: g / np.sqrt(1 - x * x))
-_unary(np.arccos, lambda ans, x: lambda g: -g / np.sqrt(1 - x * x))
-_unary(np.arctan, lambda ans, x: lambda g: g / (1 + x * x))
-_unary(np.sinh, lambda ans, x: lambda g: g * np.cosh(x))
-_unary(np.cosh, lambda ans, x: lambda g: g * np.sinh(x))
-_unary(np.tanh, lambda ans, x: lambda g: g * (1 - ans * ans))
-_unary(np.arcsinh, lambda ans, x: lambda g: g / np.sqrt(x * x + 1))
-_unary(np.arccosh, lambda ans, x: lambda g: g / np.sqrt(x * x - 1))
-_unary(np.arctanh, lambda ans, x: lambda g: g / (1 - x * x))
-_unary(np.deg2rad, lambda ans, x: lambda g: g * (math.pi / 180))
-_unary(np.radians, lambda ans, x: lambda g: g * (math.pi / 180))
-_unary(np.rad2deg, lambda ans, x: lambda g: g * (180 / math.pi))
-_unary(np.degrees, lambda ans, x: lambda g: g * (180 / math.pi))
-_unary(np.conjugate, lambda ans, x: lambda g: np.conjugate(g))
+differentiable(np.negative, lambda ans, x: lambda g: -g)
+differentiable(np.positive, lambda ans, x: lambda g: g)
+differentiable(np.exp, lambda ans, x: lambda g: g * ans)
+differentiable(np.exp2, lambda ans, x: lambda g: g * ans * math.log(2))
+differentiable(np.expm1, lambda ans, x: lambda g: g * (ans + 1))
+differentiable(np.log, lambda ans, x: lambda g: g / x)
+differentiable(np.log2, lambda ans, x: lambda g: g / (x * math.log(2)))
+differentiable(np.log10, lambda ans, x: lambda g: g / (x * math.log(10)))
+differentiable(np.log1p, lambda ans, x: lambda g: g / (x + 1))
+differentiable(np.sqrt, lambda ans, x: lambda g: g * 0.5 / ans)
+differentiable(np.cbrt, lambda ans, x: lambda g: g / (3 * ans * ans))
+differentiable(np.square, lambda ans, x: lambda g: g * 2 * x)
+differentiable(np.reciprocal, lambda ans, x: lambda g: -g * ans * ans)
+differentiable(np.sin, lambda ans, x: lambda g: g * np.cos(x))
+differentiable(np.cos, lambda ans, x: lambda g: -g * np.sin(x))
+differentiable(np.tan, lambda ans, x: lambda g: g * (1 + ans * ans))
+differentiable(np.arcsin, lambda ans, x: lambda g: g / np.sqrt(1 - x * x))
+differentiable(np.arccos, lambda ans, x: lambda g: -g / np.sqrt(1 - x * x))
+differentiable(np.arctan, lambda ans, x: lambda g: g / (1 + x * x))
+differentiable(np.sinh, lambda ans, x: lambda g: g * np.cosh(x))
+differentiable(np.cosh, lambda ans, x: lambda g: g * np.sinh(x))
+differentiable(np.tanh, lambda ans, x: lambda g: g * (1 - ans * ans))
+differentiable(np.arcsinh, lambda ans, x: lambda g: g / np.sqrt(x * x + 1))
+differentiable(np.arccosh, lambda ans, x: lambda g: g / np.sqrt(x * x - 1))
+differentiable(np.arctanh, lambda ans, x: lambda g: g / (1 - x * x))
+differentiable(np.deg2rad, lambda ans, x: lambda g: g * (math.pi / 180))
+differentiable(np.radians, lambda ans, x: lambda g: g * (math.pi / 180))
+differentiable(np.rad2deg, lambda ans, x: lambda g: g * (180 / math.pi))
+differentiable(np.degrees, lambda ans, x: lambda g: g * (180 / math.pi))
+differentiable(np.conjugate, lambda ans, x: lambda g: np.conjugate(g))
 
 
 def _abs_vjp(ans: Any, x: Any) -> Any:
@@ -105,6 +100,11 @@ def _binary(ufunc: Any, first: Any, second: Any) -> None:
     )
 
 
+def _symmetric(ufunc: Any, by: Any) -> None:
+    """Both arguments play the same part: `by(g, mine, other, ans)` is the gradient of either."""
+    _binary(ufunc, lambda g, ans, x, y: by(g, x, y, ans), lambda g, ans, x, y: by(g, y, x, ans))
+
+
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
     if isinstance(y, (int, float)):
         if y == 2:
@@ -120,10 +120,11 @@ def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
     return g * ans * np.log(np.where(x == 0, np.ones_like(x), x))
 
 
-def _winner(g: Any, mine: Any, other: Any, better: Any) -> Any:
+def _winner(better: Any) -> Any:
     """At ties, each side gets half."""
-    zero = np.zeros_like(g)
-    return np.where(mine == other, g * 0.5, np.where(better(mine, other), g, zero))
+    return lambda g, mine, other, ans: np.where(
+        mine == other, g * 0.5, np.where(better(mine, other), g, np.zeros_like(g))
+    )
 
 
 def _winner_of_numbers(g: Any, mine: Any, other: Any, ans: Any) -> Any:
@@ -132,21 +133,19 @@ def _winner_of_numbers(g: Any, mine: Any, other: Any, ans: Any) -> Any:
     return np.where(mine == ans, np.where(mine == other, g * 0.5, g), zero)
 
 
-def _over_length(g: Any, part: Any, length: Any) -> Any:
+def _over_length(g: Any, part: Any, other: Any, length: Any) -> Any:
     """part / length, and 0 where the length is 0."""
     return np.where(length == 0, np.zeros_like(g), g * part / np.where(length == 0, 1, length))
 
 
-def _share(g: Any, part: Any, ans: Any, power: Any = np.exp) -> Any:
-    return g * power(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
+def _share(power: Any) -> Any:
+    return lambda g, part, other, ans: (
+        g * power(np.where(np.isfinite(ans), part - ans, np.zeros_like(ans)))
+    )
 
 
 def _same(g: Any) -> Any:
     return g
-
-
-def _negative(g: Any) -> Any:
-    return -g
 
 
 # The four arithmetic operations are in every formula: each keeps only the arrays that it needs.
@@ -156,7 +155,7 @@ differentiable(
 differentiable(
     np.subtract,
     lambda ans, x, y: back_to(x, ans, _same),
-    lambda ans, x, y: back_to(y, ans, _negative),
+    lambda ans, x, y: back_to(y, ans, lambda g: -g),
 )
 differentiable(
     np.multiply,
@@ -169,41 +168,17 @@ differentiable(
     lambda ans, x, y: back_to(y, ans, lambda g: -g * ans / y),
 )
 _binary(np.power, _power_by_base, _power_by_exponent)
-_binary(
-    np.maximum,
-    lambda g, ans, x, y: _winner(g, x, y, np.greater),
-    lambda g, ans, x, y: _winner(g, y, x, np.greater),
-)
-_binary(
-    np.minimum,
-    lambda g, ans, x, y: _winner(g, x, y, np.less),
-    lambda g, ans, x, y: _winner(g, y, x, np.less),
-)
-for _extreme in (np.fmax, np.fmin):
-    _binary(
-        _extreme,
-        lambda g, ans, x, y: _winner_of_numbers(g, x, y, ans),
-        lambda g, ans, x, y: _winner_of_numbers(g, y, x, ans),
-    )
+_symmetric(np.maximum, _winner(np.greater))
+_symmetric(np.minimum, _winner(np.less))
+_symmetric(np.fmax, _winner_of_numbers)
+_symmetric(np.fmin, _winner_of_numbers)
+_symmetric(np.hypot, _over_length)
+_symmetric(np.logaddexp, _share(np.exp))
+_symmetric(np.logaddexp2, _share(np.exp2))
 _binary(
     np.arctan2,
     lambda g, ans, x, y: g * y / (x * x + y * y),
     lambda g, ans, x, y: -g * x / (x * x + y * y),
-)
-_binary(
-    np.hypot,
-    lambda g, ans, x, y: _over_length(g, x, ans),
-    lambda g, ans, x, y: _over_length(g, y, ans),
-)
-_binary(
-    np.logaddexp,
-    lambda g, ans, x, y: _share(g, x, ans),
-    lambda g, ans, x, y: _share(g, y, ans),
-)
-_binary(
-    np.logaddexp2,
-    lambda g, ans, x, y: _share(g, x, ans, np.exp2),
-    lambda g, ans, x, y: _share(g, y, ans, np.exp2),
 )
 _binary(
     np.copysign,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._core.shapes import normal_axes
 from .._tape import composed, defvjp, primitive, unbroadcast
 
 
@@ -20,37 +21,27 @@ def _fit(x: Any, n: int, axis: int) -> Any:
     return np.pad(x, pairs) if have < n else x
 
 
-@primitive
-def _fft(x: Any, axis: int, norm: str) -> Any:
-    return np.fft.fft(x, axis=axis, norm=norm)  # type: ignore[call-overload]
+def _enter_line(transform: Any) -> Any:
+    """The transform along one axis, which is its own adjoint."""
+    whole = primitive(lambda x, axis, norm: transform(x, axis=axis, norm=norm))
+    defvjp(whole, lambda ans, x, axis, norm: lambda g: unbroadcast(whole(g, axis, norm), x))
+
+    @composed(transform)
+    def rule(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+        axis = axis % x.ndim
+        return whole(_fit(x, x.shape[axis] if n is None else n, axis), axis, norm or "backward")
+
+    return rule
 
 
-@primitive
-def _ifft(x: Any, axis: int, norm: str) -> Any:
-    return np.fft.ifft(x, axis=axis, norm=norm)  # type: ignore[call-overload]
-
-
-defvjp(_fft, lambda ans, x, axis, norm: lambda g: unbroadcast(_fft(g, axis, norm), x))
-defvjp(_ifft, lambda ans, x, axis, norm: lambda g: unbroadcast(_ifft(g, axis, norm), x))
-
-
-@composed(np.fft.fft)
-def _fft_rule(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
-    axis = axis % x.ndim
-    return _fft(_fit(x, x.shape[axis] if n is None else n, axis), axis, norm or "backward")
-
-
-@composed(np.fft.ifft)
-def _ifft_rule(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
-    axis = axis % x.ndim
-    return _ifft(_fit(x, x.shape[axis] if n is None else n, axis), axis, norm or "backward")
+_fft, _ifft = _enter_line(np.fft.fft), _enter_line(np.fft.ifft)
 
 
 @composed(np.fft.rfft)
 def _rfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
     axis = axis % x.ndim
     n = x.shape[axis] if n is None else n
-    return _fft_rule(x, n, axis, norm)[(slice(None),) * axis + (slice(0, n // 2 + 1),)]
+    return _fft(x, n, axis, norm)[(slice(None),) * axis + (slice(0, n // 2 + 1),)]
 
 
 @composed(np.fft.irfft)
@@ -65,7 +56,7 @@ def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> An
     if n % 2 == 0:
         parts.append(_real(half[(*before, slice(n // 2, n // 2 + 1))]))
     mirrored = np.conjugate(np.flip(parts[1], axis=axis))
-    return np.real(_ifft_rule(np.concatenate((*parts, mirrored), axis=axis), n, axis, norm))
+    return np.real(_ifft(np.concatenate((*parts, mirrored), axis=axis), n, axis, norm))
 
 
 def _real(x: Any) -> Any:
@@ -99,18 +90,18 @@ def _over_two_axes(transform: Any) -> Any:
     return rule
 
 
-@composed(np.fft.fftn)
-def _fftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    for axis, n in _sizes(x, s, axes):
-        x = np.fft.fft(x, n=n, axis=axis, norm=norm)
-    return x
+def _enter_lines(function: Any, along: Any) -> Any:
+    @composed(function)
+    def rule(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+        for axis, n in _sizes(x, s, axes):
+            x = along(x, n=n, axis=axis, norm=norm)
+        return x
+
+    return rule
 
 
-@composed(np.fft.ifftn)
-def _ifftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    for axis, n in _sizes(x, s, axes):
-        x = np.fft.ifft(x, n=n, axis=axis, norm=norm)
-    return x
+_fftn = _enter_lines(np.fft.fftn, np.fft.fft)
+_ifftn = _enter_lines(np.fft.ifftn, np.fft.ifft)
 
 
 @composed(np.fft.rfftn)
@@ -139,17 +130,12 @@ for _two, _many in (
     composed(_two)(_over_two_axes(_many))
 
 
-@composed(np.fft.fftshift)
-def _fftshift(x: Any, axes: Any = None) -> Any:
-    axes = (
-        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
-    )
-    return np.roll(x, tuple([x.shape[a] // 2 for a in axes]), axis=axes)
+def _enter_shift(function: Any, sign: int) -> None:
+    @composed(function)
+    def rule(x: Any, axes: Any = None) -> Any:
+        places = normal_axes(axes, x.ndim)
+        return np.roll(x, tuple([sign * (x.shape[a] // 2) for a in places]), axis=places)
 
 
-@composed(np.fft.ifftshift)
-def _ifftshift(x: Any, axes: Any = None) -> Any:
-    axes = (
-        tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
-    )
-    return np.roll(x, tuple([-(x.shape[a] // 2) for a in axes]), axis=axes)
+_enter_shift(np.fft.fftshift, 1)
+_enter_shift(np.fft.ifftshift, -1)

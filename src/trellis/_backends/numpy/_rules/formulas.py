@@ -40,18 +40,16 @@ def _average(x: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
     return total / np.sum(weights, axis=axis, keepdims=keepdims)
 
 
-@composed(np.nansum)
-def _nansum(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    return np.sum(x, axis, dtype, out, keepdims, where=~np.isnan(x))
+def _enter_without_nan(function: Any, whole: Any) -> None:
+    @composed(function)
+    def rule(
+        x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        return whole(x, axis, dtype, out, keepdims, where=~np.isnan(x))
 
 
-@composed(np.nanmean)
-def _nanmean(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    return np.mean(x, axis, dtype, out, keepdims, where=~np.isnan(x))
+_enter_without_nan(np.nansum, np.sum)
+_enter_without_nan(np.nanmean, np.mean)
 
 
 @composed(np.median)

@@ -16,6 +16,7 @@ from .._tape import (
     stop,
     unbroadcast,
 )
+from .reduction import flat_unless
 
 constant(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.count_nonzero,
@@ -91,8 +92,7 @@ defvjp(_take_adjoint, lambda ans, g, i, axis, shape: lambda h: _take(h, i, axis)
 
 @composed(np.take)
 def _take_rule(x: Any, indices: Any, axis: int | None = None) -> Any:
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
+    x, axis = flat_unless(axis, x)
     axis = axis % x.ndim
     return _take(x, np.asarray(indices), axis)
 
@@ -106,8 +106,7 @@ def _grid(indices: Any, axis: int) -> Any:
 
 @composed(np.take_along_axis)
 def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
+    x, axis = flat_unless(axis, x)
     axis = axis % x.ndim
     # In the standard the other axes broadcast.
     other = [1 if i == axis else n for i, n in enumerate(x.shape)]
@@ -129,8 +128,7 @@ def _sort(
     stable: Any = None,
 ) -> Any:
     """Always stable: which of equal elements gets the gradient does not depend on `kind`."""
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
+    x, axis = flat_unless(axis, x)
     return np.take_along_axis(x, np.argsort(x, axis=axis, stable=True), axis=axis)
 
 
@@ -175,8 +173,7 @@ def _unique_values(x: Any) -> Any:
 
 @composed(np.partition)
 def _partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
+    x, axis = flat_unless(axis, x)
     return np.take_along_axis(x, np.argpartition(x, kth, axis=axis), axis=axis)
 
 
@@ -189,13 +186,14 @@ def _compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) 
 # Functional updates -------------------------------------------------------------------------------
 
 
-@primitive
-def index_set_at(x: Any, value: Any, index: Any) -> Any:
+def _set_at(x: Any, value: Any, index: Any) -> Any:
     out = x.copy()
     out[index] = value
     return out
 
 
+index_set_at = primitive(_set_at)
+slice_set_at = primitive(_set_at)
 defvjp(
     index_set_at,
     lambda ans, x, value, index: lambda g: index_set_at(g, np.zeros((), g.dtype), index),
@@ -209,13 +207,6 @@ def _written(g: Any, value: Any) -> Any:
     """NumPy accepts a value with extra leading axes of size 1."""
     extra = np.ndim(value) - np.ndim(g)
     return unbroadcast(np.reshape(g, (1,) * extra + np.shape(g)) if extra > 0 else g, value)
-
-
-@primitive
-def slice_set_at(x: Any, values: Any, index: Any) -> Any:
-    out = x.copy()
-    out[index] = values
-    return out
 
 
 defvjp(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...._core.errors import NotSupportedError
 from ...._core.shapes import normal_axes
-from .._tape import composed, constant, defvjp, differentiable, primitive, unbroadcast
+from .._tape import RULES, composed, constant, defvjp, differentiable, primitive, unbroadcast
 
 constant(np.linalg.matrix_rank)
 
@@ -26,20 +26,11 @@ def _eye(x: Any) -> Any:
     return np.eye(x.shape[-1], dtype=x.dtype)
 
 
-def _inv_vjp(ans: Any, x: Any) -> Any:
-    return lambda g: -np.matmul(np.matmul(_t(ans), g), _t(ans))
+differentiable(np.linalg.inv, lambda ans, x: lambda g: -np.matmul(np.matmul(_t(ans), g), _t(ans)))
 
 
-differentiable(np.linalg.inv, _inv_vjp)
-
-
-@primitive
-def _solve(a: Any, b: Any) -> Any:
-    return np.linalg.solve(a, b)
-
-
-defvjp(
-    _solve,
+_solve: Any = differentiable(
+    np.linalg.solve,
     lambda ans, a, b: lambda g: unbroadcast(-np.matmul(_solve(_t(a), g), _t(ans)), a),
     lambda ans, a, b: lambda g: unbroadcast(_solve(_t(a), g), b),
 )
@@ -48,16 +39,6 @@ defvjp(
 @composed(np.linalg.solve)
 def _solve_rule(a: Any, b: Any) -> Any:
     return _solve(a, b[..., None])[..., 0] if b.ndim == 1 else _solve(a, b)
-
-
-@composed(np.linalg.det)
-def _det(x: Any) -> Any:
-    return _determinant(x)
-
-
-@primitive
-def _determinant(x: Any) -> Any:
-    return np.linalg.det(x)
 
 
 @primitive
@@ -89,29 +70,25 @@ def _cofactors_vjp(ans: Any, x: Any) -> Any:
 
 
 defvjp(_cofactors, _cofactors_vjp)
-defvjp(_determinant, lambda ans, x: lambda g: g[..., None, None] * _cofactors(x))
+_determinant = differentiable(
+    np.linalg.det, lambda ans, x: lambda g: g[..., None, None] * _cofactors(x)
+)
 
 
-@primitive
-def _slogdet(x: Any) -> Any:
-    return tuple(np.linalg.slogdet(x))
+def _in_parts(function: Any, vjp: Any, **options: Any) -> Any:
+    """A function of several results as a primitive that gives NumPy's named tuple."""
+    parts = primitive(lambda x: tuple(function(x, **options)))
+    defvjp(parts, vjp)
+    result = type(function(np.eye(1)))
+    return lambda a: result(*parts(a))
 
 
-defvjp(_slogdet, lambda ans, x: lambda g: g[1][..., None, None] * _t(np.linalg.inv(x)))
-
-
-@composed(np.linalg.slogdet)
-def _slogdet_rule(x: Any) -> Any:
-    sign, logarithm = _slogdet(x)[0], _slogdet(x)[1]
-    return type(np.linalg.slogdet(np.eye(1)))(sign, logarithm)
+RULES[np.linalg.slogdet] = _in_parts(
+    np.linalg.slogdet, lambda ans, x: lambda g: g[1][..., None, None] * _t(np.linalg.inv(x))
+)
 
 
 # Decompositions -----------------------------------------------------------------------------------
-
-
-@primitive
-def _cholesky(x: Any) -> Any:
-    return np.linalg.cholesky(x)
 
 
 def _cholesky_vjp(lower: Any, x: Any) -> Any:
@@ -125,17 +102,12 @@ def _cholesky_vjp(lower: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_cholesky, _cholesky_vjp)
+_cholesky = differentiable(np.linalg.cholesky, _cholesky_vjp)
 
 
 @composed(np.linalg.cholesky)
 def _cholesky_rule(x: Any, *, upper: bool = False) -> Any:
     return _h(_cholesky(x)) if upper else _cholesky(x)
-
-
-@primitive
-def _eigh(x: Any) -> Any:
-    return tuple(np.linalg.eigh(x))
 
 
 def _differences(values: Any) -> Any:
@@ -161,18 +133,7 @@ def _eigh_vjp(ans: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_eigh, _eigh_vjp)
-
-
-@composed(np.linalg.eigh)
-def _eigh_rule(x: Any) -> Any:
-    pair = _eigh(x)
-    return type(np.linalg.eigh(np.eye(1)))(pair[0], pair[1])
-
-
-@primitive
-def _eig(x: Any) -> Any:
-    return tuple(np.linalg.eig(x))
+RULES[np.linalg.eigh] = _in_parts(np.linalg.eigh, _eigh_vjp)
 
 
 def _eig_vjp(ans: Any, x: Any) -> Any:
@@ -190,18 +151,7 @@ def _eig_vjp(ans: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_eig, _eig_vjp)
-
-
-@composed(np.linalg.eig)
-def _eig_rule(a: Any) -> Any:
-    pair = _eig(a)
-    return type(np.linalg.eig(np.eye(1)))(pair[0], pair[1])
-
-
-@primitive
-def _eigenvalues(x: Any) -> Any:
-    return np.linalg.eigvalsh(x)
+RULES[np.linalg.eig] = _in_parts(np.linalg.eig, _eig_vjp)
 
 
 def _eigenvalues_vjp(ans: Any, x: Any) -> Any:
@@ -215,17 +165,7 @@ def _eigenvalues_vjp(ans: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_eigenvalues, _eigenvalues_vjp)
-
-
-@composed(np.linalg.eigvalsh)
-def _eigvalsh(x: Any) -> Any:
-    return _eigenvalues(x)
-
-
-@primitive
-def _svd(x: Any) -> Any:
-    return tuple(np.linalg.svd(x, full_matrices=False))
+differentiable(np.linalg.eigvalsh, _eigenvalues_vjp)
 
 
 def _svd_vjp(ans: Any, x: Any) -> Any:
@@ -256,7 +196,7 @@ def _svd_vjp(ans: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_svd, _svd_vjp)
+_svd = _in_parts(np.linalg.svd, _svd_vjp, full_matrices=False)
 
 
 @composed(np.linalg.svd)
@@ -268,13 +208,7 @@ def _svd_rule(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> An
             "svd() of a non-square matrix is differentiable only with full_matrices=False: the "
             "other vectors are not unique."
         )
-    parts = _svd(x)
-    return type(np.linalg.svd(np.eye(1)))(parts[0], parts[1], parts[2])
-
-
-@primitive
-def _singular_values(x: Any) -> Any:
-    return np.linalg.svdvals(x)
+    return _svd(x)
 
 
 def _singular_values_vjp(ans: Any, x: Any) -> Any:
@@ -287,17 +221,7 @@ def _singular_values_vjp(ans: Any, x: Any) -> Any:
     return lambda g: np.matmul(u * g[..., None, :], vh)
 
 
-defvjp(_singular_values, _singular_values_vjp)
-
-
-@composed(np.linalg.svdvals)
-def _svdvals(x: Any) -> Any:
-    return _singular_values(x)
-
-
-@primitive
-def _qr(x: Any) -> Any:
-    return tuple(np.linalg.qr(x))
+_singular_values = differentiable(np.linalg.svdvals, _singular_values_vjp)
 
 
 def _qr_vjp(ans: Any, x: Any) -> Any:
@@ -312,7 +236,7 @@ def _qr_vjp(ans: Any, x: Any) -> Any:
     return vjp
 
 
-defvjp(_qr, _qr_vjp)
+_qr = _in_parts(np.linalg.qr, _qr_vjp)
 
 
 @composed(np.linalg.qr)
@@ -321,11 +245,11 @@ def _qr_rule(x: Any, mode: str = "reduced") -> Any:
         raise NotSupportedError(f"qr(mode={mode!r}) has no derivative; use mode='reduced'.")
     rows, columns = x.shape[-2:]
     # Of a wide matrix the first square decides q; the rest is q's transpose times the rest of x.
-    pair = _qr(x[..., :rows])
-    q, r = pair[0], pair[1]
-    if rows < columns:
-        r = np.concatenate((r, np.matmul(_h(q), x[..., rows:])), axis=-1)
-    return type(np.linalg.qr(np.eye(1)))(q, r)
+    square = _qr(x[..., :rows])
+    if rows >= columns:
+        return square
+    q, r = square
+    return type(square)(q, np.concatenate((r, np.matmul(_h(q), x[..., rows:])), axis=-1))
 
 
 # Composed -----------------------------------------------------------------------------------------

@@ -19,6 +19,11 @@ from .._tape import (
 )
 
 
+def flat_unless(axis: int | None, x: Any) -> tuple[Any, int]:
+    """The array and the axis that is meant; without one, all elements in a row."""
+    return (np.reshape(x, (-1,)), 0) if axis is None else (x, axis)
+
+
 def _spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """The gradient of a reduction, with the reduced axes restored."""
     if axis is None and type(g) is not TracedArray and g.dtype.kind == "f":
@@ -136,20 +141,6 @@ def _extreme_vjp(ans: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return lambda g: np.where(attains, _spread(g, shape, axis, keepdims) / count, zero)
 
 
-@primitive
-def _max(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.max(x, axis=axis, keepdims=keepdims)
-
-
-@primitive
-def _min(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.min(x, axis=axis, keepdims=keepdims)
-
-
-defvjp(_max, _extreme_vjp)
-defvjp(_min, _extreme_vjp)
-
-
 def _with_start(x: Any, axis: Any, keepdims: bool, initial: Any) -> Any:
     """The extreme of no elements is the initial value."""
     axes = normal_axes(axis, x.ndim)
@@ -157,38 +148,31 @@ def _with_start(x: Any, axis: Any, keepdims: bool, initial: Any) -> Any:
     return np.full(tuple(kept), initial, dtype=x.dtype)
 
 
-@composed(np.max, np.amax)
-def _max_rule(
-    x: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    refuse_out("max", out)
-    if initial is None:
-        _refuse_mask(where)
-        return _max(x, axis, keepdims)
-    start = _with_start(x, axis, keepdims, initial)
-    return np.maximum(_max(_masked(x, where, initial), axis, keepdims), start) if x.size else start
+def _enter_extreme(extreme: Any, of_two: Any, *functions: Any) -> None:
+    reduced = primitive(lambda x, axis, keepdims: extreme(x, axis=axis, keepdims=keepdims))
+    defvjp(reduced, _extreme_vjp)
+
+    @composed(*functions)
+    def rule(
+        x: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        refuse_out(extreme.__name__, out)
+        if initial is None:
+            _refuse_mask(where)
+            return reduced(x, axis, keepdims)
+        start = _with_start(x, axis, keepdims, initial)
+        if x.size == 0:
+            return start
+        return of_two(reduced(_masked(x, where, initial), axis, keepdims), start)
 
 
-@composed(np.min, np.amin)
-def _min_rule(
-    x: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    refuse_out("min", out)
-    if initial is None:
-        _refuse_mask(where)
-        return _min(x, axis, keepdims)
-    start = _with_start(x, axis, keepdims, initial)
-    return np.minimum(_min(_masked(x, where, initial), axis, keepdims), start) if x.size else start
+_enter_extreme(np.max, np.maximum, np.max, np.amax)
+_enter_extreme(np.min, np.minimum, np.min, np.amin)
 
 
 def _refuse_mask(where: Any) -> None:
@@ -250,43 +234,34 @@ def _with_initial(x: Any, axis: int, value: int, include: bool) -> Any:
     return np.concatenate((np.full(shape, value, dtype=x.dtype), x), axis=axis)
 
 
-@composed(np.cumulative_sum, np.cumsum)
-def _cumulative_sum(
-    x: Any,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
-    *,
-    include_initial: bool = False,
-) -> Any:
-    refuse_out("cumulative_sum", out)
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
-    axis = normal_axis(axis, x.ndim)
-    x = x if dtype is None else x.astype(dtype)
-    return _with_initial(_cumsum(x, axis), axis, 0, include_initial)
+def _enter_cumulative(name: str, along: Any, first: int, *functions: Any) -> None:
+    @composed(*functions)
+    def rule(
+        x: Any,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        *,
+        include_initial: bool = False,
+    ) -> Any:
+        refuse_out(name, out)
+        x, axis = flat_unless(axis, x)
+        axis = normal_axis(axis, x.ndim)
+        whole = along(x if dtype is None else x.astype(dtype), axis)
+        return _with_initial(whole, axis, first, include_initial)
 
 
-@composed(np.cumulative_prod, np.cumprod)
-def _cumulative_prod(
-    x: Any,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
-    *,
-    include_initial: bool = False,
-) -> Any:
+def _cumprod(x: Any, axis: int) -> Any:
     """Products by doubling (log n steps): correct at zeros and at every order."""
-    refuse_out("cumulative_prod", out)
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
-    axis = normal_axis(axis, x.ndim)
-    x = x if dtype is None else x.astype(dtype)
     y, step = np.moveaxis(x, axis, 0), 1
     while step < y.shape[0]:
         y = np.concatenate((y[:step], y[step:] * y[:-step]), axis=0)
         step *= 2
-    return _with_initial(np.moveaxis(y, 0, axis), axis, 1, include_initial)
+    return np.moveaxis(y, 0, axis)
+
+
+_enter_cumulative("cumulative_sum", _cumsum, 0, np.cumulative_sum, np.cumsum)
+_enter_cumulative("cumulative_prod", _cumprod, 1, np.cumulative_prod, np.cumprod)
 
 
 @composed(np.diff)
@@ -360,20 +335,19 @@ def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     return np.reshape(np.matmul(flat_x, flat_y), tuple(shape))
 
 
-@composed(np.dot)
-def _dot(x: Any, y: Any) -> Any:
-    x, y = array_from(x, None), array_from(y, None)
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    return np.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 2, 0),)))
+def _enter_dot(function: Any, from_end: int) -> None:
+    """The last axis of x with the one of y that stands so many before its last."""
+
+    @composed(function)
+    def rule(x: Any, y: Any) -> Any:
+        x, y = array_from(x, None), array_from(y, None)
+        if x.ndim == 0 or y.ndim == 0:
+            return x * y
+        return np.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 1 - from_end, 0),)))
 
 
-@composed(np.inner)
-def _inner(x: Any, y: Any) -> Any:
-    x, y = array_from(x, None), array_from(y, None)
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    return np.tensordot(x, y, axes=((x.ndim - 1,), (y.ndim - 1,)))
+_enter_dot(np.dot, 1)
+_enter_dot(np.inner, 0)
 
 
 @composed(np.outer, np.linalg.outer)
@@ -384,10 +358,6 @@ def _outer(x: Any, y: Any) -> Any:
 @composed(np.vecdot, np.linalg.vecdot)
 def _vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     return np.sum(np.conjugate(x) * y if np.iscomplexobj(x) else x * y, axis=axis)
-
-
-def _einsum_of_values(subscripts: str, *xs: Any) -> Any:
-    return np.einsum(subscripts, *xs, optimize=len(xs) > 2)
 
 
 def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
@@ -410,7 +380,9 @@ def _einsum_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [one(n - 1, g) for n in argnums]
 
 
-_einsum = primitive(_einsum_of_values, _einsum_vjps)
+_einsum = primitive(
+    lambda subscripts, *xs: np.einsum(subscripts, *xs, optimize=len(xs) > 2), _einsum_vjps
+)
 
 
 @composed(np.einsum)

@@ -19,6 +19,7 @@ from .._tape import (
     primitive,
     unbroadcast,
 )
+from .reduction import flat_unless
 
 constant(
     np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like,
@@ -112,10 +113,6 @@ WRITES[np.transpose] = _in_old_order
 WRITES[np.flip] = lambda view, whole, axis: np.flip(view, axis)
 
 
-def _joined(axis: int, *arrays: Any) -> Any:
-    return np.concatenate(arrays, axis=axis)
-
-
 def _join_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     axis, arrays = args[0], args[1:]
     ends = np.cumulative_sum(np.asarray([np.shape(x)[axis] for x in arrays]), include_initial=True)
@@ -125,7 +122,7 @@ def _join_vjps(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     return lambda g: [unbroadcast(g[piece], x) for piece, x in zip(pieces, like, strict=True)]
 
 
-_join = primitive(_joined, _join_vjps)
+_join = primitive(lambda axis, *xs: np.concatenate(xs, axis=axis), _join_vjps)
 
 
 @composed(np.concatenate)
@@ -193,11 +190,6 @@ def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     return np.transpose(x, tuple(order))
 
 
-@composed(np.matrix_transpose)
-def _matrix_transpose(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
 @composed(np.roll)
 def _roll(x: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
@@ -210,8 +202,7 @@ def _roll(x: Any, shift: Any, axis: Any = None) -> Any:
 
 @composed(np.repeat)
 def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
-    if axis is None:
-        x, axis = np.reshape(x, (-1,)), 0
+    x, axis = flat_unless(axis, x)
     return np.take(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
 
 
@@ -282,16 +273,6 @@ def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
     return np.sum(np.diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1, dtype=dtype)
 
 
-@composed(np.atleast_1d)
-def _atleast_1d(x: Any) -> Any:
-    return np.reshape(x, (1,)) if x.ndim == 0 else x
-
-
-@composed(np.atleast_2d)
-def _atleast_2d(x: Any) -> Any:
-    return np.reshape(x, (1, -1)) if x.ndim < 2 else x
-
-
 @composed(np.atleast_3d)
 def _atleast_3d(x: Any) -> Any:
     x = np.atleast_2d(x)
@@ -342,29 +323,18 @@ def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [x[(*before, slice(p[0], p[-1] + 1) if p.size else slice(0, 0))] for p in parts]
 
 
-@composed(np.vsplit)
-def _vsplit(x: Any, indices_or_sections: Any) -> Any:
-    return np.split(x, indices_or_sections, axis=0)
-
-
 @composed(np.hsplit)
 def _hsplit(x: Any, indices_or_sections: Any) -> Any:
     return np.split(x, indices_or_sections, axis=1 if x.ndim > 1 else 0)
 
 
-@composed(np.dsplit)
-def _dsplit(x: Any, indices_or_sections: Any) -> Any:
-    return np.split(x, indices_or_sections, axis=2)
-
-
-@composed(np.fliplr)
-def _fliplr(x: Any) -> Any:
-    return np.flip(x, axis=1)
-
-
-@composed(np.flipud)
-def _flipud(x: Any) -> Any:
-    return np.flip(x, axis=0)
+RULES[np.vsplit] = lambda x, indices_or_sections: np.split(x, indices_or_sections, axis=0)
+RULES[np.dsplit] = lambda x, indices_or_sections: np.split(x, indices_or_sections, axis=2)
+RULES[np.fliplr] = lambda x: np.flip(x, axis=1)
+RULES[np.flipud] = lambda x: np.flip(x, axis=0)
+RULES[np.matrix_transpose] = lambda x: np.swapaxes(x, -1, -2)
+RULES[np.atleast_1d] = lambda x: np.reshape(x, (1,)) if x.ndim == 0 else x
+RULES[np.atleast_2d] = lambda x: np.reshape(x, (1, -1)) if x.ndim < 2 else x
 
 
 @composed(np.diag)
