@@ -112,7 +112,8 @@ class Gradients(Protocol):
         """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
     def checkpoint(self, fn: ListFn) -> ListFn:
-        """`fn` without memory of its intermediate values: the backward pass computes them again."""
+        """`fn` without memory of its intermediate values: the backward pass computes them again.
+        What `fn` closes over gets its gradients too."""
 
     def stop_gradient(self, x: Native, /) -> Native:
         """The values of `x` as a constant for every derivative."""
