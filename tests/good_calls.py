@@ -283,7 +283,7 @@ def of_layers() -> dict[str, Call]:
     calls = {}
     for name in dir(nn):
         cls = getattr(nn, name)
-        if not isinstance(cls, type) or name in ("Module", "Sequential"):
+        if not isinstance(cls, type) or name in ("Checkpoint", "Module", "Sequential"):
             continue
         pair = [x, BITS] if name.endswith("Loss") else [x]
         kwargs, inputs = LAYERS.get(name, ({}, pair))
@@ -291,6 +291,9 @@ def of_layers() -> dict[str, Call]:
         calls[f"nn.{name}"] = Call(cls, (), kwargs, then=_called_with(inputs), leave=leave)
     calls["nn.Sequential"] = Call(
         nn.Sequential, (nn.ReLU(), nn.Tanh()), then=_called_with([x]), leave=options
+    )
+    calls["nn.Checkpoint"] = Call(
+        nn.Checkpoint, (nn.ReLU(),), then=_called_with([x]), leave=options
     )
     for name in dir(nn.init):
         cls = getattr(nn.init, name)

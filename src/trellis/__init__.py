@@ -260,6 +260,7 @@ from ._array.sorting import sort as sort
 __version__ = "0.2.0"
 
 # Gradients
+from ._gradients.checkpoint import checkpoint as checkpoint
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
 from ._gradients.with_grads import no_grads as no_grads
 from ._gradients.with_grads import set_with_grads as set_with_grads
@@ -268,7 +269,6 @@ from ._gradients.with_grads import with_grads as with_grads
 from ._array.compilation import compile as compile
 from ._array.compilation import using_compilation as using_compilation
 from ._gradients.transforms import bind_custom_gradient_function as bind_custom_gradient_function
-from ._gradients.transforms import checkpoint as checkpoint
 from ._gradients.transforms import grad as grad
 from ._gradients.transforms import hessian as hessian
 from ._gradients.transforms import jac as jac

@@ -7,9 +7,9 @@ conventions at kinks and ties are in the documentation's table of gradient conve
 
 from typing import TYPE_CHECKING
 
+from ._gradients.checkpoint import checkpoint as checkpoint
 from ._gradients.execute_with_gradients import execute_with_gradients as execute_with_gradients
 from ._gradients.transforms import bind_custom_gradient_function as bind_custom_gradient_function
-from ._gradients.transforms import checkpoint as checkpoint
 from ._gradients.transforms import grad as grad
 from ._gradients.transforms import hessian as hessian
 from ._gradients.transforms import jac as jac

@@ -312,23 +312,23 @@ def printed(program):
 
 # How many modules of Trellis have run after each import, packages above them among them.
 LOADED = {
-    "import trellis": 61,
-    "import trellis.nn": 140,
-    "from trellis import testing": 63,
-    "from trellis import functional": 105,
-    "from trellis import nn": 147,
-    "from trellis import optim": 78,
-    "from trellis import train": 127,
-    "from trellis import graph": 100,
-    "from trellis import convert": 62,
-    "from trellis import generation": 62,
-    "from trellis import models": 171,
-    "from trellis import export": 65,
-    "from trellis import distributed": 74,
-    "from trellis import Module, conv2d, trace, diverge, generate": 147,
-    "import trellis; trellis.nn": 147,
-    "import trellis.nn, trellis.train": 161,
-    "from trellis import nn, train, optim": 147,  # the other two when they are used
+    "import trellis": 63,
+    "import trellis.nn": 143,
+    "from trellis import testing": 65,
+    "from trellis import functional": 107,
+    "from trellis import nn": 150,
+    "from trellis import optim": 80,
+    "from trellis import train": 129,
+    "from trellis import graph": 102,
+    "from trellis import convert": 64,
+    "from trellis import generation": 64,
+    "from trellis import models": 174,
+    "from trellis import export": 67,
+    "from trellis import distributed": 76,
+    "from trellis import Module, conv2d, trace, diverge, generate": 150,
+    "import trellis; trellis.nn": 150,
+    "import trellis.nn, trellis.train": 164,
+    "from trellis import nn, train, optim": 150,  # the other two when they are used
 }
 
 

@@ -123,6 +123,7 @@ LAYERS = {
     "AdaptiveMaxPool": (lambda: nn.AdaptiveMaxPool(2), [LINE], (2, 2, 3)),
     "Identity": (nn.Identity, [LINE], LINE),
     "Flatten": (nn.Flatten, [IMAGE], (2, 90)),
+    "Checkpoint": (lambda: nn.Checkpoint(nn.Linear(3, 2)), [LINE], (*LINE[:-1], 2)),
     "Sequential": (
         lambda: nn.Sequential(nn.Conv2D(3, 4, 3, 1, "SAME"), nn.ReLU(), nn.Flatten(),
                               nn.Linear(120, 2)),

@@ -273,6 +273,7 @@ def test_copies_on_each_framework(backend):
 
 # What a class needs to be made; the others are made without arguments.
 ARGUMENTS = {
+    "Checkpoint": (trellis.nn.Linear(2, 2),),
     "Linear": (2, 3), "Bilinear": (2, 3, 4), "Embedding": (5, 3), "PReLU": (),
     "Conv1D": (2, 3, 3, 1, "SAME"), "Conv2D": (2, 3, 3, 1, "SAME"), "Conv3D": (2, 3, 3, 1, "SAME"),
     "Conv1DTranspose": (2, 3, 3, 1, "SAME"), "Conv2DTranspose": (2, 3, 3, 1, "SAME"),

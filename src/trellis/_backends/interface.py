@@ -111,7 +111,9 @@ class Gradients(Protocol):
         """`fn` with `rule(xs, ys, upstream) -> gradients` as its derivative."""
 
     def checkpoint(self, fn: ListFn) -> ListFn:
-        """`fn` without keeping its intermediate values: the backward pass computes them again."""
+        """`fn` without keeping its intermediate values: the backward pass computes them again.
+        Arrays that `fn` closes over get their gradients too.
+        """
 
     def stop_gradient(self, x: Native, /) -> Native:
         """The values of `x` as a constant for every derivative."""

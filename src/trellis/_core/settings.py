@@ -3,11 +3,15 @@
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from . import repeating
 
 T = TypeVar("T")
+
+_all: list["Setting[Any]"] = []
 
 
 class Setting(Generic[T]):
@@ -34,6 +38,7 @@ class Setting(Generic[T]):
         self._latest: T | None = None
         # An override may be freed, by the garbage collector, while another one is being noted.
         self._lock = threading.RLock()
+        _all.append(self)
 
     def get(self) -> T:
         if self.is_overridden:
@@ -102,3 +107,23 @@ def _in_event_loop() -> bool:
     # ms.
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and asyncio._get_running_loop() is not None
+
+
+class _NotedSettings(repeating.Noted):
+    """The values of all settings, for a function that runs again."""
+
+    def __init__(self) -> None:
+        self._values = [(setting, setting.get()) for setting in _all]
+
+    def enter(self, is_first: bool) -> ExitStack:
+        stack = ExitStack()
+        for setting, value in self._values:
+            if setting.get() != value:
+                stack.enter_context(setting.using(value))
+        return stack
+
+    def leave(self, entered: ExitStack) -> None:
+        entered.close()
+
+
+repeating.makers.append(_NotedSettings)

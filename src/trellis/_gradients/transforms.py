@@ -278,34 +278,6 @@ def stop_gradient(x: T, /) -> T:
     return result
 
 
-def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func` with the same values and gradients, but without stored intermediate values.
-
-    The backward pass runs `func` again: more time for less memory.
-
-    >>> import numpy as np, trellis
-    >>> f = trellis.checkpoint(lambda x: trellis.sin(x) ** 2)
-    >>> trellis.grad(lambda x: trellis.sum(f(x)))(np.array([0.0]))
-    array([0.])
-    """
-    check_callable("checkpoint", func)
-
-    def recomputed(*args: Any) -> Any:
-        leaves, spec = tree.flatten(list(args))
-        xp = xp_of_any(*leaves)
-        out_specs: list[Any] = []
-
-        def on_leaves(xs: list[Any]) -> list[Any]:
-            outputs, out_spec = tree.flatten(func(*tree.unflatten(spec, xs)))
-            out_specs.append(out_spec)
-            return outputs
-
-        ys = xp.checkpoint(on_leaves)(leaves)
-        return tree.unflatten(out_specs[-1], list(ys))
-
-    return recomputed
-
-
 def bind_custom_gradient_function(
     func: Callable[[Any], Any], custom_grad_func: Callable[[tuple[Any, Any], Any], Any]
 ) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ import threading
 from contextvars import ContextVar, Token
 from typing import Any
 
+from .._core import repeating
 from .._core.dispatch import xp_of
 from .._core.dtypes import name_of
 from .._core.errors import ArgumentError, ArgumentTypeError, TracingError
@@ -100,12 +101,12 @@ class stream:
             _current.reset(self._token)
             self._outer = None
 
-    def _next(self, xp: Backend, device: Device | None) -> Any:
+    def _next(self, xp: Backend, device: Device | None) -> "Words | Array":
         count = self._count
         self._count = count + 1
         words = self._known
         if words is not None:
-            return xp.random.make_key(*fold_in_words(words, count), device)
+            return fold_in_words(words, count)
         return xp.random.fold_in(as_key(self._key, xp, device), count)
 
 
@@ -149,14 +150,16 @@ def next_key(xp: Backend, device: Device | None = None) -> Array:
     if is_followed():
         if not _while_followed:
             raise _frozen_draw(str(tracing()))
-        return _while_followed[-1]._next(xp, device)
-    here = _current.get()
-    framework = tracing()
+        return as_key(_while_followed[-1]._next(xp, device), xp, device)
+    return as_key(_taken(_current.get(), tracing(), xp, device), xp, device)
+
+
+def _taken(
+    here: stream | None, framework: str | None, xp: Backend, device: Device | None
+) -> Words | Array:
     if framework is not None and (here is None or not here._was_tracing):
         raise _frozen_draw(framework)
-    if here is None:
-        return xp.random.make_key(*GLOBAL.next(), device)
-    return here._next(xp, device)
+    return GLOBAL.next() if here is None else here._next(xp, device)
 
 
 def _frozen_draw(framework: str) -> TracingError:
@@ -169,6 +172,51 @@ def _frozen_draw(framework: str) -> TracingError:
         "                    return x + trellis.random_normal(shape=3)\n"
         "Hand a new key to every call, or name a seed: trellis.random_normal(shape=3, seed=key)."
     )
+
+
+# Draws that are made again
+# --------------------------------------------------------------------------------
+
+
+class _NotedDraws(repeating.Noted):
+    """The keys that a function took at its first run, for a function that runs again."""
+
+    def __init__(self) -> None:
+        self.here, self.framework = _current.get(), tracing()
+        self.keys: list[Words | Array] = []
+
+    def enter(self, is_first: bool) -> stream:
+        return _Again(self).__enter__()
+
+    def leave(self, entered: stream) -> None:
+        entered.__exit__()
+
+
+class _Again(stream):
+    """Gives the keys that were noted, in their order, and notes those beyond.
+
+    Whether a draw would be frozen was decided by what was traced around the function: what traces
+    it in order to run it again does so at each call.
+    """
+
+    def __init__(self, noted: _NotedDraws):
+        super().__init__(0)
+        self._noted = noted
+
+    def __enter__(self) -> stream:
+        super().__enter__()
+        self._was_tracing = True
+        return self
+
+    def _next(self, xp: Backend, device: Device | None) -> Words | Array:
+        noted, count = self._noted, self._count
+        self._count = count + 1
+        if count == len(noted.keys):
+            noted.keys.append(_taken(noted.here, noted.framework, xp, device))
+        return noted.keys[count]
+
+
+repeating.makers.append(_NotedDraws)
 
 
 # Seeds

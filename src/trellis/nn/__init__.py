@@ -77,6 +77,7 @@ from .layers.pooling import MaxPool3D as MaxPool3D
 from .layers.recurrent import GRU as GRU
 from .layers.recurrent import LSTM as LSTM
 from .layers.recurrent import RNN as RNN
+from .layers.sequential import Checkpoint as Checkpoint
 from .layers.sequential import Flatten as Flatten
 from .layers.sequential import Identity as Identity
 from .layers.sequential import Sequential as Sequential

@@ -97,6 +97,44 @@ def _record() -> Any:
 record: Any = opened("tensorflow.record", _record)
 
 
+def may_be_recorded(x: Any) -> bool:
+    """Whether a tape may follow what is computed from `x`; a graph may be differentiated later."""
+    if record is None or tf.inside_function():
+        return True
+    return bool(record.should_record_backprop([x]))
+
+
+# The operations that a function runs, outside of graphs. Without it, a checkpoint saves no memory.
+
+
+def _operations_of() -> Callable[[Callable[[Any], Any], Any], tuple[Any, list[Any]]]:
+    from tensorflow.python.framework import op_callbacks
+
+    def operations_of(fn: Callable[[Any], Any], xs: Any) -> tuple[Any, list[Any]]:
+        # The tensors themselves: as long as they are there, no other one has their id.
+        found: list[Any] = []
+
+        def note(
+            kind: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+        ) -> None:
+            if graph is None:
+                found.append((inputs, outputs))
+
+        op_callbacks.add_op_callback(note)
+        try:
+            return fn(xs), found
+        finally:
+            op_callbacks.remove_op_callback(note)
+
+    x, y = tf.ones(()), tf.ones(())
+    result, ((inputs, outputs),) = operations_of(lambda x: x * y, x)
+    require(inputs[0] is x, inputs[1] is y, outputs[0] is result)
+    return operations_of
+
+
+operations_of: Any = opened("tensorflow.operations_of", _operations_of)
+
+
 # Graphs -----------------------------------------------------------------------------------------
 # To call a graph with a flat list of tensors. Without it TensorFlow compares them with the
 # signature,

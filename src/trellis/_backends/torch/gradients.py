@@ -188,13 +188,16 @@ class _Opaque(torch.autograd.Function):
 
 def checkpoint(fn: ListFn) -> ListFn:
     from torch.utils.checkpoint import checkpoint as torch_checkpoint
+    from torch.utils.checkpoint import set_checkpoint_early_stop
 
     def call(xs: list[Any]) -> list[Any]:
         if _in_transform():
             # torch.func has no recomputation; the compiler chooses what to recompute by itself.
             return fn(xs)
-        return list(
-            torch_checkpoint(lambda *leaves: tuple(fn(list(leaves))), *xs, use_reentrant=False)
-        )
+        # Without an early stop: torch stops the second run by an exception, which `fn` may catch.
+        with set_checkpoint_early_stop(False):
+            return list(
+                torch_checkpoint(lambda *leaves: tuple(fn(list(leaves))), *xs, use_reentrant=False)
+            )
 
     return call

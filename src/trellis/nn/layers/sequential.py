@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 from ..._array.manipulation import reshape
 from ..._core.typing import A
+from ..._gradients.checkpoint import checkpoint
 from ..module.module import Module
 from .layer import Layer, Options
 
@@ -41,6 +42,37 @@ class Sequential(Layer):
 
     def __getitem__(self, i: int) -> Any:
         return self._layers[i]
+
+
+class Checkpoint(Layer):
+    """A module whose intermediate values are not stored: the backward pass computes them again.
+
+    Values, gradients, random draws and running statistics are those of the module without it; see
+    `trellis.checkpoint`. Best around each block of a deep model.
+
+    >>> import numpy as np, trellis
+    >>> nn = trellis.nn
+    >>> block = nn.Checkpoint(nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4)))
+    >>> block(np.ones((3, 4), "float32")).shape
+    (3, 4)
+    >>> block.v.key_chains()[0]
+    'module/layers/v0/b'
+    """
+
+    def __init__(self, module: Module, **options: Unpack[Options]):
+        """A module that is computed again in the backward pass.
+
+        Arguments:
+            module: the module
+            options: those of `Module`
+        """
+        self._module = module
+        super().__init__(**options)
+
+    def _forward(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._module.built:  # its variables last longer than what is traced
+            self._module.build(*args, from_call=True, **kwargs)
+        return checkpoint(self._module)(*args, **kwargs)
 
 
 class Identity(Layer):

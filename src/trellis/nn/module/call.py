@@ -7,10 +7,13 @@ it is the one that torch.compile can read, write and guard; a context variable i
 """
 
 import threading
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..._core.container import Container
 from .node import Link, Node, way_up
+
+if TYPE_CHECKING:
+    from .repeating import Run
 
 
 class Call:
@@ -38,6 +41,7 @@ class Call:
 class _Here(threading.local):
     def __init__(self) -> None:
         self.call: Call | None = None
+        self.run: Run | None = None  # of a function that runs again later
 
 
 here = _Here()

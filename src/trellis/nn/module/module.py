@@ -5,26 +5,32 @@ from inspect import Signature, signature
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Self, TypeVar
 
+from ..._core import repeating
 from ..._core.container import Container
 from ..._core.dispatch import backend_of, xp_of
 from ..._core.errors import (
     ArgumentError,
     MixedBackendsError,
     NotSupportedError,
-    TracingError,
     TrellisError,
 )
-from ..._core.tracing import lasts
 from ..._core.typing import Device, DTypeLike, Nest
 from ..._gradients.transforms import stop_gradient
 from ..._gradients.with_grads import are_grads_on, grads_stack, using_grads
 from ..._gradients.with_grads import with_grads as grads_wanted
 from . import build
-from .buffers import are_buffers_given, buffers, set_buffer, set_buffers
+from .buffers import (
+    are_buffers_given,
+    buffers,
+    check_lasting_buffer,
+    set_buffer,
+    set_buffers,
+)
 from .call import Call, here
 from .draw import Drawing
 from .node import Node, as_container, way_up
 from .queries import TreeQueries
+from .repeating import NotedModules
 from .search import find_modules, holds_modules
 from .state import Saving
 from .summary import Summary
@@ -34,6 +40,8 @@ from .variables import are_constant, check_lasting, set_variables, variables, va
 BUILD_MODES = ("on_init", "explicit", "on_call")
 
 M = TypeVar("M")
+
+repeating.makers.append(NotedModules)
 
 # What runs only after the call that made it.
 _LATER = (GeneratorType, CoroutineType, AsyncGeneratorType)
@@ -255,13 +263,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
         """
         kept = stop_gradient(value) if hasattr(value, "dtype") else value
         node = self.__node__
-        if not node.is_temporary and not are_buffers_given(node) and not lasts(kept):
-            raise TracingError(
-                f"{type(self).__name__} would keep a value of the compiled function in its buffer "
-                f"{name!r}, which is not valid outside. Write `out, buffers = "
-                "module.apply(v, buffers, x)` in the compiled function and return both; or call "
-                "module.eval() first."
-            )
+        if not are_buffers_given(node):
+            check_lasting_buffer(node, name, kept)
         set_buffer(node, name, kept)
 
     # Modes and devices
@@ -270,7 +273,8 @@ class Module(TreeQueries, Saving, Summary, Drawing, metaclass=_ModuleType):
     @property
     def training(self) -> bool:
         """Whether layers such as dropout and batch normalisation behave as in training."""
-        return self.__node__.is_training
+        node, run = self.__node__, here.run
+        return node.is_training if run is None else run.is_training(node)
 
     @training.setter
     def training(self, mode: bool) -> None:

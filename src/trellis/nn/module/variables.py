@@ -39,7 +39,7 @@ def variables_in(call: Call | None, node: Node) -> Container:
 
 def _from_tree(node: Node) -> Container:
     if node.v is not None:
-        return node.v
+        return node.v if here.run is None else here.run.variables(node)
     if node.link is None or not node.stores_vars:
         raise ArgumentError(
             f"{type(node.owner).__name__} was created with store_vars=False and keeps no "

@@ -54,13 +54,8 @@ def vmap(
 
 
 def checkpoint(fn: ListFn) -> ListFn:
-    """Keep no intermediate values: run `fn` again in the backward pass."""
-
-    def rule(xs: Natives, ys: Natives, upstream: list[Native]) -> Natives:
-        _, _, pull = xp.vjp(lambda leaves: (fn(leaves), None), xs)
-        return pull(upstream)
-
-    return xp.custom_vjp(fn, rule)
+    """`fn` itself: a custom derivative would lose the gradients of what `fn` closes over."""
+    return fn
 
 
 def stop_gradient(x: Native, /) -> Native:
