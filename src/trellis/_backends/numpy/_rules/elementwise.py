@@ -102,7 +102,11 @@ def _binary(ufunc: Any, first: Any, second: Any) -> None:
 
 def _symmetric(ufunc: Any, by: Any) -> None:
     """Both arguments play the same part: `by(g, mine, other, ans)` is the gradient of either."""
-    _binary(ufunc, lambda g, ans, x, y: by(g, x, y, ans), lambda g, ans, x, y: by(g, y, x, ans))
+    differentiable(
+        ufunc,
+        lambda ans, x, y: lambda g: unbroadcast(by(g, x, y, ans), x),
+        lambda ans, x, y: lambda g: unbroadcast(by(g, y, x, ans), y),
+    )
 
 
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
