@@ -176,7 +176,7 @@ def reductions(x, i, b):
             torch.searchsorted(EDGES.flip(0), x.detach(), sorter=torch.arange(4).flip(0)),
             torch.bucketize(x.detach(), EDGES, out_int32=True),
         ),
-        "factors": (*torch.linalg.qr(x.T, mode="complete"), *torch.linalg.qr(x.T)),
+        "factors": (*torch.linalg.qr(x.detach().T, mode="complete"), *torch.linalg.qr(x.T)),
         "matrices": (torch.linalg.matrix_norm(x @ x.T + 1, "nuc"), torch.linalg.matrix_norm(x)),
     }
 

@@ -26,8 +26,10 @@ from .errors import (
     ArgumentError,
     ArgumentTypeError,
     DtypeError,
+    NotSupportedError,
     OutOfMemoryError,
     ShapeError,
+    TracingError,
     TrellisError,
 )
 from .guards import WrongKind, singular
@@ -59,7 +61,8 @@ def explain(
     Without `arguments` they are read from the frame of the function, which the traceback holds.
     Errors of this library and of compilers stay as they are, and so does what no argument explains.
     """
-    if _is_of_a_compiler(error):
+    # What no number could mend stays as it is; inside a compiler there is no frame to look at.
+    if _is_of_a_compiler(error) or isinstance(error, (NotSupportedError, TracingError)):
         raise error
     if arguments is None:
         arguments = _given(error, fn)

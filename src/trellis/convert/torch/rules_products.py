@@ -18,7 +18,7 @@ def linear(g: TorchBuilder, x: Tensor, weight: Tensor, bias: Tensor | None = Non
 
 
 @rule("aten.matmul", "aten.mm", "aten.bmm", "aten.dot", "aten.mv", "aten.__matmul__",
-      "aten.linalg_matmul", "aten.vdot", "aten.inner")  # fmt: skip
+      "aten.linalg_matmul")  # fmt: skip
 def matmul(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
     return g.t.matmul(x, y)
 
@@ -119,6 +119,20 @@ def solve(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
 @rule("aten.linalg_matrix_power", "aten.matrix_power")
 def matrix_power(g: TorchBuilder, x: Tensor, n: int) -> Any:
     return g.linalg.matrix_power(x, n)
+
+
+@rule("aten.vdot", "aten.linalg_vecdot")
+def vecdot(g: TorchBuilder, x: Tensor, y: Tensor, dim: int = -1) -> Any:
+    x, y = g.alike(x, y)
+    return g.t.vecdot(x, y) if dim == -1 else g.t.vecdot(x, y, axis=dim)
+
+
+@rule("aten.inner")
+def inner(g: TorchBuilder, x: Tensor, y: Tensor) -> Any:
+    x, y = g.alike(x, y)
+    if not x.shape or not y.shape:
+        return g.t.multiply(x, y)
+    return g.t.tensordot(x, y, axes=((-1,), (-1,)))
 
 
 @rule("aten.linalg_slogdet")
