@@ -220,6 +220,23 @@ def test_an_error_leaves_the_model_where_it_was(backend):
     assert not model.training
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_loss_that_depends_on_no_variable_raises(backend, is_compiled):
+    model, (x, y) = linear(backend), line()
+    before = np.array(trellis.to_numpy(model.v.w))
+
+    def forgetful(output, y):
+        return trellis.mean((y - 1.0) ** 2)
+
+    options = {"optimizer": trellis.optim.SGD(0.1), "compile": is_compiled, "progress": False}
+    with pytest.raises(trellis.errors.ArgumentError, match=r"variable of the model.*: b, w"):
+        fit(model, forgetful, (x, y), **options)
+    assert_close(model.v.w, before, backend=backend)
+    history = fit(model, forgetful, (x, y), **options, allow_unused=True)
+    assert_close(model.v.w, before, backend=backend)
+    assert len(history.losses) == 1
+
+
 def test_modes_are_put_back(backend):
     model = Net(backend=backend).eval()
     fit(model, cross_entropy, classes(), optimizer=trellis.optim.SGD(0.1), **QUIET)

@@ -83,14 +83,15 @@ class Gradients(Protocol):
     """
 
     def vjp(
-        self, fn: AuxFn, xs: Natives, once: bool = False
+        self, fn: AuxFn, xs: Natives, once: bool = False, sparse: bool = False
     ) -> tuple[Natives, Any, Callable[[list[Any]], Natives]]:
         """Run `fn(xs) -> (outputs, aux)`; give outputs, aux, and the map from cotangents to
         gradients.
 
         A cotangent None stands for an output that is not differentiated. The map may be called
         several times, and inside another `vjp`, whose gradients then flow through it; `once` says
-        that it is called a single time, so that what it needs may be freed then.
+        that it is called a single time, so that what it needs may be freed then. With `sparse`
+        the gradients by arrays that no output leads back to may be None; else they are zeros.
         """
 
     def jvp(self, fn: AuxFn, xs: Natives, tangents: Natives) -> tuple[Natives, Natives, Any]:

@@ -13,6 +13,9 @@ class Abilities:
     has_compiler: bool = False
     """`compile_function` gives another program; without it the function runs as it is."""
 
+    finds_unused_when_compiled: bool = True
+    """A `vjp` with `sparse` gives None also where it is part of a compiled function."""
+
     has_fast_half: bool = False
     """Arithmetic in 16 bits is worth having: mixed precision is allowed."""
 

@@ -66,6 +66,7 @@ def fit(
     resume: bool = False,
     mixed_precision: str | None = None,
     cast_data: bool = True,
+    allow_unused: bool = False,
     distributed: bool = False,
     synchronize_batch_norm: bool = False,
     sharding: Any = None,
@@ -84,7 +85,8 @@ def fit(
     function; on NumPy it just runs. `metrics` are names ("accuracy", ...) or functions of (output,
     target). `early_stopping` is a number of epochs or an `EarlyStopping`. `seed` fixes the order of
     the data and all draws; without one it comes from `trellis.seed`. `mixed_precision="bfloat16"`
-    (or "float16") computes in 16 bits and keeps the variables as they are.
+    (or "float16") computes in 16 bits and keeps the variables as they are. A loss that depends on
+    no variable raises, unless `allow_unused`.
 
     `checkpoint` names a file that is written after every epoch, or after every `checkpoint_every`
     steps; with `resume=True` the run resumes from it if it exists, on whichever framework it was
@@ -137,6 +139,7 @@ def fit(
     kind = _distributed_run() if distributed else _Run
     run = kind(model, loss, optimizer, metrics, compile, mixed_precision, seed)
     run.is_synchronized = synchronize_batch_norm
+    run.allow_unused = allow_unused
     run.prepare(data, validation_data, batch_size, shuffle, drop_last, cast_data, sharding)
     run.callbacks = as_callbacks(callbacks, early_stopping)
     if checkpoint is None and (resume or checkpoint_every is not None):
@@ -181,6 +184,7 @@ class _Run:
 
     callbacks: list[Callback]
     is_synchronized = False
+    allow_unused = False
 
     def __init__(
         self,
@@ -261,7 +265,15 @@ class _Run:
         backend = self._target.backend
         self._xp = load(backend)
         precision = checked_precision(self._precision, backend)
-        self._parts = Parts(model, self._loss, self.optimizer, self._metrics, backend, precision)
+        self._parts = Parts(
+            model,
+            self._loss,
+            self.optimizer,
+            self._metrics,
+            backend,
+            precision,
+            self.allow_unused,
+        )
         self._train_step = training_step(self._parts, is_compiled=self._is_compiled)
         self._test_step = evaluation_step(
             model, self._loss, self._metrics, is_compiled=self._is_compiled

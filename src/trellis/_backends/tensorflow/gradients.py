@@ -13,7 +13,9 @@ FLOAT_DTYPES = frozenset([tf.float16, tf.bfloat16, tf.float32, tf.float64])
 stop_gradient = tf.stop_gradient
 
 
-def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, ListFn]:
+def vjp(
+    fn: AuxFn, xs: list[Any], once: bool = False, sparse: bool = False
+) -> tuple[list[Any], Any, ListFn]:
     # A tape watches tensors by identity: copies keep a closure's use of the same tensor a constant.
     leaves = [tf.identity(x) for x in xs]
     with tf.GradientTape(persistent=not once, watch_accessed_variables=False) as tape:
@@ -26,10 +28,10 @@ def vjp(fn: AuxFn, xs: list[Any], once: bool = False) -> tuple[list[Any], Any, L
             [y for y, _ in pairs],
             leaves,
             output_gradients=[g for _, g in pairs],
-            unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            unconnected_gradients="none" if sparse else "zero",
         )
         # Gathers answer with IndexedSlices; users get tensors.
-        return [tf.convert_to_tensor(g) for g in found]
+        return [None if g is None else tf.convert_to_tensor(g) for g in found]
 
     return outputs, aux, pull
 
