@@ -416,12 +416,18 @@ def test_the_mean_of_an_epoch_weighs_examples():
         (5, {}, TypeError, "Data are a tuple of arrays"),
         (iter([line()]), {"epochs": 2}, ValueError, "only once"),
         ([], {}, ValueError, "no batch"),
+        (([[0.0], [1.0]], [[1.0], [4.0]]), {}, TypeError, "lists of numbers"),
+        ([[0.0], [1.0]], {}, TypeError, "lists of numbers"),
+        ((line()[0], [1.0] * 32), {}, TypeError, "lists of numbers"),
+        (list(line()), {}, TypeError, "the loss needs a target"),
+        (line()[0], {}, TypeError, "the loss needs a target"),
+        (dict(zip("xy", line())), {}, TypeError, "A batch is a dict.*needs a target"),
     ],
 )
-def test_data_that_cannot_be_used(data, options, error, text):
+def test_data_that_cannot_be_used(backend, data, options, error, text):
     with pytest.raises(error, match=text):
         fit(
-            linear("numpy"),
+            linear(backend),
             mean_squared,
             data,
             optimizer=trellis.optim.SGD(0.1),
@@ -434,6 +440,7 @@ def test_data_that_cannot_be_used(data, options, error, text):
     ("options", "error", "text"),
     [
         ({"optimizer": None}, TypeError, "optimizer is one of"),
+        ({"optimizer": trellis.optim.Adam}, TypeError, r"instance, optimizer=optim.Adam\(1e-3"),
         (
             {"optimizer": trellis.optim.chain(trellis.optim.scale(-1.0))},
             TypeError,

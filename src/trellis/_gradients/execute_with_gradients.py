@@ -12,7 +12,7 @@ from .._core.kinds import check_callable
 from .._core.typing import Backend
 from .transforms import differentiable_leaf, raise_if_unused, stop_gradient, zeros_for_none
 
-IndexChains = Sequence[Sequence[Any]] | None
+IndexChains = Sequence[str | Sequence[Any]] | None
 
 
 def execute_with_gradients(
@@ -30,7 +30,7 @@ def execute_with_gradients(
 
     One scalar output: the gradients have the structure of `xs`. Several: a Container keyed by the
     index chain of each output, joined with "_". `ret_grad_idxs` selects outputs, `xs_grad_idxs`
-    parts of `xs`, both as lists of index chains. An array that occurs several times in `xs`
+    parts of `xs`, both as lists of index chains (`["a", 0]` or `"a/0"`). An array that occurs several times in `xs`
     receives its total derivative at each. Unless `retain_grads`, both results are constants for an
     enclosing gradient. A function that uses nothing of `xs` raises, unless `allow_unused`.
 
@@ -74,7 +74,12 @@ def execute_with_gradients(
         ]
         result = func(tree.unflatten(spec, filled))
         found = _scalar_outputs(result, xp)
-        wanted = list(found) if ret_grad_idxs is None else [tuple(chain) for chain in ret_grad_idxs]
+        wanted = list(found)
+        if ret_grad_idxs is not None:
+            wanted = [
+                tree.path_of(result, chain) if isinstance(chain, str) else tuple(chain)
+                for chain in ret_grad_idxs
+            ]
         _check_outputs(wanted, found, func)
         chains.append(wanted)
         return [found[chain] for chain in wanted], result
@@ -115,9 +120,7 @@ def _selected(xs: object, paths: list[tuple[Any, ...]], chains: IndexChains) -> 
     """For each leaf, whether one of the chains leads to it or to a pytree around it."""
     if chains is None:
         return [True] * len(paths)
-    for chain in chains:
-        tree.get(xs, list(chain))
-    wanted = [tuple(chain) for chain in chains]
+    wanted = [tree.path_of(xs, chain) for chain in chains]
     return [any([path[: len(chain)] == chain for chain in wanted]) for path in paths]
 
 

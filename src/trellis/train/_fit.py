@@ -203,6 +203,11 @@ class _Run:
                 "optimizer is a pair of functions: give it a rate, "
                 "trellis.optim.Optimizer(transformation, lr=0.01)."
             )
+        if isinstance(optimizer, type):
+            name = optimizer.__name__
+            raise ArgumentTypeError(
+                f"optimizer is the class {name}: pass an instance, optimizer=optim.{name}(1e-3)."
+            )
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise ArgumentTypeError(
                 "optimizer is one of trellis.optim, for example trellis.optim.Adam(), got "
@@ -260,7 +265,7 @@ class _Run:
             size = batch_size if is_arrays(validation) else None
             self._validation = as_source(validation, size, False, False, (0, 0))
         if not model.built:
-            _build(model, self._source)
+            _build(model, self._source, self._loss)
         self._target: Target = target_of(model.v, is_cast, self._source, sharding)
         backend = self._target.backend
         self._xp = load(backend)
@@ -334,7 +339,7 @@ class _Run:
         self._position = 0
 
     def _one_step(self, batch: object) -> None:
-        inputs, targets = as_batch(batch)
+        inputs, targets = as_batch(batch, self._loss)
         draws = fold_in_words(fold_in_words(self._words, 1), self.step)
         key = self._xp.random.make_key(*draws, self._target.device)
         self.v, self.buffers, self.state, self._scale, values = self._train_step(
@@ -370,7 +375,9 @@ class _Run:
         self._agree()
 
     def _validated(self, source: Source) -> dict[str, float]:
-        return _evaluate(self.model, self._test_step, source, self._target, self.v, self.buffers)
+        return _evaluate(
+            self.model, self._loss, self._test_step, source, self._target, self.v, self.buffers
+        )
 
     def _agree(self) -> None:
         """Called after callbacks: where there are several processes, all stop or none."""
@@ -459,10 +466,10 @@ def evaluate(
     source = as_source(data, batch_size, False, False, (0, 0))
     named = as_metrics(metrics)
     if not model.built:
-        _build(model, source)
+        _build(model, source, loss)
     target = target_of(model.v, cast_data, source)
     step = evaluation_step(model, loss, named, is_compiled=compile)
-    return _evaluate(model, step, source, target, model.v, model.buffers)
+    return _evaluate(model, loss, step, source, target, model.v, model.buffers)
 
 
 def predict(
@@ -509,14 +516,14 @@ def predict(
 # ---------------------------------------------------------------------------------------------
 
 
-def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target: Target,
-              v: Container, buffers: Container) -> dict[str, float]:  # fmt: skip
+def _evaluate(model: "Module", loss: Callable[..., Any], step: Callable[..., Any],
+              source: Source, target: Target, v: Container, buffers: Container) -> dict[str, float]:  # fmt: skip
     was_training = model.training
     model.eval()
     pending = []
     try:
         for batch in source.batches(0, target):
-            inputs, targets = as_batch(batch)
+            inputs, targets = as_batch(batch, loss)
             pending.append((batch_size_of(batch), step(v, buffers, inputs, targets)))
     finally:
         model.train(was_training)
@@ -528,10 +535,10 @@ def _evaluate(model: "Module", step: Callable[..., Any], source: Source, target:
     }
 
 
-def _build(model: "Module", source: Source) -> None:
+def _build(model: "Module", source: Source, loss: Callable[..., Any]) -> None:
     """Make the variables of a model that waits for its first call."""
     for batch in source.batches(0, target_of(None, False, source)):
-        inputs, _ = as_batch(batch)
+        inputs, _ = as_batch(batch, loss)
         was_training = model.training
         model.eval()(*inputs)
         model.train(was_training)
